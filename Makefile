@@ -13,7 +13,7 @@ export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CCACHE_PCH_EXTSUM := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial attack fuzz bench bench-points bench-oauth bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,10 @@ adversarial: build ## what the most expensive bodies cost each operation: 50 ms 
 attack: build ## ten minutes of what strangers can send to stop berthd: 300 MB of memory and a second for /health at most
 	@tests/bench/attack $(BUILD)/berthd
 
+failover: build ## look whether an answered write is lost while nodes of PostgreSQL under Patroni die (ROUNDS=50, an hour; SEED=…, ONLY="primary dies", KEEP=FOLDER for logs)
+	@scripts/install-deps.sh failover
+	@tests/failover/run --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only "$(ONLY)") $(if $(KEEP),--keep $(KEEP)) $(BUILD)/berthd
+
 fuzz: ## the fuzz targets under libFuzzer, each for FUZZ_SECONDS=60; TARGETS="body request" for some of them
 	@scripts/install-deps.sh fuzz
 	@cmake --preset fuzz $(LAUNCHER) >/dev/null
@@ -113,6 +117,10 @@ bench-points: ## spends of points beside bare SQLite and PostgreSQL, as a table
 bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider, as a table
 	@scripts/install-deps.sh bench-oauth
 	@tests/bench/oauth
+
+bench-engines: ## berthd on SQLite, and one and three of them on PostgreSQL, beside Ory Hydra, as a table
+	@scripts/install-deps.sh bench-oauth
+	@tests/bench/engines
 
 bench-console: build ## what the console costs a browser: frames, heap, Lighthouse
 	@scripts/install-deps.sh test

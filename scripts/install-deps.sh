@@ -7,6 +7,7 @@
 #   install-deps.sh deb    also what `make deb` and `make test-deb` need
 #   install-deps.sh lint   also what `make lint` needs
 #   install-deps.sh fuzz   also what `make fuzz` needs
+#   install-deps.sh failover  also what `make failover` needs
 # If --list is added, it prints the packages' names and installs nothing.
 set -euo pipefail
 
@@ -14,14 +15,17 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
   libsqlite3-dev libpq-dev libyaml-cpp-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libcurl4-openssl-dev libc-ares-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
   libicu-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
-test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium postgresql-15)
+test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium postgresql-15 pgbouncer)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # The console is built with npm. An existing Node.js stays, wherever it comes from.
 command -v npm >/dev/null || build+=(nodejs npm)
-# promtool is a part of Prometheus. The tests need no running Prometheus; its service stays off, see below.
+# promtool is a part of Prometheus. The tests need no running Prometheus and start a pgbouncer of their own; the services
+# of both stay off, see below.
 command -v promtool >/dev/null || test+=(prometheus)
 bench_oauth=(wrk postgresql-15)
 command -v go >/dev/null || bench_oauth+=(golang-go)
+failover=(patroni etcd-server postgresql-15)
+command -v go >/dev/null || failover+=(golang-go)
 deb=(dpkg-dev file lintian mmdebstrap systemd man-db curl)
 lint=(clang-format clang-tidy-16 shellcheck)
 fuzz=(clang-16 libclang-rt-16-dev)
@@ -33,9 +37,10 @@ case ${1:-build} in
   deb) wanted=("${build[@]}" "${deb[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
+  failover) wanted=("${build[@]}" "${failover[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl python3-cryptography) ;;
   bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
-  *) sed -n '2,12p' "$0"; exit 2 ;;
+  *) sed -n '2,13p' "$0"; exit 2 ;;
 esac
 if [ "${2:-}" = --list ]; then
   printf '%s\n' "${wanted[@]}"
@@ -53,16 +58,24 @@ as_root=()
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
-if [[ " ${missing[*]} " == *" prometheus "* ]]; then
-  # A masked unit is neither started by the installation nor by the next boot; `systemctl unmask prometheus` is for those
-  # who want to run it after all.
-  "${as_root[@]}" ln -s /dev/null /etc/systemd/system/prometheus.service 2>/dev/null || true
-  # Without systemd, the package starts its service by invoke-rc.d, which asks this program first.
+# The services of these packages stay off.
+services=()
+for service in prometheus pgbouncer patroni etcd; do
+  [[ " ${missing[*]} " =~ \ $service(-server)?\  ]] && services+=("$service")
+done
+if [ ${#services[@]} -gt 0 ]; then
+  # A masked unit is neither started by the installation nor by the next boot; `systemctl unmask` is for those who want
+  # to run it after all.
+  for service in "${services[@]}"; do
+    "${as_root[@]}" ln -s /dev/null "/etc/systemd/system/$service.service" 2>/dev/null || true
+  done
+  # Without systemd, the packages start their services by invoke-rc.d, which asks this program first.
   policy=/usr/sbin/policy-rc.d
   if [ ! -e $policy ]; then
     trap '"${as_root[@]}" rm -f $policy' EXIT
     # shellcheck disable=SC2016  # $1 is that program's
-    printf '#!/bin/sh\n[ "$1" != prometheus ] || exit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+    printf '#!/bin/sh\ncase $1 in %s) exit 101 ;; esac\n' "$(IFS='|'; echo "${services[*]}")" |
+      "${as_root[@]}" tee $policy >/dev/null
     "${as_root[@]}" chmod 755 $policy
   fi
 fi

@@ -34,7 +34,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
 }
 
 std::optional<Reply> find(db::Tx& tx, const Slot& slot) {
-  const auto answer = idempotency_keys::find(tx, slot);
+  const auto answer = idempotency_keys::find_or_reserve(tx, slot);
   if (!answer) return std::nullopt;
   if (answer->request_hash != slot.request_hash)
     throw Error(Code::idempotency_conflict, "this Idempotency-Key was used with another body");

@@ -17,6 +17,7 @@
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/ledger/old_postings.h"
+#include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/ledger/running_audit.h"
 #include "controller/domain/webhooks/backlog.h"
@@ -110,6 +111,15 @@ void add_pool(Families& families, const db::postgres::Database* database) {
                               std::move(unknown)));
 }
 
+void add_replicas(Families& families, const Replicas* replicas) {
+  std::vector<ClientMetric> live;
+  if (replicas != nullptr) live.push_back(gauge(replicas->live()));
+  families.push_back(gauges("berth_database_replicas",
+                            "How many berthd are alive on the PostgreSQL database, with this one; "
+                            "absent on SQLite.",
+                            std::move(live)));
+}
+
 void add_disk(Families& families, const std::filesystem::path& data_dir) {
   std::error_code unknown;
   const auto space = std::filesystem::space(data_dir, unknown);
@@ -190,6 +200,10 @@ void add_rows(Families& families, db::Tx& tx, bool has_backups) {
                             "Postings of an older berthd that wait to be moved into smaller rows; "
                             "0 once all are moved.",
                             {gauge(old_rows ? double(old_rows->left()) : 0)}));
+  families.push_back(gauges("berth_ledger_pending_credits",
+                            "Credits that wait for about 100 milliseconds until they are added to "
+                            "their accounts' rows; 0 on SQLite.",
+                            {gauge(double(ledger::count_pending(tx)))}));
   std::vector<ClientMetric> backup_age;
   if (has_backups) backup_age.push_back(gauge(seconds(backup::age_of_newest(tx))));
   families.push_back(
@@ -248,6 +262,7 @@ Families Gauges::Collect() const {
   add_sizes(families, sources_);
   add_commits(families, sources_.database);
   add_pool(families, sources_.postgres);
+  add_replicas(families, sources_.replicas);
   if_reachable(sources_, [&] {
     const bool has_backups = sources_.postgres == nullptr;
     Families rows;

@@ -12,6 +12,7 @@
 
 #include "controller/db/database.h"
 #include "controller/db/postgres/database.h"
+#include "controller/domain/kernel/replicas.h"
 
 namespace berth {
 
@@ -34,6 +35,7 @@ class Gauges : public prometheus::Collectable {
   struct Sources {
     db::Database& database;
     db::postgres::Database* postgres;  // the same, if it is on PostgreSQL; otherwise null
+    const Replicas* replicas;          // null if the database isn't on PostgreSQL
     std::filesystem::path data_dir;
     std::function<Http()> http;
     std::function<std::optional<Isolation>()> isolation;  // nothing if nothing is probed

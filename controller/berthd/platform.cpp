@@ -39,6 +39,7 @@
 #include "controller/domain/kernel/meta.h"
 #include "controller/domain/kernel/replicas.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/ledger/pending.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/cluster/usage_history.h"
@@ -50,6 +51,7 @@
 #include "reconcilers/loops/ledger_move.h"
 #include "reconcilers/loops/mail.h"
 #include "reconcilers/loops/password_resets.h"
+#include "reconcilers/loops/pending_credits.h"
 #include "reconcilers/loops/presence.h"
 #include "reconcilers/loops/webhooks.h"
 #include "reconcilers/simulated/cluster.h"
@@ -87,6 +89,7 @@ std::string instance_of(db::Tx& tx) {
 void first_start(db::Tx& tx, const Config& config) {
   tiers::seed(tx, config.tiers);
   apps::add_built_in(tx);
+  if (!tx.writers_collide()) ledger::fold_all(tx);  // of a database that came from PostgreSQL
   if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::issuance());
@@ -251,6 +254,7 @@ class Platform {
   reconcilers::AdsLoop ads_{database_, campaign_index_, {.replicas = replicas()}};
   reconcilers::LedgerLoop ledger_{database_, {.replicas = replicas()}};
   reconcilers::LedgerMove ledger_move_{database_};
+  reconcilers::PendingCredits pending_credits_{database_, {.replicas = replicas()}};
   const api::Services services_ = services();
   api::HttpMetrics http_metrics_{*registry_};
   api::Gate gate_{services_, http_metrics_};
@@ -259,6 +263,7 @@ class Platform {
   const std::shared_ptr<Gauges> gauges_ =
       std::make_shared<Gauges>(Gauges::Sources{.database = database_,
                                                .postgres = opened_.postgres,
+                                               .replicas = replicas(),
                                                .data_dir = config_.data_dir,
                                                .http = [this] { return counters(); },
                                                .isolation = [this] { return isolation_.gauge(); },
@@ -555,6 +560,7 @@ void Platform::start() {
   ads_.start();
   ledger_.start();
   ledger_move_.start();
+  if (opened_.postgres != nullptr) pending_credits_.start();
   serving_ = std::thread([this] { server_.run(); });
   if (internal_server_) serving_internal_ = std::thread([this] { internal_server_->run(); });
 }
@@ -622,6 +628,7 @@ void Platform::stop() {
   ads_.stop();
   ledger_.stop();
   ledger_move_.stop();
+  pending_credits_.stop();
   following_.stop();
   // A handler that doesn't return would keep berthd from ending. Its request hasn't been answered,
   // and the database can be closed at any moment.

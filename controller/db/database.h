@@ -115,6 +115,11 @@ class Tx {
   // The time of the transaction, which is the same throughout.
   Instant now() const { return now_; }
 
+  // Whether writes run at the same time and collide if two of them change one row (PostgreSQL), and
+  // not one after the other (SQLite). Code for rows that many writes change asks this; what it
+  // stores has to mean the same in both cases.
+  bool writers_collide() const { return connection_.writers_collide(); }
+
   // Starts a statement whose placeholders are $1, $2 and so on. Each distinct text stays prepared
   // on the connection, so texts must not contain values.
   template <typename... Values>
@@ -198,7 +203,16 @@ class Database {
   // time limit of the calling thread's statements applies (RequestLimits).
   template <typename Work>
   auto write(Work&& work) -> std::invoke_result_t<Work, Tx&> {
-    return result_of(work, [this](const TxWork& run) { run_write(run); });
+    return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::serializable); });
+  }
+  // Does what write() does, but others may commit between the statements of `work`: each one sees
+  // what is committed when it begins, and waits for rows that others are changing. So `work` must
+  // begin with changing, and thereby locking, the rows that everything else follows from. In
+  // return it hardly collides with serializable writes, of which it would otherwise be the one that
+  // gives way.
+  template <typename Work>
+  auto write_with_row_locks(Work&& work) -> std::invoke_result_t<Work, Tx&> {
+    return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::row_locks); });
   }
 
   // Calls `subscriber` after each commit, before the write is answered, and never from two threads
@@ -215,8 +229,9 @@ class Database {
 
  protected:
   using TxWork = std::function<void(Tx&)>;
+  enum class Isolation { serializable, row_locks };
   virtual void run_read(const TxWork& work) = 0;
-  virtual void run_write(const TxWork& work) = 0;
+  virtual void run_write(const TxWork& work, Isolation isolation) = 0;
   // Counts a commit of so many writes.
   void count_commit(std::uint64_t writes);
   // Counts a commit that failed, for takes_writes() and failed_commits().

@@ -71,6 +71,8 @@ class Connection {
   Connection(Connection&&) noexcept = default;
 
   virtual std::unique_ptr<Statement> prepare(std::string_view sql) = 0;
+  // See Tx::writers_collide().
+  virtual bool writers_collide() const { return false; }
   // The prepared statements for this text that are unused at the moment. The reference stays valid.
   using Statements = std::vector<std::unique_ptr<Statement>>;
   Statements& statements(std::string_view sql) {

@@ -3,6 +3,7 @@
 #include "controller/base/log.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/old_postings.h"
+#include "controller/domain/ledger/pending.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -29,12 +30,16 @@ bool LedgerLoop::run_once() {
   return close_some() || check_days() || check_others();
 }
 
-// Nothing is posted on the day from the first transaction on, so what is read afterwards stays.
+// Nothing is posted on the day from the first transaction on, so what is read afterwards stays once
+// no credit of the day is pending.
 bool LedgerLoop::close_some() {
   if (!closing_) {
     const auto day = database_.read([](db::Tx& tx) { return ledger::next_to_close(tx); });
     if (!day) return false;
     turn_.write([&](db::Tx& tx) { ledger::begin_closing(tx, *day); });
+    while (database_.write_with_row_locks([](db::Tx& tx) { return ledger::fold(tx); }) ==
+           ledger::folded_at_once) {
+    }
     database_.read([&](db::Tx& tx) { closing_.emplace(tx, *day); });
   }
   int left = ledger::rows_of_step;

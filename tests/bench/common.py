@@ -52,13 +52,14 @@ class Berthd:
             self.process.kill()
             raise
 
-    def start(self, binary, directory, *flags, log_level="warning"):
+    def start(self, binary, directory, *flags, log_level="warning", log=None):
+        """`log` is an open file; without one, berthd writes its log where this script writes."""
         self.directory = directory
         for left in directory.glob("berthd*.addr"):  # of an earlier start
             left.unlink()
         self.process = subprocess.Popen(
             [binary, "--data-dir", directory, "--listen", "127.0.0.1:0", "--metrics-listen",
-             "127.0.0.1:0", "--log-level", log_level, *flags])
+             "127.0.0.1:0", "--log-level", log_level, *flags], stdout=log, stderr=log)
         try:
             self.wait_until_ready()
         except BaseException:

@@ -4,8 +4,12 @@
 // usage: bench_points domain DATABASE THREADS SECONDS   prints spends per second, writes per commit
 //        bench_points bare DATABASE GROUP SECONDS       writes the same rows, GROUP in each commit
 //        bench_points fill DATABASE POSTINGS            fills the database up to this many postings
+//        bench_points postgres APPS THREADS SECONDS     spends on PostgreSQL, by 2,000 users
 // DATABASE is berthd's or a copy of it, with a user, an app and a grant. Each spend stores an
-// answer for an idempotency key, as berthd does for a request with a key.
+// answer for an idempotency key, as berthd does for a request with a key. `postgres` uses
+// the database `ready`, which is empty, on the server that tests/postgres/run starts, without fsync
+// unless BERTH_TEST_FSYNC is set. It prints spends per second, how many runs of a
+// hundred were repeated because they collided, and how many spends of a thousand were given up.
 #include "controller/domain/points/points.h"
 
 #include <sqlite3.h>
@@ -20,9 +24,13 @@
 #include <thread>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/postgres/database.h"
 #include "controller/db/sqlite/database.h"
+#include "controller/domain/kernel/idempotency_keys.h"
 #include "controller/domain/ledger/numbers.h"
+#include "controller/domain/ledger/pending.h"
 
 namespace berth {
 namespace {
@@ -83,6 +91,101 @@ int domain(const char* file, int threads, double seconds) {
   const std::chrono::duration<double> passed = SteadyClock::now() - start;
   std::printf("%.0f %.1f\n", double(spent) / passed.count(),
               double(database.writes() - writes) / double(database.commits() - commits));
+  return 0;
+}
+
+constexpr int users_on_postgres = 2'000;
+
+// A user who has connected one of the apps, and has points.
+Who connected_user(db::Tx& tx, int number, int apps) {
+  const std::string n = std::to_string(number), app = "app" + std::to_string(number % apps);
+  tx.execute(R"(
+      INSERT INTO users (id, email, email_key, username, username_key, password_hash, referral_code,
+                         registration_number, signup_multiplier, created_at, updated_at)
+      VALUES ($1, $1, $1, $1, $1, '', $1, $2, 1, 5, 5))",
+             "user" + n, number);
+  if (number < apps)
+    tx.execute(R"(
+        INSERT INTO apps (id, owner_id, app_name, client_id, client_secret_hash, redirect_uris,
+                          allowed_scopes, approved_scopes, inserted_at, updated_at)
+        VALUES ($1, 'user0', $1, $1, '', '[]', '', '', 5, 5))",
+               app);
+  tx.execute(R"(
+      INSERT INTO grants (id, app_id, user_id, scopes, connected_at)
+      VALUES ($1, $2, $3, 'points:spend', 5))",
+             "grant" + n, app, "user" + n);
+  ledger::open_account(tx, ledger::app_account(app));
+  ledger::mint(tx, ledger::user_account("user" + n), 1'000'000, "benchmark");
+  return {.user = "user" + n, .app = app, .grant = "grant" + n};
+}
+
+// As the gate does for a request with a key.
+void spend_once(db::Tx& tx, const Who& who, const std::string& key) {
+  const idempotency_keys::Slot slot = {
+      .principal = idempotency_keys::app_principal(who.app, who.user),
+      .method = "POST",
+      .path = "/api/external/points/spend",
+      .key = key,
+      .request_hash = std::string(64, 'a')};
+  if (idempotency_keys::find_or_reserve(tx, slot)) return;
+  tx.nested([&] {
+    points::spend(tx,
+                  {.grant_id = who.grant,
+                   .user_id = who.user,
+                   .app_id = who.app,
+                   .amount = 1,
+                   .description = "benchmark"},
+                  {});
+  });
+  idempotency_keys::keep(tx, slot, 200, R"({"amount_spent":1,"points":1,"success":true})");
+}
+
+int on_postgres(int apps, int threads, double seconds) {
+  const Clock clock;
+  const char* server = std::getenv("BERTH_TEST_POSTGRES");
+  if (server == nullptr) throw std::runtime_error("BERTH_TEST_POSTGRES isn't set");
+  db::postgres::Database database(
+      {.address = server + std::string(" dbname=ready"), .password_file = {}}, clock);
+  std::vector<Who> all;
+  for (int done = 0; done < users_on_postgres; done += 100)
+    database.write([&](db::Tx& tx) {
+      all.resize(size_t(done));
+      for (int i = done; i < done + 100; ++i) all.push_back(connected_user(tx, i, apps));
+    });
+  const auto collisions = database.collisions();
+  std::atomic<std::int64_t> spent = 0, given_up = 0;
+  const auto start = SteadyClock::now();
+  const auto end = start + std::chrono::duration<double>(seconds);
+  std::jthread folding([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      while (database.write_with_row_locks([](db::Tx& tx) { return ledger::fold(tx); }) ==
+             ledger::folded_at_once) {
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+  {
+    std::vector<std::jthread> running;
+    for (int i = 0; i < threads; ++i)
+      running.emplace_back([&, i] {
+        std::mt19937 random(static_cast<unsigned>(i));
+        while (SteadyClock::now() < end) {
+          const Who& who = all[random() % all.size()];
+          const std::string key = new_uuid(clock.now());
+          try {
+            database.write([&](db::Tx& tx) { spend_once(tx, who, key); });
+            ++spent;
+          } catch (const Error&) {
+            ++given_up;
+          }
+        }
+      });
+  }
+  const std::chrono::duration<double> passed = SteadyClock::now() - start;
+  const auto repeated = double(database.collisions() - collisions);
+  std::printf("%.0f %.1f %.1f\n", double(spent) / passed.count(),
+              100 * repeated / (double(spent) + repeated),
+              1000 * double(given_up) / double(spent + given_up));
   return 0;
 }
 
@@ -236,9 +339,13 @@ int run(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "domain" && argc == 5) return domain(argv[2], std::atoi(argv[3]), std::atof(argv[4]));
   if (what == "bare" && argc == 5) return bare(argv[2], std::atoi(argv[3]), std::atof(argv[4]));
+  if (what == "postgres" && argc == 5)
+    return on_postgres(std::atoi(argv[2]), std::atoi(argv[3]), std::atof(argv[4]));
   if (what == "fill" && argc == 4) return fill(argv[2], std::atoll(argv[3]));
-  std::fputs("usage: bench_points domain|bare DATABASE THREADS|GROUP SECONDS, or fill DATABASE N\n",
-             stderr);
+  std::fputs(
+      "usage: bench_points domain|bare DATABASE THREADS|GROUP SECONDS, fill DATABASE N, or\n"
+      "postgres APPS THREADS SECONDS\n",
+      stderr);
   return 2;
 }
 

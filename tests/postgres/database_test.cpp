@@ -1,6 +1,8 @@
 #include "controller/db/postgres/database.h"
 
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <functional>
 #include <latch>
 #include <thread>
 
@@ -351,6 +353,80 @@ TEST_CASE("writes beyond the limits of the queue are refused") {
     });
   });
   CHECK(value_of(f.opened, "a").empty());
+}
+
+constexpr auto patience = 30s;
+
+bool eventually(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
+}
+
+// While it exists, each commit waits for a standby that isn't there.
+class WithoutStandby {
+ public:
+  explicit WithoutStandby(const Fixture& f) : server_(f.server()) {
+    set("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  }
+  ~WithoutStandby() { set("ALTER SYSTEM RESET synchronous_standby_names"); }
+  WithoutStandby(const WithoutStandby&) = delete;
+  WithoutStandby& operator=(const WithoutStandby&) = delete;
+
+ private:
+  void set(const std::string& sql) {
+    db::postgres::Connection connection(server_);
+    connection.run(sql);
+    connection.run("SELECT pg_reload_conf()");
+  }
+  Server server_;
+};
+
+// Writes as a request does, and returns how that was refused.
+std::string refused_write(Fixture& f, const std::function<void(db::Tx&)>& work) {
+  const db::RequestLimits limits;
+  return refusal([&] { f.opened.write(work); });
+}
+
+TEST_CASE("a write that only finds what is stored waits for the standby, too") {
+  Fixture f({.write_time = 100ms, .patience = 500ms, .look_interval = 0ms});
+  const auto store = [](db::Tx& tx) { put(tx, "answer", "200"); };
+  const auto find = [](db::Tx& tx) { CHECK(value_of(tx, "answer") == "200"); };
+  CHECK(refused_write(f, store).empty());
+  CHECK(refused_write(f, find).empty());
+  {
+    const WithoutStandby without(f);
+    // The server reads its settings some time later.
+    REQUIRE(eventually([&] { return refused_write(f, store) == "503 unavailable"; }));
+    CHECK(refused_write(f, find) == "503 unavailable");
+  }
+  REQUIRE(eventually([&] { return refused_write(f, store).empty(); }));
+  CHECK(refused_write(f, find).empty());
+}
+
+TEST_CASE("a server that answers some isn't away because it doesn't answer one") {
+  Fixture f({.look_interval = 10ms});
+  db::postgres::Connection other(f.server());
+  std::string pid;
+  REQUIRE(eventually([&] {
+    pid = other.text(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+        "AND query = 'SHOW transaction_read_only'");
+    return !pid.empty();
+  }));
+  REQUIRE(::kill(std::stoi(pid), SIGSTOP) == 0);
+  // Longer than a look may take.
+  const auto end = std::chrono::steady_clock::now() + 3s;
+  while (std::chrono::steady_clock::now() < end) {
+    const db::RequestLimits limits;
+    CHECK(refusal([&] { value_of(f.opened, "a"); }).empty());
+    CHECK(refused_write(f, [](db::Tx& tx) { put(tx, "a", "1"); }).empty());
+  }
+  CHECK(f.opened.is_reachable());
+  REQUIRE(::kill(std::stoi(pid), SIGCONT) == 0);
 }
 
 TEST_CASE("heavy reads have connections of their own") {

@@ -11,7 +11,12 @@ using namespace berth::process;
 namespace {
 
 constexpr size_t items = 500'000;  // each is "1,", so the body is just below max-body-bytes
+// A sanitizer needs several times the memory for itself.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int max_resident_mb = 3'000;
+#else
 constexpr int max_resident_mb = 300;
+#endif
 
 const std::string numbers = [] {
   std::string list = "1";

@@ -119,6 +119,11 @@ bool is_reset_mailed(const Berthd& berthd, const User& user, const MailServer& s
   return eventually([&] { return server.messages_to(user.email).size() > before; });
 }
 
+bool counts_replicas(const Berthd& berthd, int expected) {
+  const std::string line = "\nberth_database_replicas " + std::to_string(expected) + "\n";
+  return eventually([&] { return ask_metrics(berthd, "/metrics").text.contains(line); });
+}
+
 }  // namespace
 
 TEST_CASE("a loop of a berthd that is killed, or that stops, goes on at another one",
@@ -128,10 +133,13 @@ TEST_CASE("a loop of a berthd that is killed, or that stops, goes on at another 
   const User ada = register_verified_user(three.first, "ada");
   REQUIRE(eventually([&] { return server.messages_to(ada.email).size() == 1; }));
   REQUIRE(is_reset_mailed(three.third, ada, server));
+  CHECK(counts_replicas(three.third, 3));
   three.first.kill();  // it started first, so the loops are its
   REQUIRE(is_reset_mailed(three.third, ada, server));
+  CHECK(counts_replicas(three.third, 2));
   CHECK(three.second.terminate() == 0);
   REQUIRE(is_reset_mailed(three.third, ada, server));
+  CHECK(counts_replicas(three.third, 1));
 }
 
 TEST_CASE("of three berthd, one sends each mail, and sends it once", "[.postgres]") {

@@ -241,12 +241,18 @@ std::string Connection::quoted(const std::string& text) const {
   return quoted;
 }
 
+void Connection::listen(const std::string& channel, Deadline deadline) {
+  run("LISTEN " + channel, deadline);
+  // PQbackendPID() is a number of the pooler's own if there is one between.
+  backend_ = std::stoi(text("SELECT pg_backend_pid()::text", deadline));
+}
+
 std::vector<std::string> Connection::heard() {
   if (PQconsumeInput(connection_.get()) == 0)
     throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
   std::vector<std::string> payloads;
   while (PGnotify* one = PQnotifies(connection_.get())) {
-    if (one->be_pid != PQbackendPID(connection_.get())) payloads.emplace_back(one->extra);
+    if (one->be_pid != backend_) payloads.emplace_back(one->extra);
     PQfreemem(one);
   }
   return payloads;

@@ -41,6 +41,7 @@ class Connection final : public db::Connection {
   Connection& operator=(const Connection&) = delete;
 
   std::unique_ptr<Statement> prepare(std::string_view sql) override;
+  bool writers_collide() const override { return true; }
 
   // Runs statements that have no parameters, in one round trip. Returns the last one's result. If
   // none comes within the grace after the deadline, the connection counts as lost: the server stops
@@ -65,8 +66,10 @@ class Connection final : public db::Connection {
   // The text as a literal for run(), which takes no parameters.
   std::string quoted(const std::string& text) const;
 
-  // What other connections have sent to the channels that this one listens on (LISTEN), as far as
-  // it has arrived. Throws Unusable if the connection is lost. Wait for more at the socket.
+  // Listens on the channel (LISTEN), whose name is an identifier.
+  void listen(const std::string& channel, Deadline deadline);
+  // What other connections have sent to the channels that this one listens on, as far as it has
+  // arrived. Throws Unusable if the connection is lost. Wait for more at the socket.
   std::vector<std::string> heard();
   int socket() const { return PQsocket(connection_.get()); }
 
@@ -127,6 +130,7 @@ class Connection final : public db::Connection {
   bool warned_ = false;
   std::exception_ptr failure_;
   std::string incarnation_;
+  int backend_ = 0;  // the server's process for this connection, if it listens
 };
 
 }  // namespace berth::db::postgres

@@ -71,6 +71,16 @@ void pause(unsigned attempt) {
   std::this_thread::sleep_for(std::chrono::microseconds(micros(random)));
 }
 
+// The transaction's number must be known when COMMIT is sent, and costs no round trip here.
+constexpr const char* number_sql = "; SELECT pg_current_xact_id()";
+// For writes whose callers are answered. A commit waits for the synchronous standby only if its
+// transaction has left something in the log, but one that found what another one stored, such as
+// the answer for an Idempotency-Key, may leave nothing. What it found may be stored here alone: the
+// server shows it as soon as somebody stops waiting for the standby. So each such transaction
+// leaves a message that nobody reads.
+constexpr const char* number_and_message_sql =
+    "; SELECT pg_current_xact_id(), pg_logical_emit_message(true, 'berth', '')";
+
 // The statements that begin a transaction. For the time limits of the thread that waits for it.
 std::string beginning(const char* kind, const std::optional<milliseconds>& statement_time) {
   std::string sql = std::string("BEGIN ISOLATION LEVEL ") + kind;
@@ -176,6 +186,7 @@ bool Database::try_read(const TxWork& work, std::string& why) {
     lease.emplace(*this, pool, limit ? std::optional(RequestLimits::reader_wait) : std::nullopt);
     (*lease)->forget_failures();
     (**lease).run(beginning("REPEATABLE READ READ ONLY", limit), deadline_of(limit));
+    answered();
   } catch (const Unusable& failure) {
     why = failure.what();
     return false;
@@ -193,14 +204,14 @@ bool Database::try_read(const TxWork& work, std::string& why) {
   return true;
 }
 
-void Database::run_write(const TxWork& work) {
+void Database::run_write(const TxWork& work, Isolation isolation) {
   const auto until = steady_clock::now() + options_.write_time;
   std::string why;
   unsigned violations = 0;
   for (unsigned attempt = 1;; ++attempt) {
     require_well(State::well);
     try {
-      if (try_write(work, why)) return;
+      if (try_write(work, isolation, why)) return;
     } catch (const ConstraintViolated& violation) {
       if (++violations >= runs_into_a_constraint) throw;
       ++collisions_;
@@ -216,12 +227,12 @@ void Database::run_write(const TxWork& work) {
 }
 
 // Returns false if nothing was stored and the write should run again.
-bool Database::try_write(const TxWork& work, std::string& why) {
+bool Database::try_write(const TxWork& work, Isolation isolation, std::string& why) {
   Transaction transaction;
   Outcome outcome = Outcome::undone;
   try {
     const Lease connection(*this, writers_, options_.write_time);
-    outcome = run_and_commit(*connection, work, transaction);
+    outcome = run_and_commit(*connection, work, isolation, transaction);
   } catch (const Unusable& failure) {
     ++lost_connections_;
     why = failure.what();
@@ -246,15 +257,17 @@ bool Database::try_write(const TxWork& work, std::string& why) {
 
 // Throws Unusable if the connection was lost before COMMIT.
 Database::Outcome Database::run_and_commit(Connection& connection, const TxWork& work,
-                                           Transaction& transaction) {
+                                           Isolation isolation, Transaction& transaction) {
   const auto limit = RequestLimits::statement_time_of_thread();
+  const char* kind = isolation == Isolation::serializable ? "SERIALIZABLE" : "READ COMMITTED";
   std::exception_ptr failure;
   try {
     connection.forget_failures();
     transaction.incarnation = connection.incarnation();
-    // The transaction's number must be known when COMMIT is sent, and costs no round trip here.
-    transaction.id = connection.text(
-        beginning("SERIALIZABLE", limit) + "; SELECT pg_current_xact_id()", deadline_of(limit));
+    transaction.id =
+        connection.text(beginning(kind, limit) + (limit ? number_and_message_sql : number_sql),
+                        deadline_of(limit));
+    answered();
     Tx tx(connection, clock_.now(), limit);
     work(tx);
     transaction.notes = tx.take_notes();
@@ -379,16 +392,22 @@ Database::State Database::look(const std::stop_token& stop, std::unique_ptr<Conn
   if (!connection) connection = connect();
   const bool by_writing = last_commit_failed();
   connection->send(by_writing ? look_by_writing : look_sql);
-  if (!connection->is_answered(time_of_look)) {
-    const auto until = steady_clock::now() + options_.patience;
-    become(State::away, "the server doesn't answer");
-    while (!connection->is_answered(pause_between_looks)) {
-      if (stop.stop_requested()) return State::away;
-      if (steady_clock::now() < until) continue;
-      // Whoever waits for an answer gets an error, and finds another server if there is one.
-      cut_all();
-      throw Unusable("the server hangs");
+  const auto sent = steady_clock::now();
+  while (!connection->is_answered(pause_between_looks)) {
+    if (stop.stop_requested()) return State::away;
+    const auto now = steady_clock::now();
+    // A busy server may be slow with one connection while it answers others. That these begin
+    // transactions doesn't say that a commit ends.
+    const auto silence = now - (by_writing ? sent : std::max(sent, last_answered_.load()));
+    if (silence >= time_of_look) become(State::away, "the server doesn't answer");
+    if (now - sent < time_of_look + options_.patience) continue;
+    if (silence < time_of_look) {  // only this connection hangs
+      connection.reset();
+      return state_;
     }
+    // Whoever waits for an answer gets an error, and finds another server if there is one.
+    cut_all();
+    throw Unusable("the server hangs");
   }
   why = "the server takes no writes";
   try {

@@ -41,7 +41,9 @@ struct Options {
 // collides with another one, also if that shows as a violated constraint. Connections are made when
 // they are needed and kept. A thread looks every so often whether the server answers and takes
 // writes. While it doesn't, reads and writes of threads with RequestLimits throw Error
-// `unavailable` at once; if it hangs for longer than `patience`, all connections to it are cut.
+// `unavailable` at once; if it hangs for longer than `patience`, all connections to it are cut. A
+// write of such a thread ends when everything that it has read and written is on the synchronous
+// standby, if the server has one.
 // Thread-safe.
 class Database final : public db::Database {
  public:
@@ -119,11 +121,12 @@ class Database final : public db::Database {
   enum class Outcome { stored, undone, unanswered, unknown };
 
   void run_read(const TxWork& work) override;
-  void run_write(const TxWork& work) override;
+  void run_write(const TxWork& work, Isolation isolation) override;
   // `why` is set to what went wrong if they return false.
   bool try_read(const TxWork& work, std::string& why);
-  bool try_write(const TxWork& work, std::string& why);
-  Outcome run_and_commit(Connection& connection, const TxWork& work, Transaction& transaction);
+  bool try_write(const TxWork& work, Isolation isolation, std::string& why);
+  Outcome run_and_commit(Connection& connection, const TxWork& work, Isolation isolation,
+                         Transaction& transaction);
   Outcome commit(Connection& connection, bool has_limit);
   Outcome outcome_of(const Transaction& transaction);
   std::unique_ptr<Connection> connect() const;
@@ -133,6 +136,7 @@ class Database final : public db::Database {
   State look(const std::stop_token& stop, std::unique_ptr<Connection>& connection,
              std::string& why);
   void become(State state, const std::string& why);
+  void answered() { last_answered_ = std::chrono::steady_clock::now(); }
   void cut_all();
 
   const Server server_;
@@ -149,6 +153,8 @@ class Database final : public db::Database {
   std::unique_ptr<Notices> notices_;  // null until exchange_notices()
   std::mutex looking_mutex_;
   std::condition_variable_any looking_;
+  // When the server last answered a read or a write.
+  std::atomic<std::chrono::steady_clock::time_point> last_answered_{};
   std::jthread thread_;  // last: joined before the members that it uses are destroyed
 };
 

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr const char* listen_sql = "LISTEN berth";
+constexpr const char* channel = "berth";
 constexpr size_t max_payload = 7'900;  // the server's limit is 8,000 bytes
 // How long what is committed waits for more, since each NOTIFY locks out all others.
 constexpr milliseconds gathered_for{10};
@@ -95,7 +95,7 @@ void Notices::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     try {
       Connection connection(server_);
-      connection.run(listen_sql, steady_clock::now() + time_to_say);
+      connection.listen(channel, steady_clock::now() + time_to_say);
       if (was_connected) calls_.missed();
       was_connected = true;
       exchange(connection, stop);
@@ -140,7 +140,7 @@ void Notices::say(Connection& connection) {
   if (has_dropped) payloads.emplace_back(look_at_everything);
   try {
     for (const std::string& payload : payloads)
-      connection.run("NOTIFY berth, " + connection.quoted(payload),
+      connection.run(std::string("NOTIFY ") + channel + ", " + connection.quoted(payload),
                      steady_clock::now() + time_to_say);
   } catch (...) {
     // The next connection says it. What was said already may be said twice.

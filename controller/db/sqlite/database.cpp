@@ -202,7 +202,7 @@ void Database::run_read(const TxWork& work) {
   work(reader.tx());
 }
 
-void Database::run_write(const TxWork& work) {
+void Database::run_write(const TxWork& work, Isolation /*there is one writer*/) {
   Job job{.work = work,
           .statement_time = RequestLimits::statement_time_of_thread(),
           .notes = {},

@@ -1,6 +1,27 @@
 #include "controller/domain/kernel/idempotency_keys.h"
 
 namespace berth::idempotency_keys {
+namespace {
+
+// Returns false if an answer is stored that isn't too old. The status 0 of the reserved row is that
+// of no answer.
+bool reserve(db::Tx& tx, const Slot& slot) {
+  return tx.execute(
+             R"(
+      INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body,
+                                    created_at)
+      VALUES ($1, $2, $3, $4, $5, 0, '', $6)
+      ON CONFLICT (principal, method, path, key) DO UPDATE
+        SET request_hash = excluded.request_hash,
+            status = excluded.status,
+            body = excluded.body,
+            created_at = excluded.created_at
+        WHERE idempotency_keys.created_at <= $7)",
+             slot.principal, slot.method, slot.path, slot.key, slot.request_hash, tx.now(),
+             tx.now() - kept_for) == 1;
+}
+
+}  // namespace
 
 std::string user_principal(const std::string& user_id) { return "user:" + user_id; }
 
@@ -19,6 +40,11 @@ std::optional<Answer> find(db::Tx& tx, const Slot& slot) {
   return Answer{.request_hash = rows.text("request_hash"),
                 .status = int(rows.integer("status")),
                 .body = rows.text("body")};
+}
+
+std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot) {
+  if (tx.writers_collide() && reserve(tx, slot)) return std::nullopt;
+  return find(tx, slot);
 }
 
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body) {

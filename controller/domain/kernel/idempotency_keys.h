@@ -33,6 +33,10 @@ struct Answer {
 };
 // The answer that is stored for the slot, if it is younger than kept_for.
 std::optional<Answer> find(db::Tx& tx, const Slot& slot);
+// Returns what find() does, and otherwise reserves the slot for this write, which then either calls
+// keep() or is rolled back. On PostgreSQL, looking for a key that isn't there would make all writes
+// collide that store one beside it, and storing a row doesn't. On SQLite nothing is written.
+std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot);
 // Stores the answer. Replaces one that is too old but hasn't been removed yet.
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body);
 

@@ -222,7 +222,29 @@ bool DayWalk::read_transactions(db::Tx& tx, int& left) {
   }
   if (open.number != 0) end(tx, open);
   next_ = until;
+  if (until == end_) leave_out_pending(tx);
   return until == end_;
+}
+
+// What is pending (pending.h) isn't in the rows of days yet. Nothing is pending on a closed day.
+void DayWalk::leave_out_pending(db::Tx& tx) {
+  auto rows = tx.query(R"(
+      SELECT a.id AS account_id, k.kind, p.amount
+      FROM ledger_pending p
+      JOIN ledger_accounts a ON a.number = p.account_number
+      JOIN ledger_kinds k ON k.number = p.kind
+      WHERE p.transaction_number >= $1 AND p.transaction_number < $2)",
+                       first_number_of(day_), end_);
+  while (rows.next()) {
+    const std::string account = rows.text("account_id");
+    const std::int64_t amount = rows.integer("amount");
+    accounts_[account].credited -= amount;
+    KindSum& kind = kinds_[{account, rows.text("kind")}];
+    --kind.postings;
+    kind.credited -= amount;
+  }
+  std::erase_if(accounts_, [](const auto& one) { return one.second == Totals(); });
+  std::erase_if(kinds_, [](const auto& one) { return one.second == KindSum(); });
 }
 
 void DayWalk::begin(Open& open, const db::Query& row) {

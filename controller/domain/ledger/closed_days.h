@@ -93,6 +93,7 @@ class DayWalk {
   void end(db::Tx& tx, const Open& open);
   void check_charge(db::Tx& tx, const Open& open);
   void compare(db::Tx& tx, const std::string& account_id, const Totals& posted);
+  void leave_out_pending(db::Tx& tx);
   void end_kinds();
   void violation(const std::string& what);
 

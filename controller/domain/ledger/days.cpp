@@ -1,8 +1,11 @@
 #include "controller/domain/ledger/days.h"
 
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "controller/domain/ledger/day_rows.h"
+#include "controller/domain/ledger/pending_rows.h"
 
 namespace berth::ledger {
 namespace {
@@ -17,6 +20,21 @@ Totals totals_before(db::Tx& tx, const std::string& account_id, std::int64_t day
                        account_id, day);
   if (!rows.next()) return {};
   return {.credited = rows.integer("credited"), .debited = rows.integer("debited")};
+}
+
+// Adds what is pending to days that follow each other.
+void add_pending_to(std::vector<Day>& days, const std::vector<KindDay>& pending) {
+  for (Day& one : days)
+    for (const KindDay& part : pending) {
+      if (part.day == one.day) one.credited += part.sum.credited;
+      if (part.day <= one.day) one.balance += part.sum.credited;
+    }
+}
+
+void add(KindSum& sum, const KindSum& more) {
+  sum.postings += more.postings;
+  sum.credited += more.credited;
+  sum.debited += more.debited;
 }
 
 KindSum sum_of(const db::Query& row) {
@@ -52,6 +70,7 @@ std::vector<Day> history(db::Tx& tx, const Account& account, std::int64_t first,
     before = after;
   }
   add_quiet_days(last + 1);
+  add_pending_to(all, pending_days(tx, account));
   return all;
 }
 
@@ -62,7 +81,8 @@ Totals totals(db::Tx& tx, const Account& account) {
       WHERE id = $1)",
                        account.id());
   if (!rows.next()) return {};
-  return {.credited = rows.integer("credited"), .debited = rows.integer("debited")};
+  return {.credited = rows.integer("credited") + pending_sum(tx, account),
+          .debited = rows.integer("debited")};
 }
 
 KindSum sum_of_kind(db::Tx& tx, const Account& account, std::string_view kind, std::int64_t first,
@@ -75,20 +95,27 @@ KindSum sum_of_kind(db::Tx& tx, const Account& account, std::string_view kind, s
       WHERE account_id = $1 AND day BETWEEN $2 AND $3 AND kind = $4)",
                        account.id(), first, last, kind);
   rows.next();
-  return sum_of(rows);
+  KindSum sum = sum_of(rows);
+  for (const KindDay& part : pending_days(tx, account))
+    if (part.kind == kind && part.day >= first && part.day <= last) add(sum, part.sum);
+  return sum;
 }
 
 std::vector<KindDay> kinds(db::Tx& tx, const Account& account, std::int64_t first,
                            std::int64_t last) {
-  std::vector<KindDay> all;
+  std::map<std::pair<std::int64_t, std::string>, KindSum> sums;
+  for (const KindDay& part : pending_days(tx, account))
+    if (part.day >= first && part.day <= last) sums[{part.day, part.kind}] = part.sum;
   auto rows = tx.query(R"(
       SELECT day, kind, postings, credited, debited
       FROM ledger_kind_days
       WHERE account_id = $1 AND day BETWEEN $2 AND $3
       ORDER BY day, kind)",
                        account.id(), first, last);
-  while (rows.next())
-    all.push_back({.day = rows.integer("day"), .kind = rows.text("kind"), .sum = sum_of(rows)});
+  while (rows.next()) add(sums[{rows.integer("day"), rows.text("kind")}], sum_of(rows));
+  std::vector<KindDay> all;
+  for (const auto& [key, sum] : sums)
+    all.push_back({.day = key.first, .kind = key.second, .sum = sum});
   return all;
 }
 
@@ -113,6 +140,40 @@ void count_posting(db::Tx& tx, const Account& account, std::int64_t day, std::st
                     credited = ledger_kind_days.credited + excluded.credited,
                     debited = ledger_kind_days.debited + excluded.debited)",
              account.id(), day, kind, amount > 0 ? amount : 0, amount < 0 ? -amount : 0);
+}
+
+void count_earlier_credits(db::Tx& tx, const Account& account, std::int64_t day,
+                           std::int64_t amount) {
+  bool has_row = false;
+  {
+    auto rows = tx.query(R"(
+        UPDATE ledger_days
+        SET credited = credited + $3
+        WHERE account_id = $1 AND day >= $2
+        RETURNING day)",
+                         account.id(), day, amount);
+    while (rows.next()) has_row |= rows.integer("day") == day;
+  }
+  if (has_row) return;
+  const Totals before = totals_before(tx, account.id(), day);
+  tx.execute(R"(
+      INSERT INTO ledger_days (account_id, day, credited, debited)
+      VALUES ($1, $2, $3, $4))",
+             account.id(), day, before.credited + amount, before.debited);
+}
+
+void count_credits_of_kind(db::Tx& tx, const Account& account, std::int64_t day, std::int64_t kind,
+                           std::int64_t postings, std::int64_t amount) {
+  if (!has_kind_sums(account)) return;
+  tx.execute(R"(
+      INSERT INTO ledger_kind_days (account_id, day, kind, postings, credited, debited)
+      SELECT CAST($1 AS text), CAST($2 AS bigint), k.kind, CAST($4 AS bigint), CAST($5 AS bigint), 0
+      FROM ledger_kinds k
+      WHERE k.number = $3
+      ON CONFLICT (account_id, day, kind)
+      DO UPDATE SET postings = ledger_kind_days.postings + excluded.postings,
+                    credited = ledger_kind_days.credited + excluded.credited)",
+             account.id(), day, kind, postings, amount);
 }
 
 }  // namespace berth::ledger

@@ -38,6 +38,8 @@ struct KindSum {
   std::int64_t postings = 0;
   std::int64_t credited = 0;
   std::int64_t debited = 0;
+
+  bool operator==(const KindSum&) const = default;
 };
 // The sum over the days from `first` to `last`. The account must be that of an app, the treasury's,
 // or issuance; of others there are no such sums.

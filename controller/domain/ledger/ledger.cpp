@@ -7,30 +7,29 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/ledger/day_rows.h"
+#include "controller/domain/ledger/pending_rows.h"
 #include "controller/domain/ledger/transaction_rows.h"
 
 namespace berth::ledger {
 namespace {
 
-// The most points that may ever come to an account, so that sums of 64 bits hold them.
-constexpr std::int64_t max_credited = std::int64_t(1) << 62;
-
-// An account's number, and what was ever posted on it.
+// An account's number, and what was ever posted on it; no totals if the account's row wasn't
+// changed because the credit stays pending.
 struct Changed {
   std::int64_t number = 0;
-  Totals totals;
+  std::optional<Totals> totals;
 };
 
 std::optional<Changed> returned(db::Query rows) {
   if (!rows.next()) return std::nullopt;
   return Changed{
       .number = rows.integer("number"),
-      .totals = {.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
+      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
 }
 
 // A conditional UPDATE checks the balance and takes the points; it returns no row if there weren't
 // enough. The issuance account may go down to -max_points.
-std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amount) {
+std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::int64_t amount) {
   return returned(tx.query(R"(
       UPDATE ledger_accounts
       SET balance = balance - $2, debited = debited + $2
@@ -39,7 +38,14 @@ std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amo
                            account.id(), amount, -max_points));
 }
 
-std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
+// Pending credits can only make a balance higher, so they aren't needed if the row has enough.
+std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amount) {
+  auto taken = take_from_row(tx, account, amount);
+  while (!taken && fold(tx, account) > 0) taken = take_from_row(tx, account, amount);
+  return taken;
+}
+
+std::optional<Changed> give_to_row(db::Tx& tx, const Account& account, std::int64_t amount) {
   return returned(tx.query(R"(
       UPDATE ledger_accounts
       SET balance = balance + $2, credited = credited + $2
@@ -48,21 +54,42 @@ std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amo
                            account.id(), amount, max_points, max_credited));
 }
 
+// Whether the account is one for whose credits there is pending.h and has room for the amount.
+// Reads the account's row, but changes nothing.
+std::optional<Changed> leave_pending(db::Tx& tx, const Account& account, std::int64_t amount) {
+  if (!may_have_pending(tx, account)) return std::nullopt;
+  const std::int64_t number = tx.number(R"(
+      SELECT number
+      FROM ledger_accounts
+      WHERE id = $1 AND credited <= $2)",
+                                        account.id(), max_credited_with_pending - amount);
+  if (number == 0) return std::nullopt;
+  return Changed{.number = number, .totals = {}};
+}
+
+std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
+  while (fold(tx, account) > 0) {
+  }
+  return give_to_row(tx, account, amount);
+}
+
 // The two accounts of a leg after its amount was moved.
 struct Moved {
   Changed from;
   Changed to;
 };
 
-// Returns nothing, and changes nothing, if `from` has too few points.
-std::optional<Moved> move(db::Tx& tx, const Leg& leg) {
+// Returns nothing, and changes nothing, if `from` has too few points. `is_passed_on`: another leg
+// of the transaction takes from the account to which this one gives.
+std::optional<Moved> move(db::Tx& tx, const Leg& leg, bool is_passed_on) {
   if (leg.amount < 1 || leg.amount > max_points)
     throw std::logic_error("a movement must have from 1 to max_points points");
   if (leg.from.id() == leg.to.id())
     throw std::logic_error("a movement must have two different accounts");
   const auto from = take(tx, leg.from, leg.amount);
   if (!from) return std::nullopt;
-  const auto to = give(tx, leg.to, leg.amount);
+  auto to = is_passed_on ? std::nullopt : leave_pending(tx, leg.to, leg.amount);
+  if (!to) to = give(tx, leg.to, leg.amount);
   if (!to)
     throw invalid_field("amount",
                         "would make the balance exceed 2^53-1, or all points that the account ever "
@@ -70,12 +97,13 @@ std::optional<Moved> move(db::Tx& tx, const Leg& leg) {
   return Moved{.from = *from, .to = *to};
 }
 
-void take_back(db::Tx& tx, const Leg& leg) {
-  const int taken = tx.execute(R"(
+void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
+  const int taken = !moved.to.totals ? 1
+                                     : tx.execute(R"(
       UPDATE ledger_accounts
       SET balance = balance - $2, credited = credited - $2
       WHERE id = $1)",
-                               leg.to.id(), leg.amount);
+                                                  leg.to.id(), leg.amount);
   const int given = tx.execute(R"(
       UPDATE ledger_accounts
       SET balance = balance + $2, debited = debited - $2
@@ -109,7 +137,8 @@ void open_account(db::Tx& tx, const Account& account) {
 }
 
 std::int64_t balance(db::Tx& tx, const Account& account) {
-  return tx.number(R"(SELECT balance FROM ledger_accounts WHERE id = $1)", account.id());
+  return tx.number(R"(SELECT balance FROM ledger_accounts WHERE id = $1)", account.id()) +
+         pending_sum(tx, account);
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
@@ -123,12 +152,12 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     throw std::logic_error("a transaction has no or too many movements");
   std::vector<Moved> moved;
   for (const Leg& leg : transaction.legs) {
-    const auto one = move(tx, leg);
+    const bool is_passed_on = std::ranges::any_of(
+        transaction.legs, [&](const Leg& other) { return other.from == leg.to; });
+    const auto one = move(tx, leg, is_passed_on);
     if (!one) {
-      while (!moved.empty()) {
-        moved.pop_back();
-        take_back(tx, transaction.legs[moved.size()]);
-      }
+      for (; !moved.empty(); moved.pop_back())
+        take_back(tx, transaction.legs[moved.size() - 1], moved.back());
       return std::nullopt;
     }
     moved.push_back(*one);
@@ -142,8 +171,16 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     tx.execute(R"(
         INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
         VALUES ($1, $2, $3, $4, $5, $6))",
-               after.number, amount > 0, added.number, place++, added.kind, amount);
-    count_posting(tx, account, utc_day(at), transaction.kind, amount, after.totals);
+               after.number, amount > 0, added.number, place, added.kind, amount);
+    if (after.totals)
+      count_posting(tx, account, utc_day(at), transaction.kind, amount, *after.totals);
+    else
+      add_pending(tx, {.account = after.number,
+                       .transaction = added.number,
+                       .leg = place,
+                       .kind = added.kind,
+                       .amount = amount});
+    ++place;
   };
   for (size_t i = 0; i < moved.size(); ++i) {
     const Leg& leg = transaction.legs[i];

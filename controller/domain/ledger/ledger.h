@@ -19,6 +19,7 @@ struct Account {
   std::string kind;   // user, app, campaign, reservation, treasury or issuance
   std::string owner;  // empty for treasury and issuance, and for the treasury's reservation account
   std::string id() const { return owner.empty() ? kind : kind + ":" + owner; }
+  bool operator==(const Account&) const = default;
 };
 Account user_account(const std::string& user_id);
 Account app_account(const std::string& app_id);

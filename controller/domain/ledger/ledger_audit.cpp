@@ -5,6 +5,7 @@
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/closed_days.h"
 #include "controller/domain/ledger/numbers.h"
+#include "controller/domain/ledger/pending_rows.h"
 #include "controller/domain/ledger/range_checks.h"
 
 namespace berth::ledger {
@@ -14,9 +15,15 @@ namespace {
 constexpr std::int64_t most_slices = 16;
 
 constexpr std::string_view sum_of_balances = R"(
-    SELECT 'the sum' AS id, sum(balance) AS difference
-    FROM ledger_accounts
-    HAVING sum(balance) <> 0)";
+    SELECT 'the sum' AS id, sum(points) AS difference
+    FROM (
+      SELECT balance AS points
+      FROM ledger_accounts
+      UNION ALL
+      SELECT amount
+      FROM ledger_pending
+    ) AS balances
+    HAVING sum(points) <> 0)";
 constexpr std::string_view transactions_that_differ = R"(
     SELECT t.id_high, t.id_low, sums.difference
     FROM (
@@ -30,10 +37,15 @@ constexpr std::string_view transactions_that_differ = R"(
 constexpr std::string_view balances_that_differ = R"(
     SELECT id, balance - posted AS difference
     FROM (
-      SELECT a.id, a.balance, coalesce((
-          SELECT sum(p.amount)
-          FROM ledger_postings p
-          WHERE p.account_number = a.number), 0) AS posted
+      SELECT a.id,
+             a.balance + coalesce((
+               SELECT sum(w.amount)
+               FROM ledger_pending w
+               WHERE w.account_number = a.number), 0) AS balance,
+             coalesce((
+               SELECT sum(p.amount)
+               FROM ledger_postings p
+               WHERE p.account_number = a.number), 0) AS posted
       FROM ledger_accounts a
     ) AS balances
     WHERE balance <> posted
@@ -80,6 +92,10 @@ constexpr std::string_view day_sums_that_differ = R"(
                AS debited
       FROM ledger_days
       UNION ALL
+      SELECT a.id, w.transaction_number / 1048576 / 86400000, w.amount, 0
+      FROM ledger_pending w
+      JOIN ledger_accounts a ON a.number = w.account_number
+      UNION ALL
       SELECT a.id, p.transaction_number / 1048576 / 86400000,
              CASE WHEN p.amount > 0 THEN -p.amount ELSE 0 END,
              CASE WHEN p.amount < 0 THEN p.amount ELSE 0 END
@@ -95,6 +111,11 @@ constexpr std::string_view kind_sums_that_differ = R"(
     WITH sums AS (
       SELECT account_id, day, kind, postings, credited, debited
       FROM ledger_kind_days
+      UNION ALL
+      SELECT a.id, w.transaction_number / 1048576 / 86400000, k.kind, 1, w.amount, 0
+      FROM ledger_pending w
+      JOIN ledger_accounts a ON a.number = w.account_number
+      JOIN ledger_kinds k ON k.number = w.kind
       UNION ALL
       SELECT a.id, p.transaction_number / 1048576 / 86400000, k.kind, -1,
              CASE WHEN p.amount > 0 THEN -p.amount ELSE 0 END,
@@ -286,6 +307,7 @@ std::vector<AuditPart> audit_parts(db::Tx& tx) {
                    postings * 2, day_sums_that_differ, all_account_days),
       part_of_days("each day's sums by kind are its postings", "days of kinds", postings,
                    kind_sums_that_differ, all_kind_days),
+      {.name = "each pending credit is a posting", .what = "pending credits", .run = check_pending},
       {.name = "closed days are chained", .what = "closed days", .run = [](db::Tx& in) {
          return check_chain(in);
        }}};

@@ -5,6 +5,7 @@
 
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/old_postings.h"
+#include "controller/domain/ledger/pending_rows.h"
 #include "controller/domain/ledger/range_checks.h"
 
 namespace berth::ledger {
@@ -105,6 +106,12 @@ Check check_balances(db::Tx& tx) {
   return check_of("each account's points in and out give its balance", "all accounts", finding);
 }
 
+Check check_pending_credits(db::Tx& tx) {
+  const Finding finding = check_pending(tx);
+  return check_of("each pending credit is a posting",
+                  std::to_string(finding.checked) + " pending credits", finding);
+}
+
 Check check_closed_rows(db::Tx& tx) {
   const Finding finding = check_chain(tx, utc_day(tx.now()) - days_of_chain);
   std::string scope = std::to_string(finding.checked) + " closed days";
@@ -136,7 +143,8 @@ Check check_open_days(db::Tx& tx) {
 
 std::vector<Check> running_audit(db::Tx& tx) {
   require_no_old_rows(tx);
-  std::vector<Check> checks = {check_balances(tx), check_open_days(tx), check_closed_rows(tx),
+  std::vector<Check> checks = {check_balances(tx), check_open_days(tx), check_pending_credits(tx),
+                               check_closed_rows(tx),
                                check_of(days_part, "closed days", part_of(tx, days_part))};
   for (const RangeCheck& check : range_checks())
     checks.push_back(check_of(check.name, check.what, part_of(tx, check.name)));

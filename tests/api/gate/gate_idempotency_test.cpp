@@ -1,5 +1,6 @@
 // The header Idempotency-Key.
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "tests/api/gate_world.h"
 

@@ -4,6 +4,7 @@
 
 #include "controller/base/id.h"
 #include "controller/domain/ledger/numbers.h"
+#include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/running_audit.h"
 #include "tests/domain/world.h"
 
@@ -43,6 +44,7 @@ struct Fixture {
     world.write([&](db::Tx& tx) {
       REQUIRE(ledger::post(
           tx, {.kind = "spend", .from = user, .to = app, .amount = amount, .memo = "a hat"}));
+      ledger::fold_all(tx);
     });
   }
   std::optional<std::int64_t> next_to_close() {

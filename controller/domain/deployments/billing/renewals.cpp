@@ -197,7 +197,11 @@ std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const st
       JOIN deploy_tiers t ON t.id = d.tier_id
       JOIN ledger_accounts a ON a.id = 'app:' || d.app_id
       WHERE d.billing_status IN ('warning', 'suspended') AND d.status <> 'destroyed'
-        AND d.suspended_at IS NULL AND a.balance >= coalesce(t.monthly_cost_points, 0)
+        AND d.suspended_at IS NULL
+        AND a.balance + coalesce((SELECT sum(p.amount)
+                                  FROM ledger_pending p
+                                  WHERE p.account_number = a.number), 0)
+            >= coalesce(t.monthly_cost_points, 0)
         AND d.id > $1
   )";
   static const std::string of_all = debts + R"(ORDER BY d.id LIMIT $2)";

@@ -1,0 +1,33 @@
+-- A script for wrk -t1: it sends the requests of the file LINES, each of which has a token and a path, in turn. METHOD is
+-- their method. If BODY is set, it is their JSON body; "@n@" in it becomes a new number each time, and each request gets a
+-- new Idempotency-Key that begins with KEYS. The rest of each request is built once.
+local method = os.getenv("METHOD")
+local body = os.getenv("BODY")
+local prefix = os.getenv("KEYS") or ""
+local mark = "@n@"
+local digits = 12  -- a number always has as many, because Content-Length is built once, too
+local built = {}
+local at, count = 0, 0
+
+function init()
+  if body then body = body:gsub(mark, string.rep("@", digits)) end
+  for line in io.lines(os.getenv("LINES")) do
+    local token, path = line:match("^(%S+) (%S+)$")
+    local headers = { ["Authorization"] = "Bearer " .. token }
+    for name, value in pairs(wrk.headers) do headers[name] = value end
+    if body then
+      headers["Content-Type"] = "application/json"
+      headers["Idempotency-Key"] = prefix .. string.rep("@", digits)
+    end
+    built[#built + 1] = wrk.format(method, path, headers, body)
+  end
+end
+
+local places = string.rep("@", digits)
+
+function request()
+  at = at % #built + 1
+  if not body then return built[at] end
+  count = count + 1
+  return (built[at]:gsub(places, string.format("%0" .. digits .. "d", count)))
+end
