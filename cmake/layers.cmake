@@ -10,12 +10,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   # without which libstdc++ doesn't offer std::expected.
   add_compile_options(-w -D__cpp_concepts=202002L)
 endif()
-if(CMAKE_UNITY_BUILD)
-  # Several source files are included by one. A local name can then hide a name of another file's anonymous namespace,
-  # and what a file keeps in one looks as if a header did. The dev preset compiles each file alone and warns of what
-  # matters.
-  add_compile_options(-Wno-shadow -Wno-subobject-linkage)
-endif()
 include(cmake/hardening.cmake)
 if(BERTH_SANITIZE)
   # GCC takes no precompiled header of a build with sanitizers: it defines their macros before it looks at the header.
@@ -24,6 +18,15 @@ if(BERTH_SANITIZE)
   add_link_options(-fsanitize=${BERTH_SANITIZE})
 endif()
 include(cmake/precompiled.cmake)
+
+# Several source files are included by one, which takes half of the time, because each header is then read once. A local
+# name can then hide a name of another file's anonymous namespace, and what a file keeps in one looks as if a header did.
+# clang-tidy looks at each file alone (scripts/tidy.sh) and finds what matters, and missing includes.
+function(berth_several_files_at_once target)
+  if(CMAKE_UNITY_BUILD)
+    target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
+  endif()
+endfunction()
 
 function(berth_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;USES" ${ARGN})
@@ -35,6 +38,7 @@ function(berth_layer name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${LAYER_USES})
   berth_precompiled(${name})
+  berth_several_files_at_once(${name})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/linkcheck.cpp CONTENT "int main() {}\n")
   add_executable(linkcheck_${name} ${CMAKE_BINARY_DIR}/linkcheck.cpp)
   set_target_properties(linkcheck_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/linkcheck)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs clang-tidy with the compile commands of the preset dev. Prints its findings and ends with 1 if there are any.
+# Runs clang-tidy with the compile commands of the preset dev, where each file is compiled alone. Prints its findings and
+# ends with 1 if there are any.
 #   tidy.sh [--seconds N] FILE…
 # A header is checked with the source file of the same name. After N seconds the remaining files are skipped; the script
 # says so, and this is no failure.
@@ -19,13 +20,12 @@ for file in "$@"; do
 done
 [ ${#sources[@]} -gt 0 ] || { echo "clang-tidy: no source file to look at"; exit 0; }
 
-cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
+cmake --preset dev -B build/lint -DCMAKE_UNITY_BUILD=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DBERTH_TESTS=ON >/dev/null || exit 1
 # clang 16 knows C++23 as c++2b and doesn't know GCC's warnings and precompiled headers. It doesn't announce all of its
 # concepts, and without that libstdc++ doesn't offer std::expected.
 # With its three-way comparison, nlohmann's JSON can't be compared with a text that is on the left.
-mkdir -p build/lint
-sed 's/-std=c++23/-std=c++2b -U__cpp_concepts -D__cpp_concepts=202002L -DJSON_HAS_THREE_WAY_COMPARISON=0/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow\|-Wno-stringop-overread\|-Wno-array-bounds//g; s/-Winvalid-pch -include [^ ]*//' \
-  build/dev/compile_commands.json >build/lint/compile_commands.json
+sed -i 's/-std=c++23/-std=c++2b -U__cpp_concepts -D__cpp_concepts=202002L -DJSON_HAS_THREE_WAY_COMPARISON=0/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow\|-Wno-stringop-overread\|-Wno-array-bounds//g; s/-Winvalid-pch -include [^ ]*//' \
+  build/lint/compile_commands.json
 work=$(mktemp -d)
 export work
 trap 'rm -rf "$work"' EXIT

@@ -68,9 +68,9 @@ class Ways(unittest.TestCase):
         user = berthd.call("GET", "/api/auth/me", token=berthd.session)["user"]["id"]
         berthd.call("POST", "/api/internal/points/mint", {
             "account": {"kind": "user", "id": user}, "amount": 100, "reason": "test"})
-        before = berthd.call("GET", "/api/external/points/balance", token=token)["points"]
+        before = berthd.call("GET", "/api/points/balance", token=berthd.session)["points"]
         berthd.call("POST", "/api/external/points/spend", {"amount": 3, "description": "test"}, token)
-        self.assertEqual(berthd.call("GET", "/api/external/points/balance", token=token)["points"], before - 3)
+        self.assertEqual(berthd.call("GET", "/api/points/balance", token=berthd.session)["points"], before - 3)
 
     def refusal(self, address):
         """What berthd says when it ends because it can't use the database."""
@@ -87,8 +87,8 @@ class Ways(unittest.TestCase):
         (self.folder / "server.key").chmod(0o600)
         server = self.server(["ssl=on", f"ssl_cert_file={self.folder}/server.crt",
                               f"ssl_key_file={self.folder}/server.key"])
-        address = (f"host=%s hostaddr=127.0.0.1 port={server.port} user=bench dbname=berth sslmode=verify-full "
-                   f"sslrootcert={self.folder}/%s")
+        address = (f"postgresql://bench@%s:{server.port}/berth?hostaddr=127.0.0.1&sslmode=verify-full"
+                   f"&sslrootcert={self.folder}/%s")
         self.spend(self.berthd("tls", address % ("db.test", "ca.crt")))
         used = output_of("psql", "-h", server.directory, "-p", str(server.port), "-U", "bench", "-Atc",
                          "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) "
