@@ -124,7 +124,7 @@ class Ways(unittest.TestCase):
         self.addCleanup(self.end, second)
         second.session, second.app, second.scope = first.session, first.app, first.scope
         self.spend(second)
-        done = subprocess.run([TESTS, "a connection hears what others send, and not what it sent itself"],
+        done = subprocess.run([TESTS, r"a connection hears what others send\, and not what it sent itself"],
                               env=os.environ | {"BERTH_TEST_POSTGRES": f"host=127.0.0.1 port={port} user=bench"},
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout)
