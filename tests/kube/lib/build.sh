@@ -118,43 +118,26 @@ build_pebble() {
   go_program pebble-challtestsrv "$path/cmd/pebble-challtestsrv"
 }
 
-# Traefik's ACME client has the SDKs of a hundred DNS services, which take longer to compile than Traefik. Certificates
-# come from cert-manager here, so the client is a copy without them.
 build_traefik() {
   ! are_there traefik || return 0
-  local path=github.com/traefik/traefik/v3 acme=github.com/go-acme/lego/v4 sources_of_acme
+  local path=github.com/traefik/traefik/v3
   # These are Traefik's own replacements.
   use_module traefik "$path" "${version_of[traefik]}" <<'LINES'
 replace github.com/abbot/go-http-auth => github.com/containous/go-http-auth v0.4.1-0.20200324110947-a37a7636d23e
 replace github.com/gorilla/mux => github.com/containous/mux v0.0.0-20220627093034-b2dd784e613f
 replace github.com/mailgun/minheap => github.com/containous/minheap v0.0.0-20190809180810-6e71eb837595
 LINES
-  sources_of_acme=$(
-    cd "$module"
-    go mod edit -dropreplace "$acme"  # of a build that was interrupted
-    go get "$path/cmd/traefik@$requirement"
-    go list -m -f '{{.Dir}}' "$acme"
-  ) 2>"$logs/build-traefik.log" || explain build-traefik failed
-  rm -rf "$module/acme"
-  cp -r "$sources_of_acme" "$module/acme"
-  chmod -R u+w "$module/acme"
-  rm -rf "$module/acme/providers/dns"
-  mkdir "$module/acme/providers/dns"
-  cat >"$module/acme/providers/dns/none.go" <<GO
-package dns
-
-import (
-	"fmt"
-
-	"$acme/challenge"
-)
-
-func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
-	return nil, fmt.Errorf("this Traefik is built without the DNS service %s", name)
+  go_program traefik "$path/cmd/traefik"
 }
-GO
-  (cd "$module" && go mod edit -replace "$acme=./acme")
-  go_program traefik "$path/cmd/traefik" "" "$path/cmd/traefik"
+
+build_kube_network_policies() {
+  ! are_there kube-network-policies || return 0
+  local path=sigs.k8s.io/kube-network-policies
+  # This is its own replacement.
+  use_module kube-network-policies "$path" "${version_of[kube-network-policies]}" <<'LINES'
+replace github.com/vishvananda/netlink => github.com/vishvananda/netlink v1.3.1
+LINES
+  go_program kube-network-policies "$path/cmd/kube-network-policies/standard"
 }
 
 # Debian's knows neither user namespaces nor plugins that hear of a pod before its containers start.
@@ -191,46 +174,31 @@ build_gvisor() {
   go_program containerd-shim-runsc-v1 ./cmd "" "$path/shim"
 }
 
-# What speaks with the API server by k8s.io/client-go is in one module, so that one version of that is compiled once.
-build_clients() {
-  ! are_there metrics-server kwok kube-network-policies coredns || return 0
-  local metrics=sigs.k8s.io/metrics-server kwok=sigs.k8s.io/kwok policies=sigs.k8s.io/kube-network-policies \
-    coredns=github.com/coredns/coredns
-  # The replacement is that of kube-network-policies.
-  use_module clients "$metrics" "${version_of[metrics-server]}" <<LINES
-require $kwok v${version_of[kwok]}
-require $policies v${version_of[kube-network-policies]}
-require $coredns v${version_of[coredns]}
-replace github.com/vishvananda/netlink => github.com/vishvananda/netlink v1.3.1
-LINES
-  go_program metrics-server "$metrics/cmd/metrics-server"
-  requirement=v${version_of[kwok]}
-  go_program kwok "$kwok/cmd/kwok"
-  requirement=v${version_of[kube-network-policies]}
-  go_program kube-network-policies "$policies/cmd/kube-network-policies/standard"
-  # CoreDNS's main package would compile all of its plugins, with the libraries of three clouds.
-  requirement=v${version_of[coredns]}
+# Its main package would compile all of its plugins, with the libraries of three clouds.
+build_coredns() {
+  ! are_there coredns || return 0
+  local path=github.com/coredns/coredns
+  use_module coredns "$path" "${version_of[coredns]}" </dev/null
   mkdir -p "$module/cmd"
   cat >"$module/cmd/main.go" <<GO
 package main
 
 import (
-	"$coredns/coremain"
-	_ "$coredns/plugin/errors"
-	_ "$coredns/plugin/health"
-	_ "$coredns/plugin/kubernetes"
+	"$path/coremain"
+	_ "$path/plugin/errors"
+	_ "$path/plugin/health"
+	_ "$path/plugin/kubernetes"
 )
 
 func main() { coremain.Run() }
 GO
-  go_program coredns ./cmd "" "$coredns/coremain" "$coredns/plugin/kubernetes"
+  go_program coredns ./cmd "" "$path/coremain" "$path/plugin/kubernetes"
 }
 
-build_kube_score() {
-  ! are_there kube-score || return 0
-  local path=github.com/zegl/kube-score
-  use_module kube-score "$path" "${version_of[kube-score]}" </dev/null
-  go_program kube-score "$path/cmd/kube-score"
+build_single() { # NAME PATH: a program that lies in its module's cmd/NAME
+  ! are_there "$1" || return 0
+  use_module "$1" "$2" "${version_of[$1]}" </dev/null
+  go_program "$1" "$2/cmd/$1"
 }
 
 # This uses `npm pack` instead of `npm install`, because the package's peers are large and aren't needed here.
@@ -258,9 +226,12 @@ build_programs() {
   build_kubernetes
   build_cert_manager
   build_pebble
-  build_clients
-  build_kube_score
+  build_single metrics-server sigs.k8s.io/metrics-server
+  build_single kwok sigs.k8s.io/kwok
+  build_single kube-score github.com/zegl/kube-score
   build_traefik
+  build_kube_network_policies
+  build_coredns
   build_containerd
   build_runc
   build_gvisor
