@@ -264,9 +264,8 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   try {
     connection.forget_failures();
     transaction.incarnation = connection.incarnation();
-    transaction.id =
-        connection.text(beginning(kind, limit) + (limit ? number_and_message_sql : number_sql),
-                        deadline_of(limit));
+    transaction.id = connection.text(
+        beginning(kind, limit) + (limit ? number_and_message_sql : number_sql), deadline_of(limit));
     answered();
     Tx tx(connection, clock_.now(), limit);
     work(tx);
