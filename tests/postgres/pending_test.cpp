@@ -382,10 +382,10 @@ TEST_CASE("an account to which nearly all points ever possible came is credited 
 TEST_CASE("transactions of one millisecond are in the order in which they were posted") {
   Fixture f;
   std::vector<std::string> ids;
-  for (int i = 0; i < 10; ++i)
+  for (size_t i = 0; i < 10; ++i)
     f.opened.write([&](db::Tx& tx) {
       if (i == 0) ids.clear();
-      ids.resize(size_t(2 * i));
+      ids.resize(2 * i);
       for (int twice = 0; twice < 2; ++twice)
         ids.push_back(*ledger::post(
             tx, {.kind = "spend", .from = user(0), .to = app, .amount = 1, .memo = ""}));

@@ -114,6 +114,7 @@ std::vector<KindDay> kinds(db::Tx& tx, const Account& account, std::int64_t firs
                        account.id(), first, last);
   while (rows.next()) add(sums[{rows.integer("day"), rows.text("kind")}], sum_of(rows));
   std::vector<KindDay> all;
+  all.reserve(sums.size());
   for (const auto& [key, sum] : sums)
     all.push_back({.day = key.first, .kind = key.second, .sum = sum});
   return all;

@@ -344,6 +344,7 @@ std::vector<Check> checks_of(const std::vector<AuditPart>& parts,
 std::vector<Check> audit(db::Tx& tx) {
   const std::vector<AuditPart> parts = audit_parts(tx);
   std::vector<Finding> findings;
+  findings.reserve(parts.size());
   for (const AuditPart& part : parts) findings.push_back(part.run(tx));
   return checks_of(parts, findings);
 }
