@@ -37,9 +37,7 @@ bool LedgerLoop::close_some() {
     const auto day = database_.read([](db::Tx& tx) { return ledger::next_to_close(tx); });
     if (!day) return false;
     turn_.write([&](db::Tx& tx) { ledger::begin_closing(tx, *day); });
-    while (database_.write_with_row_locks([](db::Tx& tx) { return ledger::fold(tx); }) ==
-           ledger::folded_at_once) {
-    }
+    ledger::fold_in_batches(database_);
     database_.read([&](db::Tx& tx) { closing_.emplace(tx, *day); });
   }
   int left = ledger::rows_of_step;

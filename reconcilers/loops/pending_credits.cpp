@@ -14,11 +14,7 @@ PendingCredits::PendingCredits(db::Database& database, Options options)
 // whoever does it.
 int PendingCredits::run_once() {
   if (!turn_.is_mine() || !database_.read(ledger::is_any_pending)) return 0;
-  int all = 0;
-  for (int some = ledger::folded_at_once; some == ledger::folded_at_once && !rounds_.stopping();
-       all += some)
-    some = database_.write_with_row_locks([](db::Tx& tx) { return ledger::fold(tx); });
-  return all;
+  return ledger::fold_in_batches(database_, [this] { return rounds_.stopping(); });
 }
 
 // A failure that lasts is logged once, because rounds follow each other quickly.

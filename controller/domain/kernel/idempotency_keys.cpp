@@ -3,23 +3,27 @@
 namespace berth::idempotency_keys {
 namespace {
 
-// Returns false if an answer is stored that isn't too old. The status 0 of the reserved row is that
-// of no answer.
-bool reserve(db::Tx& tx, const Slot& slot) {
+// Returns false, and stores nothing, if a row is there that is younger than `replaced_until`.
+bool store(db::Tx& tx, const Slot& slot, int status, std::string_view body,
+           Instant replaced_until) {
   return tx.execute(
              R"(
       INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body,
                                     created_at)
-      VALUES ($1, $2, $3, $4, $5, 0, '', $6)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       ON CONFLICT (principal, method, path, key) DO UPDATE
         SET request_hash = excluded.request_hash,
             status = excluded.status,
             body = excluded.body,
             created_at = excluded.created_at
-        WHERE idempotency_keys.created_at <= $7)",
-             slot.principal, slot.method, slot.path, slot.key, slot.request_hash, tx.now(),
-             tx.now() - kept_for) == 1;
+        WHERE idempotency_keys.created_at <= $9)",
+             slot.principal, slot.method, slot.path, slot.key, slot.request_hash, status, body,
+             tx.now(), replaced_until) == 1;
 }
+
+// Returns false if an answer is stored that isn't too old. The reserved row's status is that of no
+// answer.
+bool reserve(db::Tx& tx, const Slot& slot) { return store(tx, slot, 0, "", tx.now() - kept_for); }
 
 }  // namespace
 
@@ -48,17 +52,8 @@ std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot) {
 }
 
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body) {
-  tx.execute(
-      R"(
-      INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body,
-                                    created_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-      ON CONFLICT (principal, method, path, key) DO UPDATE
-        SET request_hash = excluded.request_hash,
-            status = excluded.status,
-            body = excluded.body,
-            created_at = excluded.created_at)",
-      slot.principal, slot.method, slot.path, slot.key, slot.request_hash, status, body, tx.now());
+  // It replaces the row that this write has reserved, too.
+  store(tx, slot, status, body, Instant::max());
 }
 
 bool is_any_old(db::Tx& tx) {

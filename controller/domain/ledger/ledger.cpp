@@ -54,10 +54,15 @@ std::optional<Changed> give_to_row(db::Tx& tx, const Account& account, std::int6
                            account.id(), amount, max_points, max_credited));
 }
 
-// Whether the account is one for whose credits there is pending.h and has room for the amount.
-// Reads the account's row, but changes nothing.
-std::optional<Changed> leave_pending(db::Tx& tx, const Account& account, std::int64_t amount) {
-  if (!may_have_pending(tx, account)) return std::nullopt;
+bool takes_from(const Transaction& transaction, const Account& account) {
+  return std::ranges::any_of(transaction.legs, [&](const Leg& leg) { return leg.from == account; });
+}
+
+// Whether the account is one for whose credits there is pending.h, has room for the amount, and
+// passes nothing on in the same transaction. Reads the account's row, but changes nothing.
+std::optional<Changed> leave_pending(db::Tx& tx, const Account& account, std::int64_t amount,
+                                     const Transaction& transaction) {
+  if (!may_have_pending(tx, account) || takes_from(transaction, account)) return std::nullopt;
   const std::int64_t number = tx.number(R"(
       SELECT number
       FROM ledger_accounts
@@ -79,16 +84,16 @@ struct Moved {
   Changed to;
 };
 
-// Returns nothing, and changes nothing, if `from` has too few points. `is_passed_on`: another leg
-// of the transaction takes from the account to which this one gives.
-std::optional<Moved> move(db::Tx& tx, const Leg& leg, bool is_passed_on) {
+// Moves the amount of a leg of the transaction. Returns nothing, and changes nothing, if `from` has
+// too few points.
+std::optional<Moved> move(db::Tx& tx, const Leg& leg, const Transaction& transaction) {
   if (leg.amount < 1 || leg.amount > max_points)
     throw std::logic_error("a movement must have from 1 to max_points points");
   if (leg.from.id() == leg.to.id())
     throw std::logic_error("a movement must have two different accounts");
   const auto from = take(tx, leg.from, leg.amount);
   if (!from) return std::nullopt;
-  auto to = is_passed_on ? std::nullopt : leave_pending(tx, leg.to, leg.amount);
+  auto to = leave_pending(tx, leg.to, leg.amount, transaction);
   if (!to) to = give(tx, leg.to, leg.amount);
   if (!to)
     throw invalid_field("amount",
@@ -152,9 +157,7 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     throw std::logic_error("a transaction has no or too many movements");
   std::vector<Moved> moved;
   for (const Leg& leg : transaction.legs) {
-    const bool is_passed_on = std::ranges::any_of(
-        transaction.legs, [&](const Leg& other) { return other.from == leg.to; });
-    const auto one = move(tx, leg, is_passed_on);
+    const auto one = move(tx, leg, transaction);
     if (!one) {
       for (; !moved.empty(); moved.pop_back())
         take_back(tx, transaction.legs[moved.size() - 1], moved.back());

@@ -89,6 +89,13 @@ int fold(db::Tx& tx) {
                                       folded_at_once));
 }
 
+int fold_in_batches(db::Database& database, const std::function<bool()>& is_stopping) {
+  int all = 0;
+  for (int some = folded_at_once; some == folded_at_once && !is_stopping(); all += some)
+    some = database.write_with_row_locks([](db::Tx& tx) { return fold(tx); });
+  return all;
+}
+
 void fold_all(db::Tx& tx) {
   while (fold(tx) > 0) {
   }

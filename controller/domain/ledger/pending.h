@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "controller/db/database.h"
 
@@ -26,6 +27,10 @@ std::int64_t count_pending(db::Tx& tx);
 // Works in any write; Database::write_with_row_locks() is the one in which it doesn't collide with
 // writes that add credits. If two run at the same time, each credit is added by one of them.
 int fold(db::Tx& tx);
+// Calls fold() in writes of their own until it has taken fewer than it may, or `is_stopping` says
+// so. Returns the number of credits. Throws Error `unavailable` if the database can't be used.
+int fold_in_batches(
+    db::Database& database, const std::function<bool()>& is_stopping = [] { return false; });
 // Adds all of them. For a database that nobody else uses.
 void fold_all(db::Tx& tx);
 
