@@ -20,7 +20,7 @@ for file in "$@"; do
 done
 [ ${#sources[@]} -gt 0 ] || { echo "clang-tidy: no source file to look at"; exit 0; }
 
-cmake --preset dev -B build/lint -DCMAKE_UNITY_BUILD=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DBERTH_TESTS=ON >/dev/null || exit 1
+cmake --preset dev -B build/lint -DCMAKE_UNITY_BUILD=OFF -DBERTH_TESTS=ON >/dev/null || exit 1
 # clang 16 knows C++23 as c++2b and doesn't know GCC's warnings and precompiled headers. It doesn't announce all of its
 # concepts, and without that libstdc++ doesn't offer std::expected.
 # With its three-way comparison, nlohmann's JSON can't be compared with a text that is on the left.

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -25,6 +26,11 @@ CHALLENGE = base64.urlsafe_b64encode(
 
 def fail(text):
     sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {text}")
+
+
+def ratio(ours, theirs):
+    """Of figures that were measured in turns."""
+    return statistics.median(a / b for a, b in zip(ours, theirs))
 
 
 def output_of(*command, **more):
@@ -122,6 +128,15 @@ class Berthd:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(START_SECONDS)
+
+
+class Replica(Berthd):
+    """A further berthd on the database of another one, whose keys, user and app it shares."""
+
+    def __init__(self, binary, directory, first, *flags):  # pylint: disable=super-init-not-called
+        self.scope, self.session, self.app = first.scope, first.session, first.app
+        self.start(binary, directory, "--keys-file", str(first.directory / "keys.json"),
+                   "--rate-limits", "off", *flags)
 
 
 def described_machine(directory):

@@ -51,15 +51,19 @@ Who who(db::Tx& tx) {
   return {.user = rows.text("user_id"), .app = rows.text("app_id"), .grant = rows.text("id")};
 }
 
-void keep_answer(db::Tx& tx, const Who& who, const std::string& key) {
-  static const std::string hash(64, 'a'), body = R"({"amount_spent":1,"points":1,"success":true})";
-  tx.execute(
-      "INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body, "
-      "created_at) VALUES ($1, 'POST', '/api/external/points/spend', $2, $3, 200, $4, $5)",
-      "app:" + who.app + ":user:" + who.user, key, hash, body, tx.now());
+idempotency_keys::Slot slot_of(const Who& who, const std::string& key) {
+  return {.principal = idempotency_keys::app_principal(who.app, who.user),
+          .method = "POST",
+          .path = "/api/external/points/spend",
+          .key = key,
+          .request_hash = std::string(64, 'a')};
 }
 
-void spend(db::Tx& tx, const Who& who, const std::string& key) {
+void keep_answer(db::Tx& tx, const idempotency_keys::Slot& slot) {
+  idempotency_keys::keep(tx, slot, 200, R"({"amount_spent":1,"points":1,"success":true})");
+}
+
+void spend(db::Tx& tx, const Who& who) {
   points::spend(tx,
                 {.grant_id = who.grant,
                  .user_id = who.user,
@@ -67,7 +71,6 @@ void spend(db::Tx& tx, const Who& who, const std::string& key) {
                  .amount = 1,
                  .description = "benchmark"},
                 {});
-  keep_answer(tx, who, key);
 }
 
 int domain(const char* file, int threads, double seconds) {
@@ -83,7 +86,10 @@ int domain(const char* file, int threads, double seconds) {
     for (int i = 0; i < threads; ++i)
       running.emplace_back([&] {
         while (SteadyClock::now() < end) {
-          database.write([&](db::Tx& tx) { spend(tx, somebody, new_uuid(tx.now())); });
+          database.write([&](db::Tx& tx) {
+            spend(tx, somebody);
+            keep_answer(tx, slot_of(somebody, new_uuid(tx.now())));
+          });
           ++spent;
         }
       });
@@ -121,23 +127,10 @@ Who connected_user(db::Tx& tx, int number, int apps) {
 
 // As the gate does for a request with a key.
 void spend_once(db::Tx& tx, const Who& who, const std::string& key) {
-  const idempotency_keys::Slot slot = {
-      .principal = idempotency_keys::app_principal(who.app, who.user),
-      .method = "POST",
-      .path = "/api/external/points/spend",
-      .key = key,
-      .request_hash = std::string(64, 'a')};
+  const idempotency_keys::Slot slot = slot_of(who, key);
   if (idempotency_keys::find_or_reserve(tx, slot)) return;
-  tx.nested([&] {
-    points::spend(tx,
-                  {.grant_id = who.grant,
-                   .user_id = who.user,
-                   .app_id = who.app,
-                   .amount = 1,
-                   .description = "benchmark"},
-                  {});
-  });
-  idempotency_keys::keep(tx, slot, 200, R"({"amount_spent":1,"points":1,"success":true})");
+  tx.nested([&] { spend(tx, who); });
+  keep_answer(tx, slot);
 }
 
 int on_postgres(int apps, int threads, double seconds) {
@@ -158,9 +151,7 @@ int on_postgres(int apps, int threads, double seconds) {
   const auto end = start + std::chrono::duration<double>(seconds);
   std::jthread folding([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      while (database.write_with_row_locks([](db::Tx& tx) { return ledger::fold(tx); }) ==
-             ledger::folded_at_once) {
-      }
+      ledger::fold_in_batches(database);
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   });

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from common import START_SECONDS, fail, free_port, output_of
+from common import HERE, START_SECONDS, fail, free_port, output_of
 
 
 SKIPPED = 77  # what ctest takes for "skipped"
@@ -74,3 +75,17 @@ class PostgreSQL:
         self.process.wait(START_SECONDS)
         self.log.close()
         shutil.rmtree(self.directory)
+
+
+def database_with_stored_function(server, name):
+    """Returns the address of a new database with a function that makes the ledger's double entry."""
+    url = server.database(name)
+    output_of(postgresql_program("psql"), "-q", "-f", HERE / "double_entry.sql", url, cwd="/")
+    return url
+
+
+def spends_of_stored_function(url, connections, seconds):
+    """Returns how many of these entries are made per second."""
+    text = output_of(postgresql_program("pgbench"), "-n", "-M", "prepared", "-f", HERE / "double_entry.pgbench",
+                     "-c", str(connections), "-j", "2", "-T", str(seconds), url, cwd="/")
+    return float(re.search(r"tps = ([\d.]+)", text).group(1))

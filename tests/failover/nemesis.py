@@ -1,4 +1,5 @@
 """What fails in a round, and how long no write was answered because of it."""
+import contextlib
 import dataclasses
 import random
 import signal
@@ -18,6 +19,16 @@ class Round:
     ended: float = 0
     gap: float = 0  # the longest time without an answered write, in seconds
     gap_of_one: float = 0  # the same, of writes that one of the berthd answered that wasn't ended
+
+
+@contextlib.contextmanager
+def stopped(pids):
+    """The processes go on at the end, whatever happens meanwhile."""
+    send(pids, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        send(pids, signal.SIGCONT)
 
 
 class Nemesis:
@@ -85,28 +96,18 @@ class Nemesis:
     def primary_is_stopped(self):
         """As a virtual machine that is paused, and goes on after another node has taken over."""
         leader = self.cluster.leader()
-        pids = leader.processes()
-        send(pids, signal.SIGSTOP)
-        try:
+        with stopped(leader.processes()):
             self.wait_for_another_leader(leader)
-        finally:
-            send(pids, signal.SIGCONT)
 
     def primary_is_stopped_for_a_moment(self):
-        pids = self.cluster.leader().processes()
-        send(pids, signal.SIGSTOP)
-        time.sleep(self.random.uniform(1, 9))
-        send(pids, signal.SIGCONT)
+        with stopped(self.cluster.leader().processes()):
+            time.sleep(self.random.uniform(1, 9))
 
     def server_of_the_primary_is_stopped(self):
         """But Patroni runs."""
         leader = self.cluster.leader()
-        pids = leader.server_processes()
-        send(pids, signal.SIGSTOP)
-        try:
+        with stopped(leader.server_processes()):
             self.wait_for_another_leader(leader)
-        finally:
-            send(pids, signal.SIGCONT)
 
     def primary_is_cut_off(self):
         """From everything: packets are dropped."""

@@ -17,7 +17,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/bench"))
-from common import START_SECONDS, Berthd, free_port, output_of  # noqa: E402
+from common import START_SECONDS, Berthd, Replica, free_port, output_of  # noqa: E402
 from postgresql import PostgreSQL, skip_without_postgresql  # noqa: E402
 
 BERTHD, TESTS = (pathlib.Path(program).resolve() for program in sys.argv[1:3])
@@ -118,11 +118,8 @@ class Ways(unittest.TestCase):
             time.sleep(0.1)
         first = self.berthd("first", address)
         self.spend(first)
-        second = Berthd.__new__(Berthd)  # it finds the first one's user and app
-        second.start(BERTHD, self.folder / "second", "--database", address, "--keys-file",
-                     str(self.folder / "first" / "keys.json"))
+        second = Replica(BERTHD, self.folder / "second", first, "--database", address)
         self.addCleanup(self.end, second)
-        second.session, second.app, second.scope = first.session, first.app, first.scope
         self.spend(second)
         done = subprocess.run([TESTS, r"a connection hears what others send\, and not what it sent itself"],
                               env=os.environ | {"BERTH_TEST_POSTGRES": f"host=127.0.0.1 port={port} user=bench"},
