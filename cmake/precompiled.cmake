@@ -5,7 +5,8 @@
 add_library(berth_precompiled_header OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
 target_include_directories(berth_precompiled_header PRIVATE ${PROJECT_SOURCE_DIR})
 target_precompile_headers(berth_precompiled_header PRIVATE <cmake/precompiled.h>)
-add_library(berth_precompiled_test_header OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
+# Only the tests' targets need this one, so that a build without them doesn't make it.
+add_library(berth_precompiled_test_header OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
 target_include_directories(berth_precompiled_test_header PRIVATE ${PROJECT_SOURCE_DIR})
 target_precompile_headers(berth_precompiled_test_header PRIVATE
   <cmake/precompiled.h> <catch2/catch.hpp>)
