@@ -33,6 +33,13 @@ nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
   return nlohmann::json::parse(*plain);
 }
 
+// Most deployments have neither variables nor labels, and every request reads them: parsing nothing
+// takes as long as reading ten columns.
+template <typename Value>
+Value from_json(const std::string& text, std::string_view nothing) {
+  return text == nothing ? Value() : nlohmann::json::parse(text).get<Value>();
+}
+
 }  // namespace
 
 const std::string select_deployments = R"(
@@ -58,8 +65,8 @@ Deployment deployment_of(const db::Query& row) {
           .tier_slug = row.text("tier_slug"),
           .name = row.text("name"),
           .container = container_of(row),
-          .env_keys = nlohmann::json::parse(row.text("env_keys")).get<std::vector<std::string>>(),
-          .labels = nlohmann::json::parse(row.text("labels")).get<Labels>(),
+          .env_keys = from_json<std::vector<std::string>>(row.text("env_keys"), "[]"),
+          .labels = from_json<Labels>(row.text("labels"), "{}"),
           .custom_domain = row.text_or_null("custom_domain"),
           .served_domain = row.text_or_null("served_domain"),
           .memory_limit_mb = int(row.integer("memory_limit_mb")),
