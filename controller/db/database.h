@@ -50,6 +50,8 @@ class Query {
   bool next() { return statement_->next(deadline_); }
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
   int run() { return statement_->run(deadline_); }
+  // See Tx::execute_later().
+  void run_later() { statement_->run_later(deadline_); }
 
   // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
   // A name that the statement doesn't return is a programming error and throws std::logic_error.
@@ -134,6 +136,13 @@ class Tx {
   int execute(std::string_view sql, const Values&... values) {
     return query(sql, values...).run();
   }
+  // Runs a statement that returns no rows and on whose outcome nothing depends. PostgreSQL gets it
+  // together with the next statement of the transaction, or with its end, in one round trip; what
+  // it throws is then thrown by that one. SQLite runs it now.
+  template <typename... Values>
+  void execute_later(std::string_view sql, const Values&... values) {
+    query(sql, values...).run_later();
+  }
   // The first column of the first row as a number; 0 if there is no row.
   template <typename... Values>
   std::int64_t number(std::string_view sql, const Values&... values) {
@@ -145,21 +154,34 @@ class Tx {
   template <typename Work>
   auto nested(Work&& work) -> std::invoke_result_t<Work> {
     const size_t notes_before = notes_.size();
-    execute("SAVEPOINT nested");
+    // Names of their own, so that going back to one also ends those within it that still wait for
+    // their end.
+    const std::string name = " nested" + std::to_string(++depth_);
+    const std::string begin = "SAVEPOINT" + name, end = "RELEASE" + name;
+    try {
+      run_or_later(begin);
+    } catch (...) {
+      --depth_;
+      throw;
+    }
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
         work();
-        execute("RELEASE nested");
+        run_or_later(end);
+        --depth_;
       } else {
         auto result = work();
-        execute("RELEASE nested");
+        run_or_later(end);
+        --depth_;
         return result;
       }
     } catch (...) {
+      --depth_;
       notes_.resize(notes_before);
+      connection_.forget_waiting_statements(begin);
       // If the whole transaction is lost, these statements fail and the engine notices.
-      execute("ROLLBACK TO nested");
-      execute("RELEASE nested");
+      execute("ROLLBACK TO" + name);
+      execute(end);
       throw;
     }
   }
@@ -171,10 +193,20 @@ class Tx {
   std::vector<Note> take_notes() { return std::move(notes_); }
 
  private:
+  // For the statements around nested work, which don't fail by themselves: they may wait, but not
+  // behind one that may fail, since its failure has to show on its own side of them.
+  void run_or_later(std::string_view sql) {
+    if (connection_.has_waiting_statements())
+      execute(sql);
+    else
+      execute_later(sql);
+  }
+
   Connection& connection_;
   Instant now_;
   std::optional<std::chrono::milliseconds> statement_time_;
   std::vector<Note> notes_;
+  unsigned depth_ = 0;  // of nested()
 };
 
 // The store: SQLite (controller/db/sqlite) or PostgreSQL (controller/db/postgres). What was

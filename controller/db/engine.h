@@ -48,6 +48,9 @@ class Statement {
   virtual bool next(Deadline deadline) = 0;
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
   virtual int run(Deadline deadline) = 0;
+  // Runs a statement that returns no rows, at the latest together with the transaction's next
+  // statement, which then throws what this one would have thrown.
+  virtual void run_later(Deadline deadline) { run(deadline); }
   // Values of the present row, by the numbers of their columns, counted from 0. NULL reads as 0 or
   // "".
   virtual std::int64_t integer(int column) const = 0;
@@ -73,6 +76,10 @@ class Connection {
   virtual std::unique_ptr<Statement> prepare(std::string_view sql) = 0;
   // See Tx::writers_collide().
   virtual bool writers_collide() const { return false; }
+  // For Tx::nested(). Whether a statement waits that was run by run_later() and may fail.
+  virtual bool has_waiting_statements() const { return false; }
+  // Forgets the statements that wait, but those up to `savepoint` if that is among them.
+  virtual void forget_waiting_statements(std::string_view /*savepoint*/) {}
   // The prepared statements for this text that are unused at the moment. The reference stays valid.
   using Statements = std::vector<std::unique_ptr<Statement>>;
   Statements& statements(std::string_view sql) {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <functional>
 #include <latch>
+#include <random>
 #include <thread>
 
 #include "controller/base/error.h"
@@ -308,10 +309,146 @@ TEST_CASE("a write that always collides is given up") {
 TEST_CASE("a read whose connection is lost ends, and the next one gets another connection") {
   OneFault one{Fault::lost_after};
   Fixture f({.fault = one.function()});
+  int runs = 0;
+  const auto read_twice = [&] {
+    f.opened.read([&](db::Tx& tx) {
+      ++runs;
+      value_of(tx, "a");
+      value_of(tx, "a");
+    });
+  };
+  read_twice();
+  one.left = 3;  // behind BEGIN and the first statement
+  CHECK(refusal(read_twice) == "503 unavailable");
+  CHECK(runs == 2);
+  read_twice();
+}
+
+TEST_CASE("a read whose connection is lost before it has got an answer runs again") {
+  OneFault one{Fault::lost_after};
+  Fixture f({.fault = one.function()});
+  f.opened.write([](db::Tx& tx) { put(tx, "a", "1"); });
+  CHECK(value_of(f.opened, "a") == "1");
+  for (const int statement : {1, 2}) {
+    one.left = statement;
+    one.has_come = false;
+    CHECK(value_of(f.opened, "a") == "1");
+    CHECK(one.has_come);
+  }
+}
+
+void put_later(db::Tx& tx, const std::string& key, const std::string& value) {
+  tx.execute_later(R"(
+      INSERT INTO meta (key, value)
+      VALUES ($1, $2)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value)",
+                   key, value);
+}
+void add_later(db::Tx& tx, const std::string& key) {
+  tx.execute_later(R"(INSERT INTO meta (key, value) VALUES ($1, 'later'))", key);
+}
+
+TEST_CASE("statements that wait are run in their order, before what comes behind them") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) {
+    put_later(tx, "a", "1");
+    put_later(tx, "a", "2");
+    CHECK(value_of(tx, "a") == "2");
+    put(tx, "a", "3");
+    put_later(tx, "a", "4");
+  });
+  CHECK(value_of(f.opened, "a") == "4");
+  // More than may wait at a time, and nothing else.
+  f.opened.write([](db::Tx& tx) {
+    for (int i = 1; i <= 1'000; ++i) put_later(tx, "b", std::to_string(i));
+  });
+  CHECK(value_of(f.opened, "b") == "1000");
+}
+
+TEST_CASE("the failure of a statement that waited undoes the write, wherever it shows") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) { put(tx, "there", "1"); });
+  const bool reads_behind_it = GENERATE(false, true);
+  CAPTURE(reads_behind_it);
+  CHECK_THROWS_AS(f.opened.write([&](db::Tx& tx) {
+    put(tx, "a", "1");
+    add_later(tx, "there");
+    put_later(tx, "b", "1");
+    if (reads_behind_it) value_of(tx, "b");
+  }),
+                  db::ConstraintViolated);
   CHECK(value_of(f.opened, "a").empty());
-  one.left = 2;  // behind BEGIN
-  CHECK(refusal([&] { value_of(f.opened, "a"); }) == "503 unavailable");
-  CHECK(value_of(f.opened, "a").empty());
+  CHECK(value_of(f.opened, "b").empty());
+  CHECK(value_of(f.opened, "there") == "1");
+}
+
+TEST_CASE("a statement that waited fails on its own side of nested work's bounds") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) { put(tx, "there", "1"); });
+  // Before it: the nested work doesn't even begin.
+  bool has_begun = false;
+  CHECK_THROWS_AS(f.opened.write([&](db::Tx& tx) {
+    add_later(tx, "there");
+    tx.nested([&] { has_begun = true; });
+  }),
+                  db::ConstraintViolated);
+  CHECK_FALSE(has_begun);
+  // Within it: only the nested work is undone.
+  f.opened.write([](db::Tx& tx) {
+    put_later(tx, "a", "1");
+    CHECK_THROWS_AS(tx.nested([&] {
+      put_later(tx, "a", "2");
+      add_later(tx, "there");
+    }),
+                    db::ConstraintViolated);
+    CHECK(value_of(tx, "a") == "1");
+  });
+  CHECK(value_of(f.opened, "a") == "1");
+}
+
+// What a random sequence of writes at once, writes that wait, and nested work that may throw leaves
+// of one value. `depth` bounds the nesting.
+void take_random_steps(db::Tx& tx, std::minstd_rand& random, std::string& expected, int depth) {
+  for (unsigned left = random() % 4; left > 0; --left) {
+    const std::string value = std::to_string(random());
+    switch (random() % 5) {
+      case 0:
+        put(tx, "value", value);
+        expected = value;
+        break;
+      case 1:
+        put_later(tx, "value", value);
+        expected = value;
+        break;
+      case 2:
+        REQUIRE(value_of(tx, "value") == expected);
+        break;
+      default: {
+        if (depth == 0) break;
+        const bool throws = random() % 2 == 0;
+        const std::string before = expected;
+        try {
+          tx.nested([&] {
+            take_random_steps(tx, random, expected, depth - 1);
+            if (throws) throw std::out_of_range("undone");
+          });
+        } catch (const std::out_of_range&) {
+          expected = before;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("whatever waits in nested work, what throws is undone, and the rest is kept") {
+  Fixture f;
+  std::string expected;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    std::minstd_rand random(seed);
+    f.opened.write([&](db::Tx& tx) { take_random_steps(tx, random, expected, 3); });
+    REQUIRE(value_of(f.opened, "value") == expected);
+  }
 }
 
 TEST_CASE("when the server has ended all connections, reads and writes go on") {

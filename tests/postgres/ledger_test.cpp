@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "controller/db/postgres/database.h"
+#include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/ledger_audit.h"
 #include "tests/postgres/one_fault.h"
 #include "tests/store.h"
@@ -64,6 +65,34 @@ TEST_CASE("a spend whose nth statement fails is posted once, for each n") {
   CHECK(f.balance(app) == 2 * spends);
   CHECK(f.balance(user) == 1'000 - 2 * spends);
   CHECK(f.broken().empty());
+}
+
+TEST_CASE("sums of days are right where another berthd's clock has reached the next day first") {
+  Fixture f;
+  const Clock ahead = Clock::standing_at(f.clock.now() + std::chrono::hours(24));
+  db::postgres::Database other({.address = f.database.address(), .password_file = {}}, ahead);
+  const ledger::Account friend_of_user = ledger::user_account("friend");
+  f.opened.write([&](db::Tx& tx) { ledger::open_account(tx, friend_of_user); });
+  const auto give = [&](db::Database& database, std::int64_t amount) {
+    database.write([&](db::Tx& tx) {
+      REQUIRE(ledger::post(
+          tx,
+          {.kind = "gift", .from = user, .to = friend_of_user, .amount = amount, .memo = "a hat"}));
+    });
+  };
+  give(other, 3);
+  give(f.opened, 5);
+  give(other, 7);
+  CHECK(f.broken().empty());
+  CHECK(f.balance(friend_of_user) == 15);
+  const auto days = f.opened.read([&](db::Tx& tx) {
+    const std::int64_t today = utc_day(f.clock.now());
+    return ledger::history(tx, friend_of_user, today, today + 1);
+  });
+  REQUIRE(days.size() == 2);
+  CHECK(days[0].balance == 0);
+  CHECK(days[1].credited == 15);
+  CHECK(days[1].balance == 15);
 }
 
 TEST_CASE("spends from one account at the same time are posted once each") {

@@ -55,6 +55,10 @@ constexpr const char* incarnation_sql =
 // How long the first statements of a connection may take.
 constexpr milliseconds settings_time{4'000};
 
+// How many statements may wait: their answers, which nobody reads meanwhile, have to fit into the
+// buffers of the connection.
+constexpr size_t max_waiting_statements = 64;
+
 constexpr const char* raise_collision =
     "DO $$ BEGIN RAISE EXCEPTION 'a test''s collision' USING ERRCODE = '40001'; END $$";
 
@@ -153,6 +157,11 @@ class PreparedStatement final : public Statement {
     return parse_number<int>(PQcmdTuples(result_.get())).value_or(0);
   }
 
+  void run_later(Deadline deadline) override {
+    set_values();
+    connection_.run_later(sql(), variants_, types_, values_, deadline);
+  }
+
   std::int64_t integer(int column) const override {
     const std::string_view digits = value(column);
     std::int64_t number = 0;
@@ -178,10 +187,14 @@ class PreparedStatement final : public Statement {
     if (value) texts_[index].text.assign(*value);
   }
 
-  void execute(Deadline deadline) {
+  void set_values() {
     values_.clear();
     for (size_t i = 0; i < types_.size(); ++i)
       values_.push_back(texts_[i].is_null ? nullptr : texts_[i].text.c_str());
+  }
+
+  void execute(Deadline deadline) {
+    set_values();
     result_ = connection_.run(sql(), variants_, types_, values_, deadline);
     row_ = -1;
     if (columns_.empty())
@@ -265,6 +278,7 @@ std::unique_ptr<Statement> Connection::prepare(std::string_view sql) {
 }
 
 void Connection::forget_failures() {
+  waiting_.clear();
   collided_ = warned_ = false;
   failure_ = nullptr;
 }
@@ -331,7 +345,88 @@ Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadli
   return checked(std::move(last), sql, deadline);
 }
 
+void Connection::begin(std::vector<std::string> statements) {
+  waiting_.clear();
+  begun_.reset();
+  for (std::string& sql : statements)
+    waiting_.push_back({.sql = std::move(sql), .kind = Waiting::Kind::begins});
+  waiting_.back().kind = Waiting::Kind::last_that_begins;
+}
+
+bool Connection::has_waiting_statements() const {
+  return std::ranges::any_of(waiting_,
+                             [](const Waiting& one) { return one.kind == Waiting::Kind::other; });
+}
+
+void Connection::forget_waiting_statements(std::string_view savepoint) {
+  while (!waiting_.empty() && waiting_.back().sql != savepoint) waiting_.pop_back();
+}
+
+void Connection::run_waiting(Deadline deadline) {
+  if (!waiting_.empty()) run_with_waiting({}, deadline);
+}
+
+bool Connection::send_one(const Waiting& one, bool collides) {
+  if (collides || one.prepared.empty()) {
+    const char* sql = collides ? raise_collision : one.sql.c_str();
+    return PQsendQueryParams(connection_.get(), sql, 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
+  }
+  std::vector<const char*> values;
+  values.reserve(one.values.size());
+  for (const auto& value : one.values) values.push_back(value ? value->c_str() : nullptr);
+  return PQsendQueryPrepared(connection_.get(), one.prepared.c_str(), int(values.size()),
+                             values.data(), nullptr, nullptr, 0) == 1;
+}
+
+// Sends what waits, and `last` behind it, in one round trip. Returns the last one's result. Of the
+// failures it throws the first one, behind which the server runs nothing more of them.
+Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadline) {
+  std::vector<Waiting> all = std::exchange(waiting_, {});
+  if (last) all.push_back(std::move(*last));
+  discard_answers(deadline);
+  bool sent = PQenterPipelineMode(connection_.get()) == 1;
+  for (const Waiting& one : all) {
+    const Fault fault = fault_before(one.sql);
+    sent = sent && send_one(one, fault == Fault::collision);
+    if (fault != Fault::lost_after) continue;
+    PQpipelineSync(connection_.get());
+    return answered(fault, sent, one.sql, deadline);
+  }
+  if (!sent || PQpipelineSync(connection_.get()) != 1) {
+    lost_ = true;
+    throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
+  }
+  Result result, failed;
+  std::string_view failed_sql;
+  for (const Waiting& one : all) {
+    if (failed_sql.data() != nullptr) break;
+    result = next_result(deadline);
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+      failed = std::move(result);
+      failed_sql = one.sql;
+    } else {
+      if (one.kind == Waiting::Kind::last_that_begins)
+        begun_ = PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+      while (next_result(deadline)) {
+      }
+    }
+  }
+  // The rest are answers that say that they were not run, and that of the end.
+  while (PQstatus(connection_.get()) == CONNECTION_OK) {
+    const Result one = next_result(deadline);
+    if (PQresultStatus(one.get()) == PGRES_PIPELINE_SYNC) break;
+  }
+  if (PQstatus(connection_.get()) != CONNECTION_OK || PQexitPipelineMode(connection_.get()) != 1) {
+    lost_ = true;
+    throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
+  }
+  if (failed_sql.data() != nullptr) return checked(std::move(failed), failed_sql, deadline);
+  return result;
+}
+
 Result Connection::run(const std::string& sql, Deadline deadline) {
+  if (!waiting_.empty()) return run_with_waiting(Waiting{.sql = sql}, deadline);
   const Fault fault = fault_before(sql);
   discard_answers(deadline);
   const std::string& text = fault == Fault::collision ? raise_collision : sql;
@@ -340,6 +435,7 @@ Result Connection::run(const std::string& sql, Deadline deadline) {
 }
 
 void Connection::send(const std::string& sql) noexcept {
+  if (!std::exchange(waiting_, {}).empty() && !is_in_transaction()) return;  // nothing has begun
   discard_answers(Deadline::max());
   if (PQsendQuery(connection_.get(), sql.c_str()) != 1) lost_ = true;
 }
@@ -400,6 +496,8 @@ const Connection::Prepared& Connection::variant(const std::string& sql, Variants
                                                 const std::vector<Oid>& types, Deadline deadline) {
   for (const Prepared& known : variants)
     if (known.types == types) return known;
+  run_waiting(deadline);
+  discard_answers(deadline);
   std::string name = "s" + std::to_string(names_ + 1);
   const bool sent = PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), int(types.size()),
                                   types.data()) == 1;
@@ -408,8 +506,31 @@ const Connection::Prepared& Connection::variant(const std::string& sql, Variants
   return variants.emplace_back(std::move(name), types);
 }
 
+Connection::Waiting Connection::waiting(const std::string& sql, const Prepared& prepared,
+                                        const std::vector<const char*>& values) {
+  Waiting one{.sql = sql, .prepared = prepared.name};
+  one.values.reserve(values.size());
+  for (const char* value : values)
+    one.values.push_back(value == nullptr ? std::nullopt : std::optional<std::string>(value));
+  if (sql.starts_with("SAVEPOINT") || sql.starts_with("RELEASE"))
+    one.kind = Waiting::Kind::savepoint;
+  return one;
+}
+
+void Connection::run_later(const std::string& sql, Variants& variants,
+                           const std::vector<Oid>& types, const std::vector<const char*>& values,
+                           Deadline deadline) {
+  if (waiting_.size() >= max_waiting_statements) run_waiting(deadline);
+  const Prepared& prepared = variant(sql, variants, types, deadline);
+  waiting_.push_back(waiting(sql, prepared, values));
+}
+
 Result Connection::run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
                        const std::vector<const char*>& values, Deadline deadline) {
+  if (!waiting_.empty()) {
+    const Prepared& prepared = variant(sql, variants, types, deadline);
+    return run_with_waiting(waiting(sql, prepared, values), deadline);
+  }
   const Fault fault = fault_before(sql);
   discard_answers(deadline);
   if (fault == Fault::collision)

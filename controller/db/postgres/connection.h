@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,12 +43,27 @@ class Connection final : public db::Connection {
 
   std::unique_ptr<Statement> prepare(std::string_view sql) override;
   bool writers_collide() const override { return true; }
+  bool has_waiting_statements() const override;
+  void forget_waiting_statements(std::string_view savepoint) override;
 
-  // Runs statements that have no parameters, in one round trip. Returns the last one's result. If
-  // none comes within the grace after the deadline, the connection counts as lost: the server stops
-  // statements that reach their deadline by itself, so it hangs.
+  // Begins a transaction with these statements, which wait until the next one is run. The last of
+  // them returns a row, or nothing of interest.
+  void begin(std::vector<std::string> statements);
+  // Whether they were run; sends those that wait. `begun()` is the first column of the last one's
+  // row.
+  bool has_begun() const { return begun_.has_value(); }
+  void run_waiting(Deadline deadline);
+  const std::string& begun() const { return *begun_; }
+  // Has a statement wait that returns no rows and has no parameters.
+  void run_later(std::string sql) { waiting_.push_back({.sql = std::move(sql)}); }
+
+  // Runs statements that have no parameters, in one round trip; only a single one if others wait,
+  // which are sent with it (PostgreSQL's manual, 34.5, pipeline mode). Returns the last one's
+  // result. If none comes within the grace after the deadline, the connection counts as lost: the
+  // server stops statements that reach their deadline by itself, so it hangs.
   Result run(const std::string& sql, Deadline deadline = Deadline::max());
-  // Sends such a statement without waiting for its answer, which the next statement discards.
+  // Sends such a statement, which ends the transaction, without waiting for its answer, which the
+  // next statement discards. Forgets what waits.
   void send(const std::string& sql) noexcept;
   // For a statement that was sent: waits for its answer for at most `most`, and returns whether
   // answer() would return at once.
@@ -90,6 +106,7 @@ class Connection final : public db::Connection {
   std::exception_ptr failure() const;
   // Whether the server has warned of anything since the transaction began.
   bool was_warned() const { return warned_; }
+  void forget_warnings() { warned_ = false; }
   // To be called when a transaction begins.
   void forget_failures();
 
@@ -107,8 +124,22 @@ class Connection final : public db::Connection {
   // Runs a statement. The values of NULLs are null pointers.
   Result run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
              const std::vector<const char*>& values, Deadline deadline);
+  // Has a statement wait that returns no rows.
+  void run_later(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
+                 const std::vector<const char*>& values, Deadline deadline);
 
  private:
+  // A statement that is sent together with the next one that doesn't wait.
+  struct Waiting {
+    std::string sql;
+    std::string prepared = {};  // its name; empty if the text itself is sent
+    std::vector<std::optional<std::string>> values = {};
+    enum class Kind { begins, last_that_begins, savepoint, other } kind = Kind::other;
+  };
+  static Waiting waiting(const std::string& sql, const Prepared& prepared,
+                         const std::vector<const char*>& values);
+  bool send_one(const Waiting& one, bool collides);
+  Result run_with_waiting(std::optional<Waiting> last, Deadline deadline);
   void discard_answers(Deadline deadline);
   Fault fault_before(std::string_view sql);
   // The next result of what was sent; null after the last one.
@@ -125,6 +156,8 @@ class Connection final : public db::Connection {
   const FaultOf fault_;
   std::unordered_map<std::string, Variants> variants_;
   std::uint64_t names_ = 0;  // given out so far
+  std::vector<Waiting> waiting_;
+  std::optional<std::string> begun_;
   bool lost_ = false;
   bool collided_ = false;
   bool warned_ = false;

@@ -72,21 +72,28 @@ void pause(unsigned attempt) {
 }
 
 // The transaction's number must be known when COMMIT is sent, and costs no round trip here.
-constexpr const char* number_sql = "; SELECT pg_current_xact_id()";
+constexpr const char* number_sql = "SELECT pg_current_xact_id()";
 // For writes whose callers are answered. A commit waits for the synchronous standby only if its
 // transaction has left something in the log, but one that found what another one stored, such as
 // the answer for an Idempotency-Key, may leave nothing. What it found may be stored here alone: the
 // server shows it as soon as somebody stops waiting for the standby. So each such transaction
 // leaves a message that nobody reads.
 constexpr const char* number_and_message_sql =
-    "; SELECT pg_current_xact_id(), pg_logical_emit_message(true, 'berth', '')";
+    "SELECT pg_current_xact_id(), pg_logical_emit_message(true, 'berth', '')";
 
 // The statements that begin a transaction. For the time limits of the thread that waits for it.
-std::string beginning(const char* kind, const std::optional<milliseconds>& statement_time) {
-  std::string sql = std::string("BEGIN ISOLATION LEVEL ") + kind;
+std::vector<std::string> beginning(const char* kind,
+                                   const std::optional<milliseconds>& statement_time) {
+  std::vector<std::string> statements = {std::string("BEGIN ISOLATION LEVEL ") + kind};
   if (statement_time)
-    sql += "; SET LOCAL statement_timeout = " + std::to_string(statement_time->count());
-  return sql;
+    statements.push_back("SET LOCAL statement_timeout = " +
+                         std::to_string(statement_time->count()));
+  return statements;
+}
+
+void roll_back(Connection& connection, Deadline deadline) {
+  connection.forget_failures();
+  if (connection.is_in_transaction()) connection.run("ROLLBACK", deadline);
 }
 
 }  // namespace
@@ -176,8 +183,8 @@ void Database::run_read(const TxWork& work) {
   }
 }
 
-// Returns false if the server doesn't even begin a transaction. `work` runs at most once, because
-// what reads appends to lists of its caller.
+// Returns false if the server doesn't even begin a transaction. `work` doesn't run again once it
+// has got an answer, because what reads appends to lists of its caller.
 bool Database::try_read(const TxWork& work, std::string& why) {
   const auto limit = RequestLimits::statement_time_of_thread();
   Pool& pool = readers_.at(size_t(RequestLimits::readers_of_thread()));
@@ -185,8 +192,7 @@ bool Database::try_read(const TxWork& work, std::string& why) {
   try {
     lease.emplace(*this, pool, limit ? std::optional(RequestLimits::reader_wait) : std::nullopt);
     (*lease)->forget_failures();
-    (**lease).run(beginning("REPEATABLE READ READ ONLY", limit), deadline_of(limit));
-    answered();
+    (*lease)->begin(beginning("REPEATABLE READ READ ONLY", limit));
   } catch (const Unusable& failure) {
     why = failure.what();
     return false;
@@ -195,7 +201,12 @@ bool Database::try_read(const TxWork& work, std::string& why) {
   try {
     Tx tx(connection, clock_.now(), limit);
     work(tx);
+    answered();
   } catch (...) {
+    if (connection.is_lost() && !connection.has_begun()) {
+      why = "the connection was lost";
+      return false;
+    }
     if (connection.is_lost()) throw refusal("the connection to the database was lost");
     connection.send("ROLLBACK");
     throw;
@@ -264,12 +275,15 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   try {
     connection.forget_failures();
     transaction.incarnation = connection.incarnation();
-    transaction.id = connection.text(
-        beginning(kind, limit) + (limit ? number_and_message_sql : number_sql), deadline_of(limit));
-    answered();
+    std::vector<std::string> statements = beginning(kind, limit);
+    statements.emplace_back(limit ? number_and_message_sql : number_sql);
+    connection.begin(std::move(statements));
     Tx tx(connection, clock_.now(), limit);
     work(tx);
     transaction.notes = tx.take_notes();
+    if (!connection.has_begun()) connection.run_waiting(deadline_of(limit));
+    transaction.id = connection.begun();
+    answered();
   } catch (...) {
     failure = std::current_exception();
   }
@@ -277,34 +291,37 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   if (connection.is_lost()) throw Unusable("the connection was lost");
   if (connection.has_collided()) {
     ++collisions_;
-    connection.run("ROLLBACK", deadline_of(limit));
+    roll_back(connection, deadline_of(limit));
     return Outcome::undone;
   }
   // A statement failed, and `work` went on as if it hadn't.
   if (!failure) failure = connection.failure();
   if (failure) {
-    connection.run("ROLLBACK", deadline_of(limit));
+    roll_back(connection, deadline_of(limit));
     std::rethrow_exception(failure);
   }
   return commit(connection, limit.has_value());
 }
 
 Database::Outcome Database::commit(Connection& connection, bool has_limit) {
-  connection.forget_failures();
+  connection.forget_warnings();
   try {
     // The server mustn't stop a COMMIT that waits for a standby, but a request doesn't wait for
     // ever.
-    const Result done = has_limit ? connection.run("SET LOCAL statement_timeout = 0; COMMIT",
-                                                   steady_clock::now() + options_.write_time)
-                                  : connection.run("COMMIT");
+    if (has_limit) connection.run_later("SET LOCAL statement_timeout = 0");
+    const Result done = connection.run(
+        "COMMIT", has_limit ? steady_clock::now() + options_.write_time : Deadline::max());
     if (std::string_view(PQcmdStatus(done.get())) != "COMMIT")
       throw std::logic_error("COMMIT was answered by " + std::string(PQcmdStatus(done.get())));
   } catch (const Collision&) {
     ++collisions_;
-    if (connection.is_in_transaction()) connection.run("ROLLBACK");
+    roll_back(connection, Deadline::max());
     return Outcome::undone;
   } catch (const Unusable&) {
     return connection.was_warned() ? Outcome::unknown : Outcome::unanswered;
+  } catch (...) {  // of a statement that waited until now
+    roll_back(connection, Deadline::max());
+    throw;
   }
   // The server has stored it, but stopped waiting for its standby, which may not have it.
   return connection.was_warned() ? Outcome::unknown : Outcome::stored;

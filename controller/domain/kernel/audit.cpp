@@ -72,10 +72,10 @@ Entry entry_of(const db::Query& row) {
 
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
             std::string_view details) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO audit_log (id, actor, action, target, details, at)
       VALUES ($1, $2, $3, $4, $5, $6))",
-             new_uuid(tx.now()), actor, action, target, details, tx.now());
+                   new_uuid(tx.now()), actor, action, target, details, tx.now());
 }
 
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {

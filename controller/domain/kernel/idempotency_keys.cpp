@@ -3,11 +3,10 @@
 namespace berth::idempotency_keys {
 namespace {
 
-// Returns false, and stores nothing, if a row is there that is younger than `replaced_until`.
-bool store(db::Tx& tx, const Slot& slot, int status, std::string_view body,
-           Instant replaced_until) {
-  return tx.execute(
-             R"(
+// Stores nothing, and so changes no row, if a row is there that is younger than `replaced_until`.
+db::Query storing(db::Tx& tx, const Slot& slot, int status, std::string_view body,
+                  Instant replaced_until) {
+  return tx.query(R"(
       INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body,
                                     created_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -17,13 +16,15 @@ bool store(db::Tx& tx, const Slot& slot, int status, std::string_view body,
             body = excluded.body,
             created_at = excluded.created_at
         WHERE idempotency_keys.created_at <= $9)",
-             slot.principal, slot.method, slot.path, slot.key, slot.request_hash, status, body,
-             tx.now(), replaced_until) == 1;
+                  slot.principal, slot.method, slot.path, slot.key, slot.request_hash, status, body,
+                  tx.now(), replaced_until);
 }
 
 // Returns false if an answer is stored that isn't too old. The reserved row's status is that of no
 // answer.
-bool reserve(db::Tx& tx, const Slot& slot) { return store(tx, slot, 0, "", tx.now() - kept_for); }
+bool reserve(db::Tx& tx, const Slot& slot) {
+  return storing(tx, slot, 0, "", tx.now() - kept_for).run() == 1;
+}
 
 }  // namespace
 
@@ -53,7 +54,7 @@ std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot) {
 
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body) {
   // It replaces the row that this write has reserved, too.
-  store(tx, slot, status, body, Instant::max());
+  storing(tx, slot, status, body, Instant::max()).run_later();
 }
 
 bool is_any_old(db::Tx& tx) {

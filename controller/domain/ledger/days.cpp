@@ -126,21 +126,21 @@ bool has_kind_sums(const Account& account) {
 
 void count_posting(db::Tx& tx, const Account& account, std::int64_t day, std::string_view kind,
                    std::int64_t amount, const Totals& after) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ledger_days (account_id, day, credited, debited)
       VALUES ($1, $2, $3, $4)
       ON CONFLICT (account_id, day)
       DO UPDATE SET credited = excluded.credited, debited = excluded.debited)",
-             account.id(), day, after.credited, after.debited);
+                   account.id(), day, after.credited, after.debited);
   if (!has_kind_sums(account)) return;
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ledger_kind_days (account_id, day, kind, postings, credited, debited)
       VALUES ($1, $2, $3, 1, $4, $5)
       ON CONFLICT (account_id, day, kind)
       DO UPDATE SET postings = ledger_kind_days.postings + 1,
                     credited = ledger_kind_days.credited + excluded.credited,
                     debited = ledger_kind_days.debited + excluded.debited)",
-             account.id(), day, kind, amount > 0 ? amount : 0, amount < 0 ? -amount : 0);
+                   account.id(), day, kind, amount > 0 ? amount : 0, amount < 0 ? -amount : 0);
 }
 
 void count_earlier_credits(db::Tx& tx, const Account& account, std::int64_t day,
@@ -166,7 +166,7 @@ void count_earlier_credits(db::Tx& tx, const Account& account, std::int64_t day,
 void count_credits_of_kind(db::Tx& tx, const Account& account, std::int64_t day, std::int64_t kind,
                            std::int64_t postings, std::int64_t amount) {
   if (!has_kind_sums(account)) return;
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ledger_kind_days (account_id, day, kind, postings, credited, debited)
       SELECT CAST($1 AS text), CAST($2 AS bigint), k.kind, CAST($4 AS bigint), CAST($5 AS bigint), 0
       FROM ledger_kinds k
@@ -174,7 +174,7 @@ void count_credits_of_kind(db::Tx& tx, const Account& account, std::int64_t day,
       ON CONFLICT (account_id, day, kind)
       DO UPDATE SET postings = ledger_kind_days.postings + excluded.postings,
                     credited = ledger_kind_days.credited + excluded.credited)",
-             account.id(), day, kind, postings, amount);
+                   account.id(), day, kind, postings, amount);
 }
 
 }  // namespace berth::ledger

@@ -13,18 +13,20 @@
 namespace berth::ledger {
 namespace {
 
-// An account's number, and what was ever posted on it; no totals if the account's row wasn't
-// changed because the credit stays pending.
+// An account's number, what was ever posted on it, and the newest day with sums (days.h), or -1;
+// neither of the two if the account's row wasn't changed because the credit stays pending.
 struct Changed {
   std::int64_t number = 0;
   std::optional<Totals> totals;
+  std::int64_t newest_day = -1;
 };
 
 std::optional<Changed> returned(db::Query rows) {
   if (!rows.next()) return std::nullopt;
   return Changed{
       .number = rows.integer("number"),
-      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
+      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")},
+      .newest_day = rows.integer("newest_day")};
 }
 
 // A conditional UPDATE checks the balance and takes the points; it returns no row if there weren't
@@ -34,7 +36,10 @@ std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::in
       UPDATE ledger_accounts
       SET balance = balance - $2, debited = debited + $2
       WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
-      RETURNING number, credited, debited)",
+      RETURNING number, credited, debited, coalesce((
+        SELECT max(d.day)
+        FROM ledger_days d
+        WHERE d.account_id = ledger_accounts.id), -1) AS newest_day)",
                            account.id(), amount, -max_points));
 }
 
@@ -50,7 +55,10 @@ std::optional<Changed> give_to_row(db::Tx& tx, const Account& account, std::int6
       UPDATE ledger_accounts
       SET balance = balance + $2, credited = credited + $2
       WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
-      RETURNING number, credited, debited)",
+      RETURNING number, credited, debited, coalesce((
+        SELECT max(d.day)
+        FROM ledger_days d
+        WHERE d.account_id = ledger_accounts.id), -1) AS newest_day)",
                            account.id(), amount, max_points, max_credited));
 }
 
@@ -69,7 +77,7 @@ std::optional<Changed> leave_pending(db::Tx& tx, const Account& account, std::in
       WHERE id = $1 AND credited <= $2)",
                                         account.id(), max_credited_with_pending - amount);
   if (number == 0) return std::nullopt;
-  return Changed{.number = number, .totals = {}};
+  return Changed{.number = number, .totals = {}, .newest_day = -1};
 }
 
 std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
@@ -117,11 +125,14 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
   if (taken != 1 || given != 1) throw std::logic_error("a movement couldn't be reverted");
 }
 
-// The time of a transaction is never on a day that is closed (closed_days.h). If the clock has gone
-// back that far, it is the first moment after that day.
-Instant posting_time(db::Tx& tx) {
+// The time of a transaction is never on a day that is closed (closed_days.h), nor before a day that
+// one of its accounts has sums of, which include those of the days before. If the clock has gone
+// back that far, or another berthd's clock is ahead, it is the first moment that may be.
+Instant posting_time(db::Tx& tx, const std::vector<Moved>& moved) {
   const std::int64_t closed = tx.number(R"(SELECT coalesce(max(day), -1) FROM ledger_closed_days)");
-  return std::max(tx.now(), Instant(std::chrono::days(closed + 1)));
+  std::int64_t first = closed + 1;
+  for (const Moved& one : moved) first = std::max({first, one.from.newest_day, one.to.newest_day});
+  return std::max(tx.now(), Instant(std::chrono::days(first)));
 }
 
 }  // namespace
@@ -165,16 +176,16 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     }
     moved.push_back(*one);
   }
-  const Instant at = posting_time(tx);
+  const Instant at = posting_time(tx, moved);
   const std::string id = new_uuid(at);
   const NewTransaction added =
       add_transaction(tx, {.id = id, .kind = transaction.kind, .memo = transaction.memo, .at = at});
   int place = 0;  // in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
-    tx.execute(R"(
+    tx.execute_later(R"(
         INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
         VALUES ($1, $2, $3, $4, $5, $6))",
-               after.number, amount > 0, added.number, place, added.kind, amount);
+                     after.number, amount > 0, added.number, place, added.kind, amount);
     if (after.totals)
       count_posting(tx, account, utc_day(at), transaction.kind, amount, *after.totals);
     else

@@ -116,10 +116,10 @@ int fold(db::Tx& tx, const Account& account) {
 }
 
 void add_pending(db::Tx& tx, const PendingCredit& credit) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ledger_pending (account_number, transaction_number, leg, kind, amount)
       VALUES ($1, $2, $3, $4, $5))",
-             credit.account, credit.transaction, credit.leg, credit.kind, credit.amount);
+                   credit.account, credit.transaction, credit.leg, credit.kind, credit.amount);
 }
 
 std::int64_t pending_sum(db::Tx& tx, const Account& account) {

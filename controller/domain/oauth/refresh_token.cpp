@@ -59,11 +59,11 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   if (scopes.empty())
     return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
                        holder.user_id);
-  tx.execute(R"(
+  tx.execute_later(R"(
       UPDATE refresh_tokens
       SET consumed_at = $2
       WHERE token_hash = $1)",
-             hash, tx.now());
+                   hash, tx.now());
   return add_tokens(tx, family, scopes, holder.user_id,
                     scope ? std::optional(scopes) : std::nullopt);
 }

@@ -19,11 +19,11 @@ constexpr auto all_of_them = std::numeric_limits<std::int64_t>::max();
 Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scopes,
                    Duration lifetime) {
   const Family family = {.id = new_uuid(tx.now()), .end = tx.now() + lifetime};
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at)
       VALUES ($1, $2, $3, $4, $5))",
-             family.id, grant_id, scopes.text(), tx.now(), family.end);
-  tx.execute(R"(
+                   family.id, grant_id, scopes.text(), tx.now(), family.end);
+  tx.execute_later(R"(
       UPDATE token_families
       SET revoked_at = $2
       WHERE id IN (
@@ -32,7 +32,7 @@ Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scop
         WHERE grant_id = $1 AND revoked_at IS NULL
         ORDER BY created_at DESC, id DESC
         LIMIT $4 OFFSET $3))",
-             grant_id, tx.now(), max_families_per_grant, all_of_them);
+                   grant_id, tx.now(), max_families_per_grant, all_of_them);
   return family;
 }
 
@@ -47,20 +47,21 @@ void revoke_family(db::Tx& tx, const std::string& family_id) {
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,
                              const std::optional<ScopeSet>& narrowed) {
   const std::string token = random_token("at_live_");
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO access_tokens (token_hash, family_id, expires_at, scopes)
       VALUES ($1, $2, $3, $4))",
-             token_hash(token), family_id, expires_at,
-             narrowed ? std::optional(narrowed->text()) : std::nullopt);
+                   token_hash(token), family_id, expires_at,
+                   narrowed ? std::optional(narrowed->text()) : std::nullopt);
   return token;
 }
 
 std::string add_refresh_token(db::Tx& tx, const Family& family) {
   const std::string token = random_token("rt_live_");
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO refresh_tokens (token_hash, family_id, expires_at)
       VALUES ($1, $2, $3))",
-             token_hash(token), family.id, std::min(tx.now() + refresh_token_lifetime, family.end));
+                   token_hash(token), family.id,
+                   std::min(tx.now() + refresh_token_lifetime, family.end));
   return token;
 }
 
