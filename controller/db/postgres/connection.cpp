@@ -403,7 +403,7 @@ Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadli
     result = next_result(deadline);
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-      failed = std::move(result);
+      failed.swap(result);
       failed_sql = one.sql;
     } else {
       if (one.kind == Waiting::Kind::last_that_begins)
