@@ -15,6 +15,7 @@
 #include "tests/cli/person.h"
 #include "tests/process/oauth.h"
 #include "tests/process/raw.h"
+#include "tests/programs.h"
 #include "tests/totp.h"
 
 using namespace berth::cli;
@@ -479,7 +480,8 @@ TEST_CASE("Ctrl-C at the password prompt restores the terminal's echo") {
   if (child == 0) {
     ::setenv("HOME", directory.c_str(), 1);
     ::setenv("BERTH_URL", berthd.base_url().c_str(), 1);
-    ::execl(BERTH, BERTH, "login", "--email", "ada@example.org", static_cast<char*>(nullptr));
+    ::execl(berth::test::berth_program, berth::test::berth_program, "login", "--email",
+            "ada@example.org", static_cast<char*>(nullptr));
     ::_exit(127);
   }
   REQUIRE(child > 0);

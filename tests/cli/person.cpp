@@ -8,6 +8,8 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "tests/programs.h"
+
 namespace berth::cli {
 namespace {
 
@@ -92,7 +94,7 @@ Ran Person::berth(const Words& words, const std::string& input,
 
 Ran Person::at_terminal(const Words& words, const std::string& input,
                         const process::Variables& variables) const {
-  std::string command = "'" BERTH "'";
+  std::string command = std::string("'") + berth::test::berth_program + "'";
   for (const std::string& word : words) command += " '" + word + "'";
   process::Variables all = variables_with(variables);
   all.emplace_back("TERM", "xterm");

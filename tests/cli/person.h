@@ -7,6 +7,7 @@
 
 #include "tests/process/berthd.h"
 #include "tests/process/client.h"
+#include "tests/programs.h"
 
 // A person who types `berth …`: the real client as a child process, with a home directory of its
 // own.
@@ -27,7 +28,7 @@ using Words = std::vector<std::string>;
 class Running {
  public:
   Running(const Words& words, const std::string& input, const process::Variables& variables,
-          const std::string& program = BERTH);
+          const std::string& program = berth::test::berth_program);
   ~Running();
   Running(Running&&) = delete;
 

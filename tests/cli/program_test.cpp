@@ -14,6 +14,7 @@
 #include "cli/tree.h"
 #include "tests/cli/person.h"
 #include "tests/process/berthd.h"
+#include "tests/programs.h"
 
 using namespace berth::cli;
 
@@ -99,11 +100,15 @@ TEST_CASE("names are completed from the server, also those with spaces") {
 
   ::setenv("HOME", ada.home().c_str(), 1);
   ::setenv("BERTH_URL", berthd.base_url().c_str(), 1);
-  CHECK(offered({BERTH, "deploy", "status", "sh"}) == std::set<std::string>{"ship", "shop"});
-  CHECK(offered({BERTH, "env", "set", "sho"}) == std::set<std::string>{"shop"});
-  CHECK(offered({BERTH, "apps", "use", "Ga"}) == std::set<std::string>{"Game\\ of\\ ada"});
-  CHECK(offered({BERTH, "deploy", "create", "x", "--tier", ""}) == std::set<std::string>{"free"});
-  CHECK(offered({BERTH, "deploy", "create", "sh"}).empty());  // a new name
+  CHECK(offered({berth::test::berth_program, "deploy", "status", "sh"}) ==
+        std::set<std::string>{"ship", "shop"});
+  CHECK(offered({berth::test::berth_program, "env", "set", "sho"}) ==
+        std::set<std::string>{"shop"});
+  CHECK(offered({berth::test::berth_program, "apps", "use", "Ga"}) ==
+        std::set<std::string>{"Game\\ of\\ ada"});
+  CHECK(offered({berth::test::berth_program, "deploy", "create", "x", "--tier", ""}) ==
+        std::set<std::string>{"free"});
+  CHECK(offered({berth::test::berth_program, "deploy", "create", "sh"}).empty());  // a new name
   ::unsetenv("BERTH_URL");
 }
 

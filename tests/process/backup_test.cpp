@@ -7,6 +7,7 @@
 
 #include "tests/process/client.h"
 #include "tests/process/random.h"
+#include "tests/programs.h"
 
 using namespace berth::process;
 using Catch::Contains;
@@ -149,7 +150,7 @@ TEST_CASE("a backup that is killed at any moment leaves the old archive or a com
   std::string before = text_of(desk.archive);
   for (int round = 0; round < 8; ++round) {
     {
-      Process backup(BERTHD, desk.backup(berthd), desk.dir.path() / "log");
+      Process backup(berth::test::berthd_program, desk.backup(berthd), desk.dir.path() / "log");
       backup.wait(up_to(random, 500));
     }  // kills it with SIGKILL
     const std::string now = text_of(desk.archive);
@@ -167,7 +168,7 @@ TEST_CASE("if berthd ends during a backup, no incomplete archive is left") {
   Berthd berthd;
   for (const int signal : {SIGKILL, SIGTERM, SIGKILL, SIGTERM}) {
     const Desk desk;
-    Process backup(BERTHD, desk.backup(berthd), desk.dir.path() / "log");
+    Process backup(berth::test::berthd_program, desk.backup(berthd), desk.dir.path() / "log");
     std::this_thread::sleep_for(up_to(random, 300));
     if (signal == SIGKILL)
       berthd.kill();

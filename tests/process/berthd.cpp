@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/programs.h"
+
 extern char** environ;
 
 namespace berth::process {
@@ -104,7 +106,7 @@ Ended run_to_end(const Flags& flags, const Variables& variables) {
       i += 2;
   }
   all.insert(all.end(), flags.begin(), flags.end());
-  Process process(BERTHD, all, dir.path() / "log", variables);
+  Process process(berth::test::berthd_program, all, dir.path() / "log", variables);
   const auto code = process.wait(patience);
   const std::string output = dir.read("log");
   if (!code) throw std::runtime_error("berthd did not end: " + output);
@@ -134,7 +136,7 @@ void Berthd::start() {
                "127.0.0.1:0", "--metrics-listen",  "127.0.0.1:0"};
   all.insert(all.end(), flags_.begin(), flags_.end());
   process_.reset();
-  process_ = std::make_unique<Process>(BERTHD, all, dir_.path() / "log");
+  process_ = std::make_unique<Process>(berth::test::berthd_program, all, dir_.path() / "log");
   // The second of the two files that berthd writes.
   const auto written = [&] { return std::filesystem::exists(data_dir() / "berthd.metrics.addr"); };
   eventually([&] { return written() || process_->wait(std::chrono::milliseconds(0)); });

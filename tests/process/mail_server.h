@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/process/berthd.h"
+#include "tests/programs.h"
 
 namespace berth::process {
 
@@ -19,7 +20,8 @@ class MailServer {
   // Uses the same port as before, if it had one.
   void start() {
     std::filesystem::remove(dir_.path() / "port");
-    Flags all = {SMTP_SERVER, "--dir", dir_.path().string(), "--port", std::to_string(port_)};
+    Flags all = {berth::test::smtp_server, "--dir", dir_.path().string(), "--port",
+                 std::to_string(port_)};
     all.insert(all.end(), flags_.begin(), flags_.end());
     process_ = std::make_unique<Process>("/usr/bin/python3", all, dir_.path() / "log");
     if (!eventually([&] { return !dir_.read("port").empty(); }))

@@ -6,6 +6,7 @@
 #include "controller/db/postgres/connection.h"
 #include "tests/process/client.h"
 #include "tests/process/random.h"
+#include "tests/programs.h"
 
 using namespace berth::process;
 using berth::test::TestDatabase;
@@ -190,8 +191,8 @@ TEST_CASE("a migration that is killed at any moment is run again, and loses noth
   const auto kill_some = [&](const char* direction) {
     for (int round = 0; round < 6; ++round) {
       Process process(
-          BERTHD, {"migrate", direction, database.url(), "--data-dir", berthd.data_dir().string()},
-          log);
+          berth::test::berthd_program,
+          {"migrate", direction, database.url(), "--data-dir", berthd.data_dir().string()}, log);
       process.wait(up_to(random, 1'500));
     }  // kills it with SIGKILL
   };

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tests/process/client.h"
+#include "tests/programs.h"
 
 using namespace berth::process;
 using Catch::Contains;
@@ -571,9 +572,10 @@ std::optional<Ended> with_own_mounts(const std::string& script) {
   if (allowed.wait(patience) != 0) return std::nullopt;
   const auto mounted = dir.path() / "mounted";
   std::filesystem::create_directory(mounted);
-  Process process(
-      unshare, {"--map-root-user", "--mount", "sh", "-ec", script, "sh", mounted.string(), BERTHD},
-      dir.path() / "log");
+  Process process(unshare,
+                  {"--map-root-user", "--mount", "sh", "-ec", script, "sh", mounted.string(),
+                   berth::test::berthd_program},
+                  dir.path() / "log");
   const auto code = process.wait(patience);
   if (!code) throw std::runtime_error("the script did not end: " + dir.read("log"));
   return Ended{*code, dir.read("log")};
@@ -622,7 +624,7 @@ TEST_CASE("a service manager is told when berthd serves") {
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   REQUIRE(socket >= 0);
   REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  Process berthd(BERTHD,
+  Process berthd(berth::test::berthd_program,
                  {"--data-dir", (dir.path() / "data").string(), "--listen", "127.0.0.1:0",
                   "--metrics-listen", "127.0.0.1:0"},
                  dir.path() / "log", {{"NOTIFY_SOCKET", path}});

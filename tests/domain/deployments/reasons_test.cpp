@@ -6,13 +6,14 @@
 
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/deployments.h"
+#include "tests/programs.h"
 
 namespace {
 
 using namespace berth;
 
 std::string document() {
-  std::ifstream file(SOURCE_DIR "/docs/reference/reasons.md");
+  std::ifstream file(std::string(berth::test::source_dir) + "/docs/reference/reasons.md");
   REQUIRE(file);
   std::stringstream text;
   text << file.rdbuf();
