@@ -280,17 +280,17 @@ Status status_with_new_container(Status status) {
 }
 
 void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& entry) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO deploy_logs
         (id, deployment_id, number, action, status, initiated_by, details, inserted_at)
       VALUES ($1, $2,
               (SELECT coalesce(max(number), 0) + 1 FROM deploy_logs WHERE deployment_id = $2),
               $3, $4, $5, $6, $7))",
-             new_uuid(tx.now()), deployment_id, to_string(entry.action), to_string(entry.status),
-             entry.initiated_by, entry.details, tx.now());
+                   new_uuid(tx.now()), deployment_id, to_string(entry.action),
+                   to_string(entry.status), entry.initiated_by, entry.details, tx.now());
   // Each new entry removes up to two old ones, so that a longer log of an older berthd gets shorter
   // little by little.
-  tx.execute(R"(
+  tx.execute_later(R"(
       DELETE FROM deploy_logs
       WHERE id IN (SELECT id
                    FROM deploy_logs
@@ -298,7 +298,7 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
                      AND number <= (SELECT max(number) FROM deploy_logs WHERE deployment_id = $1) - $2
                    ORDER BY number
                    LIMIT 2))",
-             deployment_id, kept_log_entries);
+                   deployment_id, kept_log_entries);
 }
 
 }  // namespace berth::deployments
