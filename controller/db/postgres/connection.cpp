@@ -278,7 +278,6 @@ std::unique_ptr<Statement> Connection::prepare(std::string_view sql) {
 }
 
 void Connection::forget_failures() {
-  waiting_.clear();
   collided_ = warned_ = false;
   failure_ = nullptr;
 }
@@ -346,6 +345,7 @@ Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadli
 }
 
 void Connection::begin(std::vector<std::string> statements) {
+  forget_failures();
   waiting_.clear();
   begun_.reset();
   for (std::string& sql : statements)

@@ -44,10 +44,11 @@ class Connection final : public db::Connection {
   std::unique_ptr<Statement> prepare(std::string_view sql) override;
   bool writers_collide() const override { return true; }
   bool has_waiting_statements() const override;
-  void forget_waiting_statements(std::string_view savepoint) override;
+  // Without a savepoint, it forgets all that wait.
+  void forget_waiting_statements(std::string_view savepoint = "") override;
 
-  // Begins a transaction with these statements, which wait until the next one is run. The last of
-  // them returns a row, or nothing of interest.
+  // Begins a transaction with these statements, which wait until the next one is run, and forgets
+  // what was left of the one before. The last of them returns a row, or nothing of interest.
   void begin(std::vector<std::string> statements);
   // Whether they were run; sends those that wait. `begun()` is the first column of the last one's
   // row.
@@ -107,8 +108,6 @@ class Connection final : public db::Connection {
   // Whether the server has warned of anything since the transaction began.
   bool was_warned() const { return warned_; }
   void forget_warnings() { warned_ = false; }
-  // To be called when a transaction begins.
-  void forget_failures();
 
   // Which run of which server this is: only within one of them does pg_xact_status() tell about
   // transactions of before. After a crash, and on a standby that took over, a number whose
@@ -138,6 +137,7 @@ class Connection final : public db::Connection {
   };
   static Waiting waiting(const std::string& sql, const Prepared& prepared,
                          const std::vector<const char*>& values);
+  void forget_failures();
   bool send_one(const Waiting& one, bool collides);
   Result run_with_waiting(std::optional<Waiting> last, Deadline deadline);
   void discard_answers(Deadline deadline);

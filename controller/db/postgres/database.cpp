@@ -92,7 +92,7 @@ std::vector<std::string> beginning(const char* kind,
 }
 
 void roll_back(Connection& connection, Deadline deadline) {
-  connection.forget_failures();
+  connection.forget_waiting_statements();
   if (connection.is_in_transaction()) connection.run("ROLLBACK", deadline);
 }
 
@@ -191,7 +191,6 @@ bool Database::try_read(const TxWork& work, std::string& why) {
   std::optional<Lease> lease;
   try {
     lease.emplace(*this, pool, limit ? std::optional(RequestLimits::reader_wait) : std::nullopt);
-    (*lease)->forget_failures();
     (*lease)->begin(beginning("REPEATABLE READ READ ONLY", limit));
   } catch (const Unusable& failure) {
     why = failure.what();
@@ -273,7 +272,6 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   const char* kind = isolation == Isolation::serializable ? "SERIALIZABLE" : "READ COMMITTED";
   std::exception_ptr failure;
   try {
-    connection.forget_failures();
     transaction.incarnation = connection.incarnation();
     std::vector<std::string> statements = beginning(kind, limit);
     statements.emplace_back(limit ? number_and_message_sql : number_sql);
