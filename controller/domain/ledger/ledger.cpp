@@ -13,34 +13,63 @@
 namespace berth::ledger {
 namespace {
 
-// An account's number, what was ever posted on it, and the newest day with sums (days.h), or -1;
-// neither of the two if the account's row wasn't changed because the credit stays pending.
+// An account's number and what was ever posted on it, which is empty if the account's row wasn't
+// changed because the credit stays pending.
 struct Changed {
   std::int64_t number = 0;
   std::optional<Totals> totals;
+  // Of the days with sums (days.h), or -1. It is only given where writers collide; elsewhere the
+  // newest transaction tells (posting_time()).
   std::int64_t newest_day = -1;
 };
 
-std::optional<Changed> returned(db::Query rows) {
-  if (!rows.next()) return std::nullopt;
-  return Changed{
+Changed changed_of(const db::Query& rows) {
+  return {
       .number = rows.integer("number"),
-      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")},
-      .newest_day = rows.integer("newest_day")};
+      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
 }
 
-// A conditional UPDATE checks the balance and takes the points; it returns no row if there weren't
+const std::string and_return_changed = R"(
+    RETURNING number, credited, debited, coalesce((
+      SELECT max(d.day)
+      FROM ledger_days d
+      WHERE d.account_id = ledger_accounts.id), -1) AS newest_day)";
+
+// Changes an account's row by `update`, whose $1 is its id and whose other values follow. Returns
+// nothing if no row was changed. PostgreSQL returns the row in the same round trip, by
+// `update_and_return`. SQLite would build a table in memory for what a statement returns, which
+// takes longer than reading the row again.
+template <typename... Values>
+std::optional<Changed> change_row(db::Tx& tx, const Account& account, const std::string& update,
+                                  const std::string& update_and_return, const Values&... values) {
+  const std::string id = account.id();
+  if (tx.writers_collide()) {
+    auto rows = tx.query(update_and_return, id, values...);
+    if (!rows.next()) return std::nullopt;
+    Changed changed = changed_of(rows);
+    changed.newest_day = rows.integer("newest_day");
+    return changed;
+  }
+  if (tx.execute(update, id, values...) == 0) return std::nullopt;
+  auto rows = tx.query(R"(
+      SELECT number, credited, debited
+      FROM ledger_accounts
+      WHERE id = $1)",
+                       id);
+  rows.next();
+  return changed_of(rows);
+}
+
+// A conditional UPDATE checks the balance and takes the points; it changes no row if there weren't
 // enough. The issuance account may go down to -max_points.
 std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::int64_t amount) {
-  return returned(tx.query(R"(
+  static const std::string update = R"(
       UPDATE ledger_accounts
       SET balance = balance - $2, debited = debited + $2
       WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
-      RETURNING number, credited, debited, coalesce((
-        SELECT max(d.day)
-        FROM ledger_days d
-        WHERE d.account_id = ledger_accounts.id), -1) AS newest_day)",
-                           account.id(), amount, -max_points));
+      )";
+  static const std::string update_and_return = update + and_return_changed;
+  return change_row(tx, account, update, update_and_return, amount, -max_points);
 }
 
 // Pending credits can only make a balance higher, so they aren't needed if the row has enough.
@@ -51,15 +80,13 @@ std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amo
 }
 
 std::optional<Changed> give_to_row(db::Tx& tx, const Account& account, std::int64_t amount) {
-  return returned(tx.query(R"(
+  static const std::string update = R"(
       UPDATE ledger_accounts
       SET balance = balance + $2, credited = credited + $2
       WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
-      RETURNING number, credited, debited, coalesce((
-        SELECT max(d.day)
-        FROM ledger_days d
-        WHERE d.account_id = ledger_accounts.id), -1) AS newest_day)",
-                           account.id(), amount, max_points, max_credited));
+      )";
+  static const std::string update_and_return = update + and_return_changed;
+  return change_row(tx, account, update, update_and_return, amount, max_points, max_credited);
 }
 
 bool takes_from(const Transaction& transaction, const Account& account) {
@@ -127,10 +154,11 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
 
 // The time of a transaction is never on a day that is closed (closed_days.h), nor before a day that
 // one of its accounts has sums of, which include those of the days before. If the clock has gone
-// back that far, or another berthd's clock is ahead, it is the first moment that may be.
-Instant posting_time(db::Tx& tx, const std::vector<Moved>& moved) {
+// back that far, or another berthd's clock is ahead, it is the first moment that may be. `newest`
+// is the number of the newest transaction, or 0 where writers collide.
+Instant posting_time(db::Tx& tx, const std::vector<Moved>& moved, std::int64_t newest) {
   const std::int64_t closed = tx.number(R"(SELECT coalesce(max(day), -1) FROM ledger_closed_days)");
-  std::int64_t first = closed + 1;
+  std::int64_t first = std::max(closed + 1, utc_day(time_of_number(newest)));
   for (const Moved& one : moved) first = std::max({first, one.from.newest_day, one.to.newest_day});
   return std::max(tx.now(), Instant(std::chrono::days(first)));
 }
@@ -145,6 +173,9 @@ Account treasury() { return {"treasury", ""}; }
 Account issuance() { return {"issuance", ""}; }
 
 void open_account(db::Tx& tx, const Account& account) {
+  // Most accounts that are asked for exist, and looking is cheaper than an INSERT that does
+  // nothing.
+  if (tx.number(R"(SELECT 1 AS one FROM ledger_accounts WHERE id = $1)", account.id()) == 1) return;
   tx.execute(R"(
       INSERT INTO ledger_accounts (id, kind, owner, number)
       VALUES ($1, $2, $3, coalesce((SELECT max(number) FROM ledger_accounts), 0) + 1)
@@ -176,10 +207,11 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     }
     moved.push_back(*one);
   }
-  const Instant at = posting_time(tx, moved);
+  const std::int64_t newest = newest_transaction(tx);
+  const Instant at = posting_time(tx, moved, newest);
   const std::string id = new_uuid(at);
-  const NewTransaction added =
-      add_transaction(tx, {.id = id, .kind = transaction.kind, .memo = transaction.memo, .at = at});
+  const NewTransaction added = add_transaction(
+      tx, {.id = id, .kind = transaction.kind, .memo = transaction.memo, .at = at}, newest);
   int place = 0;  // in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
     tx.execute_later(R"(

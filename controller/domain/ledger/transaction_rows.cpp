@@ -30,22 +30,33 @@ NewTransaction add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
     throw Error(Code::unavailable, "the ledger has no room for another transaction at this time");
   const IdParts id = parts_of_id(row.id);
   const std::int64_t kind = add_kind(tx, row.kind);
-  const std::int64_t stored = tx.number(R"(
+  static const std::string insert = R"(
       INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo)
       VALUES ($1, $2, $3, $4, $5)
-      RETURNING number)",
-                                        number, id.high, id.low, kind, row.memo);
-  return {.number = stored, .kind = kind};
+      )";
+  static const std::string insert_and_return = insert + R"(RETURNING number)";
+  // Only where a trigger changes the number. SQLite would build a table in memory for RETURNING.
+  if (tx.writers_collide())
+    number = tx.number(insert_and_return, number, id.high, id.low, kind, row.memo);
+  else
+    tx.execute(insert, number, id.high, id.low, kind, row.memo);
+  return {.number = number, .kind = kind};
 }
 
 }  // namespace
 
-NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row) {
+std::int64_t newest_transaction(db::Tx& tx) {
+  if (tx.writers_collide()) return 0;
+  return tx.number(R"(SELECT coalesce(max(number), 0) FROM ledger_transactions)");
+}
+
+NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest) {
   const std::int64_t first = first_number(row.at);
   // A trigger adds a place that is free (migration 0065).
   if (tx.writers_collide()) return add(tx, row, first + middle_place);
-  const std::int64_t last = last_place(tx, first);
-  return add(tx, row, last > 0 ? last + 1 : first + middle_place);
+  // The newest one is only of a later time if the clock has gone back.
+  const std::int64_t last = newest < first + places ? newest : last_place(tx, first);
+  return add(tx, row, last >= first ? last + 1 : first + middle_place);
 }
 
 NewTransaction add_transaction_before(db::Tx& tx, const TransactionRow& row) {
