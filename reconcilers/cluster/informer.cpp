@@ -1,7 +1,5 @@
 #include "reconcilers/cluster/informer.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 
 #include "controller/base/log.h"
@@ -67,8 +65,6 @@ void Informer::run(const std::stop_token& stop) {
 void Informer::list() {
   kube::List all = client_.list(resource_, options_, slimmed);
   const auto changed = store_.replace(std::move(all.items), all.resource_version);
-  // Gives the memory of the list's pages back to the system; glibc would keep it for this thread.
-  malloc_trim(0);
   version_ = all.resource_version;
   refused_watches_ = 0;
   doubts_ = false;

@@ -1,14 +1,10 @@
 #include "reconcilers/simulated/apiserver/store.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <stdexcept>
 
 namespace berth::simulated {
 namespace {
-
-constexpr size_t few_trees = 128;
 
 std::vector<std::string> owners_of(const ObjectPtr& object) {
   std::vector<std::string> owners;
@@ -84,12 +80,10 @@ void Store::drop_tree(const Key& key) const {
 }
 
 void Store::rest() {
-  const bool was_busy = with_tree_.size() > few_trees;
   for (const Key& key : with_tree_) drop_tree(key);
   with_tree_.clear();
   for (Shelf& shelf : shelves_)
     while (shelf.history.size() > history_limit) drop_oldest(shelf);
-  if (was_busy) malloc_trim(0);  // looks at the whole heap, so it isn't done after every change
 }
 
 std::vector<std::pair<Key, StoredPtr>> Store::list_stored(Kind kind,
