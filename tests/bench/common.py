@@ -38,6 +38,12 @@ def output_of(*command, **more):
     return done.stdout.strip()
 
 
+def latency_ms(text, name):
+    """Returns a latency that wrk has printed, such as "99%", in milliseconds."""
+    value, unit = re.search(rf"{name}\s+([\d.]+)(us|ms|s)\b", text).groups()
+    return float(value) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
