@@ -43,7 +43,7 @@ json read(const fs::path& file) {
 Config decode(const json& content, const fs::path& file) {
   Config config;
   for (const auto& [key, value] : content.items()) {
-    const auto wrong = [&](const char* wanted) {
+    const auto wrong = [&](const std::string& wanted) {
       return Failure(Exit::usage, file.string() + ": " + key + " must be " + wanted);
     };
     if (key == "browser") {

@@ -203,6 +203,7 @@ Looks looks_of(char32_t character) {
   static const std::vector<Looks> common = [] {
     constexpr UChar32 end = 0x600;
     std::vector<Looks> all;
+    all.reserve(end);
     for (UChar32 each = 0; each < end; ++each) all.push_back(look_at(each));
     return all;
   }();

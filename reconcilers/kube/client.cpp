@@ -243,7 +243,7 @@ std::string Client::logs(const std::string& name_space, const std::string& pod, 
 void Client::stream_logs(const std::string& name_space, const std::string& pod,
                          const LogOptions& options,
                          const std::function<void(std::string_view)>& on_piece,
-                         std::stop_token stop) {
+                         const std::stop_token& stop) {
   Query query;
   query.add("timestamps", "true").add("sinceTime", options.since_time);
   if (options.tail_lines) query.add("tailLines", std::to_string(std::max(*options.tail_lines, 0)));

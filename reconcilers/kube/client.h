@@ -181,7 +181,8 @@ class Client {
   // watch_silence, usually because the container writes nothing. An exception from `on_piece` is
   // passed on.
   void stream_logs(const std::string& name_space, const std::string& pod, const LogOptions& options,
-                   const std::function<void(std::string_view)>& on_piece, std::stop_token stop);
+                   const std::function<void(std::string_view)>& on_piece,
+                   const std::stop_token& stop);
   // Returns the body of a GET of a path such as /version or /readyz.
   std::string raw(const std::string& path);
 

@@ -9,7 +9,6 @@
 namespace {
 
 using namespace berth;
-using Catch::Contains;
 
 MailText mail() {
   return {.id = "01a",

@@ -32,7 +32,7 @@ Question parse(const std::string& bytes, Transport transport) {
   Question question{.id = bytes.substr(0, 2), .name = {}, .wire = {}, .transport = transport};
   size_t at = header_size;
   while (bytes.at(at) != 0) {
-    const auto length = size_t(bytes.at(at));
+    const auto length = static_cast<unsigned char>(bytes.at(at));
     question.name += (question.name.empty() ? "" : ".") + bytes.substr(at + 1, length);
     at += length + 1;
   }

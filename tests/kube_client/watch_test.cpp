@@ -212,20 +212,20 @@ TEST_CASE("a watch stops within a second, even if nothing arrives") {
   const ApiServer server(sends({event_line("ADDED", pod("a"))}, Then::hold));
   Client client(server.config());
   std::stop_source stop;
-  std::atomic<int> events = 0;
+  std::atomic<int> seen = 0;
   std::chrono::steady_clock::time_point requested;
   std::jthread stopper([&] {
-    comes_true([&] { return events.load() == 1; });
+    comes_true([&] { return seen.load() == 1; });
     std::this_thread::sleep_for(20ms);  // lets the watch return to its wait
     requested = std::chrono::steady_clock::now();
     stop.request_stop();
   });
   client.watch(
-      pods, {}, "1", [&](EventType, const Object&) { ++events; }, stop.get_token());
+      pods, {}, "1", [&](EventType, const Object&) { ++seen; }, stop.get_token());
   const auto returned = std::chrono::steady_clock::now();
   stopper.join();
   CHECK(returned - requested < 1s);
-  CHECK(events == 1);
+  CHECK(seen == 1);
   CHECK_NOTHROW(client.watch(
       pods, {}, "1", [](EventType, const Object&) {}, stop.get_token()));
 }
@@ -234,13 +234,13 @@ TEST_CASE("no event is passed on after a stop, even if it was received") {
   const ApiServer server(sends({stream_text}, Then::end));
   Client client(server.config());
   std::stop_source stop;
-  int events = 0;
+  int seen = 0;
   const auto once = [&](EventType, const Object&) {
-    ++events;
+    ++seen;
     stop.request_stop();
   };
   client.watch(pods, {}, "1", once, stop.get_token());
-  CHECK(events == 1);
+  CHECK(seen == 1);
 }
 
 TEST_CASE("an exception from a watch's callback is passed on, and the client can be used further") {
@@ -275,14 +275,14 @@ TEST_CASE(
 TEST_CASE("destroying a client ends its watches") {
   const ApiServer server(sends({event_line("ADDED", pod("a"))}, Then::hold));
   auto client = std::make_unique<Client>(server.config());
-  std::atomic<int> events = 0;
+  std::atomic<int> seen = 0;
   std::atomic<int> status = -2;
   std::jthread watcher([&, raw = client.get()] {
     status = error_from([&] {
-               raw->watch(pods, {}, "1", [&](EventType, const Object&) { ++events; }, {});
+               raw->watch(pods, {}, "1", [&](EventType, const Object&) { ++seen; }, {});
              }).status;
   });
-  REQUIRE(comes_true([&] { return events.load() == 1; }));
+  REQUIRE(comes_true([&] { return seen.load() == 1; }));
   client.reset();
   watcher.join();
   CHECK(status == 0);

@@ -243,16 +243,23 @@ Json merged(const Json& live, const Json& config, const Place& place) {
   return object;
 }
 
+Json removed(const Json& value, const FieldSet& fields, const Place& place);
+
+// Null if nothing is left of an object or a list that had something in it.
+Json removed_or_null(const Json& value, const FieldSet& fields, const Place& place) {
+  Json kept = removed(value, fields, place);
+  const bool emptied = (kept.is_object() || kept.is_array()) && kept.empty() && !value.empty();
+  if (emptied) return {};
+  return kept;
+}
+
 Json removed(const Json& value, const FieldSet& fields, const Place& place) {
   if (granular(value, place)) {
     Json object = Json::object();
     for (const auto& [name, below] : value.items()) {
       const FieldSet* inside = fields.find("f:" + name);
       if (inside && inside->member()) continue;
-      Json kept = inside ? removed(below, *inside, place.below(name)) : below;
-      const bool emptied =
-          inside && (kept.is_object() || kept.is_array()) && kept.empty() && !below.empty();
-      object[name] = emptied ? Json() : std::move(kept);
+      object[name] = inside ? removed_or_null(below, *inside, place.below(name)) : below;
     }
     return object;
   }
