@@ -42,8 +42,10 @@ json read(const fs::path& file) {
 
 Config decode(const json& content, const fs::path& file) {
   Config config;
-  for (const auto& [key, value] : content.items()) {
-    const auto wrong = [&](const std::string& wanted) {
+  for (const auto& entry : content.items()) {
+    const std::string& key = entry.key();
+    const json& value = entry.value();
+    const auto wrong = [&](const char* wanted) {
       return Failure(Exit::usage, file.string() + ": " + key + " must be " + wanted);
     };
     if (key == "browser") {
