@@ -230,6 +230,7 @@ void Output::list(const json& body, const json& items, const std::vector<Column>
 
 std::string Output::table(const json& items, const std::vector<Column>& columns) {
   std::vector<std::string> head;
+  head.reserve(columns.size());
   for (const Column& column : columns) head.push_back(column.title);
   std::vector<std::vector<std::string>> rows;
   for (const json& item : items) {

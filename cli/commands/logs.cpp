@@ -144,6 +144,7 @@ void follow_several(Run& run, const std::vector<Source>& sources, const LogFlags
   std::mutex mutex;
   std::exception_ptr first;
   std::vector<std::jthread> threads;
+  threads.reserve(sources.size());
   for (const Source& source : sources)
     threads.emplace_back([&] {
       try {
