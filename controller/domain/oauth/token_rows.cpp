@@ -16,7 +16,7 @@ constexpr auto all_of_them = std::numeric_limits<std::int64_t>::max();
 
 // Whether this family's opening ends the surplus ones of its grant: one opening in 16 does, picked
 // by the last of the id's random bits. Counting the living families of a grant that has
-// max_families_per_grant of them costs as much as the rest of a login.
+// max_families_per_grant of them takes a quarter of an exchange of a code.
 bool ends_surplus(const Family& family) { return family.id.back() == '0'; }
 
 void end_surplus_families(db::Tx& tx, const std::string& grant_id) {
