@@ -164,8 +164,8 @@ struct DayWalk::Open {
   std::int64_t postings = 0;
 };
 
-DayWalk::DayWalk(db::Tx& tx, std::int64_t day)
-    : day_(day), next_(start_of(tx, day)), end_(first_number_of(day + 1)) {}
+DayWalk::DayWalk(db::Tx& tx, std::int64_t day, Scope scope)
+    : day_(day), scope_(scope), next_(start_of(tx, day)), end_(first_number_of(day + 1)) {}
 
 DayWalk::DayWalk(std::int64_t day, std::int64_t before)
     : day_(day), next_(first_number_of(before + 1)), end_(first_number_of(day + 1)) {}
@@ -178,7 +178,7 @@ bool DayWalk::step(db::Tx& tx, int& left) {
     --left;  // a statement costs something too
     if (!is_over) continue;
     if (phase_ == Phase::kinds) end_kinds();
-    phase_ = static_cast<Phase>(static_cast<int>(phase_) + 1);
+    phase_ = scope_ == Scope::all ? static_cast<Phase>(static_cast<int>(phase_) + 1) : Phase::end;
   }
   return phase_ == Phase::end;
 }
@@ -222,7 +222,7 @@ bool DayWalk::read_transactions(db::Tx& tx, int& left) {
   }
   if (open.number != 0) end(tx, open);
   next_ = until;
-  if (until == end_) leave_out_pending(tx);
+  if (until == end_ && scope_ == Scope::all) leave_out_pending(tx);
   return until == end_;
 }
 
@@ -272,6 +272,7 @@ void DayWalk::count(Open& open, const db::Query& row) {
   ++sums_.postings;
   ++finding_.checked;
   if (amount > 0) sums_.moved += std::min(amount, max_points - sums_.moved);
+  if (scope_ == Scope::transactions) return;
   const std::int64_t credited = std::max<std::int64_t>(amount, 0);
   const std::int64_t debited = credited - amount;
   Totals& totals = accounts_[account];
@@ -393,7 +394,7 @@ void finish(db::Tx& tx, DayWalk& walk) {
 }
 
 Finding check_closed_day(db::Tx& tx, std::int64_t day) {
-  DayWalk walk(tx, day);
+  DayWalk walk(tx, day, DayWalk::Scope::transactions);
   finish(tx, walk);
   return compared(tx, walk);
 }

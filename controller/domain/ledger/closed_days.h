@@ -63,9 +63,12 @@ Finding check_chain(db::Tx& tx, std::int64_t first = 0,
 // each account on which something was posted. One thread uses it.
 class DayWalk {
  public:
+  // What is read. Without the rows of days.h, neither they nor the accounts are compared.
+  enum class Scope { all, transactions };
+
   // For a day that is closed, or is being closed. Begins after the end of the closed day before it,
   // so that no transaction is left out.
-  DayWalk(db::Tx& tx, std::int64_t day);
+  DayWalk(db::Tx& tx, std::int64_t day, Scope scope = Scope::all);
   // For an open day. Begins after the end of the day `before`, which may be open too.
   DayWalk(std::int64_t day, std::int64_t before);
   std::int64_t day() const { return day_; }
@@ -98,6 +101,7 @@ class DayWalk {
   void violation(const std::string& what);
 
   std::int64_t day_;
+  Scope scope_ = Scope::all;
   std::int64_t next_;  // the numbers (numbers.h) of the transactions that weren't read yet
   std::int64_t end_;
   std::string after_;  // the key of the row of kinds that was read last
@@ -112,8 +116,9 @@ class DayWalk {
 
 // Calls step() until the walk has ended.
 void finish(db::Tx& tx, DayWalk& walk);
-// Reads the closed day again, in this transaction. Returns what the walk finds, and a violation if
-// the sums aren't those of the day's row; `checked` is 1.
+// Reads the closed day's transactions again, in this database transaction, but no rows of days.h.
+// Returns what the walk finds, and a violation if the sums aren't those of the day's row; `checked`
+// is 1.
 Finding check_closed_day(db::Tx& tx, std::int64_t day);
 // Compares a walk that has ended with the row of its closed day; `checked` is 1.
 Finding compared(db::Tx& tx, const DayWalk& walk);

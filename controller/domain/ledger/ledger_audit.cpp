@@ -252,7 +252,7 @@ Finding check_closed_days(db::Tx& tx, std::int64_t after, std::int64_t last) {
   return finding;
 }
 
-// Closed days in parts with about as many postings each.
+// Closed days in parts with about as many postings each. Other parts compare their rows of days.h.
 std::vector<AuditPart> slices_of_closed_days(db::Tx& tx) {
   static constexpr const char* name = "each closed day is what it was closed with";
   const std::int64_t postings =

@@ -97,7 +97,8 @@ constexpr std::string_view campaigns = R"(
     ORDER BY id
     LIMIT $2)";
 
-// What a transaction posted on an account; 0 if there is no such transaction.
+// What a transaction posted on an account; 0 if there is no such transaction. The "+ 0" keeps the
+// statement from reading all that was ever posted on the account.
 std::int64_t posted_by(db::Tx& tx, const std::string& transaction_id, std::int64_t account) {
   const IdParts id = parts_of_id(transaction_id);
   const std::int64_t first = first_number(time_of_id(id));
@@ -106,7 +107,7 @@ std::int64_t posted_by(db::Tx& tx, const std::string& transaction_id, std::int64
       FROM ledger_transactions t
       JOIN ledger_postings p ON p.transaction_number = t.number
       WHERE t.number >= $1 AND t.number < $2 AND t.id_high = $3 AND t.id_low = $4
-        AND p.account_number = $5)",
+        AND p.account_number + 0 = $5)",
                    first, first + places, id.high, id.low, account);
 }
 
