@@ -81,6 +81,9 @@ struct Fixture {
         text += "\n" + std::to_string(day) + " " + kind + " " + std::to_string(sum.postings) + " " +
                 std::to_string(sum.credited) + "-" + std::to_string(sum.debited);
       const ledger::KindSum spends = ledger::sum_of_kind(tx, app, "spend", today - 1, today);
+      if (const auto sums = ledger::sums_of_kinds(tx, app, today - 1, today);
+          sums.contains("spend"))
+        CHECK(sums.at("spend") == spends);
       return text + "\n" + std::to_string(spends.postings) + " " + std::to_string(spends.credited);
     });
   }

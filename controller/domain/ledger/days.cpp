@@ -101,6 +101,21 @@ KindSum sum_of_kind(db::Tx& tx, const Account& account, std::string_view kind, s
   return sum;
 }
 
+std::map<std::string, KindSum, std::less<>> sums_of_kinds(db::Tx& tx, const Account& account,
+                                                          std::int64_t first, std::int64_t last) {
+  std::map<std::string, KindSum, std::less<>> sums;
+  for (const KindDay& part : pending_days(tx, account))
+    if (part.day >= first && part.day <= last) add(sums[part.kind], part.sum);
+  auto rows = tx.query(R"(
+      SELECT kind, sum(postings) AS postings, sum(credited) AS credited, sum(debited) AS debited
+      FROM ledger_kind_days
+      WHERE account_id = $1 AND day BETWEEN $2 AND $3
+      GROUP BY kind)",
+                       account.id(), first, last);
+  while (rows.next()) add(sums[rows.text("kind")], sum_of(rows));
+  return sums;
+}
+
 std::vector<KindDay> kinds(db::Tx& tx, const Account& account, std::int64_t first,
                            std::int64_t last) {
   std::map<std::pair<std::int64_t, std::string>, KindSum> sums;

@@ -267,9 +267,11 @@ bool is_earning(std::string_view transaction_kind) {
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
   using std::chrono::days;
   const std::int64_t today = utc_day(tx.now());
+  const auto sums =
+      ledger::sums_of_kinds(tx, ledger::app_account(app_id), today - window_days + 1, today);
   const auto posted = [&](std::string_view kind) {
-    return ledger::sum_of_kind(tx, ledger::app_account(app_id), kind, today - window_days + 1,
-                               today);
+    const auto found = sums.find(kind);
+    return found == sums.end() ? ledger::KindSum() : found->second;
   };
   // These statements read only users who came or were active lately. The "+ 0" keeps the second one
   // from reading, by the index of connections, everybody who came long ago.

@@ -113,6 +113,11 @@ TEST_CASE("points of apps and of the treasury are also summed up by kind") {
   CHECK(sum("spend", f.today, f.today + 1).credited == 6);
   CHECK(sum("mint", f.today, f.today + 1).credited == 100);
   CHECK(sum("mint", f.today + 1, f.today + 1).postings == 0);
+  const auto sums = f.world.read(
+      [&](db::Tx& tx) { return ledger::sums_of_kinds(tx, f.app, f.today, f.today + 1); });
+  REQUIRE(sums.size() == 2);
+  CHECK(sums.at("spend") == sum("spend", f.today, f.today + 1));
+  CHECK(sums.at("mint") == sum("mint", f.today, f.today + 1));
   const auto kinds =
       f.world.read([&](db::Tx& tx) { return ledger::kinds(tx, f.app, f.today, f.today + 1); });
   REQUIRE(kinds.size() == 3);
