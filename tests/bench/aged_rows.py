@@ -365,6 +365,9 @@ class Past:
         self.database.sql.execute("DELETE FROM app_users")
         self.database.sql.execute("INSERT INTO app_users (app_id, users) SELECT app_id, count(*) FROM grants "
                                   "WHERE revoked_at IS NULL AND scopes <> '' GROUP BY app_id")
+        self.database.sql.execute("DELETE FROM user_apps")
+        self.database.sql.execute("INSERT INTO user_apps (user_id, apps) SELECT user_id, count(*) FROM grants "
+                                  "WHERE revoked_at IS NULL AND scopes <> '' GROUP BY user_id")
         living = granted[::5]
         families = [(uuid(self.recently(i, len(living), 29 * DAY), i, 8), grant[0], scopes,
                      self.recently(i, len(living), 29 * DAY), self.now + 60 * DAY) for i, grant in enumerate(living)]

@@ -223,17 +223,10 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
 
 Stats stats(db::Tx& tx, const std::string& id) {
   const ledger::Totals points = ledger::totals(tx, ledger::user_account(id));
-  return {
-      .direct_referrals = tx.number(R"(SELECT direct_referrals FROM users WHERE id = $1)", id),
-      // With `connected_at`, SQLite counts in the index of connected apps, without reading rows.
-      .connected_apps = tx.number(
-          R"(
-      SELECT count(*)
-      FROM grants
-      WHERE user_id = $1 AND connected_at >= 0 AND revoked_at IS NULL AND scopes <> '')",
-          id),
-      .total_earned = points.credited,
-      .total_spent = points.debited};
+  return {.direct_referrals = tx.number(R"(SELECT direct_referrals FROM users WHERE id = $1)", id),
+          .connected_apps = tx.number(R"(SELECT apps FROM user_apps WHERE user_id = $1)", id),
+          .total_earned = points.credited,
+          .total_spent = points.debited};
 }
 
 void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {

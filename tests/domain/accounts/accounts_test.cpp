@@ -9,6 +9,7 @@
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/passwords.h"
 #include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/oauth/connections.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -202,6 +203,30 @@ TEST_CASE("stats count what was earned, spent and connected") {
   CHECK(stats.total_spent == 30);
   CHECK(stats.connected_apps == 1);
   CHECK(world.find_user(ada.id).points == 40);
+}
+
+TEST_CASE("the number of connected apps follows each connection and its end") {
+  World world;
+  const auto ada = world.verified_user("ada");
+  const auto first = world.new_app(ada).app;
+  const auto second = world.new_app(ada).app;
+  const auto connected = [&] {
+    return world.read([&](db::Tx& tx) { return accounts::stats(tx, ada.id).connected_apps; });
+  };
+  const auto disconnect = [&](const apps::App& app) {
+    world.write([&](db::Tx& tx) { connections::disconnect(tx, ada.id, app.id); });
+  };
+  CHECK(connected() == 0);
+  world.tokens(first, ada);
+  world.tokens(first, ada);
+  world.tokens(second, ada);
+  CHECK(connected() == 2);
+  disconnect(first);
+  CHECK(connected() == 1);
+  world.tokens(first, ada);
+  CHECK(connected() == 2);
+  world.write([&](db::Tx& tx) { connections::disconnect_all(tx, ada.id); });
+  CHECK(connected() == 0);
 }
 
 TEST_CASE("an unverified address gets at most ten letters a day, whoever asks for them") {
