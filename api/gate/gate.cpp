@@ -78,6 +78,13 @@ void check_query(const Route& route, const Call& call) {
     }
 }
 
+// Whether the request asks for the tenth page or a later one by its number. To reach it, so many
+// entries are skipped that other requests shouldn't wait for it.
+bool asks_for_deep_page(const Call& call) {
+  const auto page = call.query("page");
+  return page && page->size() > 1;
+}
+
 }  // namespace
 
 const std::string& Call::id(std::string_view name) const {
@@ -270,7 +277,7 @@ Reply Gate::run(Passage& passage, Call& call) {
     if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
-  const db::RequestLimits limits(route.readers);
+  const db::RequestLimits limits(asks_for_deep_page(call) ? db::Readers::heavy : route.readers);
   const auto* read = std::get_if<ReadHandler>(&route.run);
   if (read != nullptr && route.body_kind == Body::none)
     return services_.db.read([&](db::Tx& tx) {

@@ -209,7 +209,8 @@ struct Route {
   Idempotency idempotency = Idempotency::ignored;
   Availability availability = Availability::always;
   Cors cors = Cors::none;  // set for all rows of the table by their paths
-  // `heavy` if the handler may read very many rows, so that other requests never wait for it.
+  // `heavy` if the handler may read very many rows, so that other requests never wait for it. Pages
+  // with high numbers are heavy in any case.
   db::Readers readers = db::Readers::ordinary;
   AnyHandler run;
 };

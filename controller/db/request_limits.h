@@ -7,8 +7,8 @@
 
 namespace berth::db {
 
-// The two sets of connections for reading. Reads that look at very many rows use `heavy`, so that
-// all others never wait for them.
+// The two sets of connections for reading. Reads that look at very many rows use `heavy`, as do
+// pages that skip many, so that all others never wait for them.
 enum class Readers { ordinary, heavy };
 
 // A request reached one of its limits; nothing was changed. It isn't an Error, because many callers

@@ -205,6 +205,21 @@ TEST_CASE("operations that read very many rows have connections of their own") {
         std::set<std::string_view>{"campaignAnalytics", "ledgerAudit", "operatorAnalytics"});
 }
 
+TEST_CASE("a page with a high number doesn't take the connections of others") {
+  Operator o;
+  std::vector<int> statuses;
+  o.g.world.db.read([&](db::Tx&) {
+    o.g.world.db.read([&](db::Tx&) {
+      // Now both ordinary connections are in use.
+      for (const char* page : {"1", "9", "10", "500"})
+        statuses.push_back(
+            o.g.ask("GET", std::string("/api/points/history?page=") + page, {bearer(o.jwt)})
+                .status);
+    });
+  });
+  CHECK(statuses == std::vector<int>{503, 503, 200, 200});
+}
+
 TEST_CASE("a link that would be too long isn't there") {
   const auto link_for = [](const std::string& q) {
     Request request;
