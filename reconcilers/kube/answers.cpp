@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "controller/base/json_text.h"
+
 namespace berth::kube {
 namespace {
 
@@ -36,10 +38,11 @@ Object status_in(const std::string& body) {
 
 Object parse_object(std::string_view text, const std::string& what) {
   try {
-    Object object = Object::parse(text, [](int depth, Object::parse_event_t, Object&) {
-      if (depth > max_depth) throw TooDeep();
-      return true;
-    });
+    Object object = Object::parse(objects_as_texts(text, "fieldsV1"),
+                                  [](int depth, Object::parse_event_t, Object&) {
+                                    if (depth > max_depth) throw TooDeep();
+                                    return true;
+                                  });
     if (object.is_object()) return object;
   } catch (const Object::parse_error&) {
   } catch (const TooDeep&) {

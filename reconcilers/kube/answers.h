@@ -10,7 +10,8 @@ namespace berth::kube {
 
 // Parses JSON that the API server sent; `what` names the request in error messages. Throws ApiError
 // with status 0 if the text isn't a JSON object, or is nested deeper than any object of Kubernetes,
-// because copying such an object could exhaust the stack.
+// because copying such an object could exhaust the stack. The sets of fields in managedFields
+// (fieldsV1), which are most of many objects, are strings with the JSON of the set.
 Object parse_object(std::string_view text, const std::string& what);
 
 // The error that an answer reports: the message, reason and code of its Status object, or else the

@@ -44,6 +44,9 @@ const Type& known_type(const Json& object) {
   throw no_such_resource();
 }
 
+// The object as clients see it.
+Json seen(const Json& tree) { return Json::parse(text_of(tree)); }
+
 }  // namespace
 
 struct Cluster::State {
@@ -176,7 +179,7 @@ std::optional<Json> Cluster::get(const std::string& plural, const std::string& n
   const Lock lock(state_->store.mutex());
   const ObjectPtr found = state_->store.find({type.id, type.namespaced() ? name_space : "", name});
   if (!found) return std::nullopt;
-  return *found;
+  return seen(*found);
 }
 
 std::vector<Json> Cluster::list(const std::string& plural, const std::string& name_space,
@@ -190,7 +193,7 @@ std::vector<Json> Cluster::list(const std::string& plural, const std::string& na
   }
   std::vector<Json> found;
   for (const auto& [key, object] : all)
-    if (selector.matches(*object)) found.push_back(tree_of(type, *object));
+    if (selector.matches(*object)) found.push_back(Json::parse(text_of(type, *object)));
   return found;
 }
 
@@ -200,32 +203,34 @@ Json Cluster::put(const Json& object, const std::string& manager) {
   const std::string home = namespace_of(object);
   const bool known =
       state_->store.find({type.id, type.namespaced() ? home : "", name_of(object)}) != nullptr;
-  if (!known) return *state_->registry.create(type, home, object, {{manager}});
+  if (!known) return seen(*state_->registry.create(type, home, object, {{manager}}));
   Json next = object;
   const ObjectPtr live = state_->registry.get(type, home, name_of(object));
   next["metadata"]["resourceVersion"] = at_path(*live, "/metadata/resourceVersion");
-  return *state_->registry.update(type, home, name_of(object), std::move(next), {{manager}});
+  return seen(*state_->registry.update(type, home, name_of(object), std::move(next), {{manager}}));
 }
 
 Json Cluster::apply(const Json& object, const std::string& manager) {
   const Type& type = known_type(object);
   const Lock lock(state_->store.mutex());
-  return *state_->registry
-              .apply(type, namespace_of(object), name_of(object), object, {{manager}}, Force::yes)
-              .object;
+  return seen(
+      *state_->registry
+           .apply(type, namespace_of(object), name_of(object), object, {{manager}}, Force::yes)
+           .object);
 }
 
 Json Cluster::patch(const std::string& plural, const std::string& name_space,
                     const std::string& name, const Json& merge, const std::string& manager) {
   const Lock lock(state_->store.mutex());
-  return *state_->registry.merge_patch(type_named(plural), name_space, name, merge, {{manager}});
+  return seen(
+      *state_->registry.merge_patch(type_named(plural), name_space, name, merge, {{manager}}));
 }
 
 Json Cluster::patch_status(const std::string& plural, const std::string& name_space,
                            const std::string& name, const Json& merge, const std::string& manager) {
   const Lock lock(state_->store.mutex());
-  return *state_->registry.merge_patch(type_named(plural), name_space, name, {{"status", merge}},
-                                       {{manager, Subresource::status}});
+  return seen(*state_->registry.merge_patch(type_named(plural), name_space, name,
+                                            {{"status", merge}}, {{manager, Subresource::status}}));
 }
 
 bool Cluster::remove(const std::string& plural, const std::string& name_space,

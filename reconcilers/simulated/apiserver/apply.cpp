@@ -24,6 +24,13 @@ struct Manager {
 
 using Managers = std::vector<Manager>;
 
+// A client may have sent the set itself instead of its text.
+FieldSet fields_in(const Json& value) {
+  if (!value.is_string()) return FieldSet::from_json(value);
+  const Json set = Json::parse(value.get_ref<const std::string&>(), nullptr, false);
+  return set.is_object() ? FieldSet::from_json(set) : FieldSet();
+}
+
 Managers managers_of(const Json& object) {
   Managers managers;
   for (const Json& entry : at_path(object, "/metadata/managedFields"))
@@ -32,7 +39,7 @@ Managers managers_of(const Json& object) {
          text_at(entry, "operation") == "Apply" ? Operation::apply : Operation::update,
          text_at(entry, "apiVersion"),
          text_at(entry, "subresource") == "status" ? Subresource::status : Subresource::none,
-         text_at(entry, "time"), FieldSet::from_json(at_path(entry, "/fieldsV1"))});
+         text_at(entry, "time"), fields_in(at_path(entry, "/fieldsV1"))});
   return managers;
 }
 
@@ -48,7 +55,7 @@ void set_managers(Json& object, Managers managers) {
                {"operation", one.operation == Operation::apply ? "Apply" : "Update"},
                {"apiVersion", one.version},
                {"fieldsType", "FieldsV1"},
-               {"fieldsV1", one.fields.to_json()}};
+               {"fieldsV1", one.fields.to_json().dump()}};
     if (!one.time.empty()) entry["time"] = one.time;
     if (one.subresource == Subresource::status) entry["subresource"] = "status";
     entries.push_back(std::move(entry));

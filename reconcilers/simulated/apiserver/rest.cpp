@@ -202,7 +202,7 @@ void Rest::create(Call& call) {
     const Lock lock(store_.mutex());
     made = registry_.create(*call.target.type, call.target.name_space, std::move(object), options);
   }
-  answer(call.response, 201, made->dump());
+  answer(call.response, 201, text_of(*made));
 }
 
 void Rest::update(Call& call) {
@@ -215,7 +215,7 @@ void Rest::update(Call& call) {
     stored = registry_.put(*call.target.type, call.target.name_space, call.target.name,
                            std::move(object), options);
   }
-  answer(call.response, stored.created ? 201 : 200, stored.object->dump());
+  answer(call.response, stored.created ? 201 : 200, text_of(*stored.object));
 }
 
 void Rest::patch(Call& call) {
@@ -236,7 +236,7 @@ void Rest::patch(Call& call) {
       applied =
           registry_.apply(type, call.target.name_space, call.target.name, config, options, force);
     }
-    return answer(call.response, applied.created ? 201 : 200, applied.object->dump());
+    return answer(call.response, applied.created ? 201 : 200, text_of(*applied.object));
   }
   const bool custom_strategic =
       kind == "application/strategic-merge-patch+json" && type.origin == Origin::custom;
@@ -256,7 +256,7 @@ void Rest::patch(Call& call) {
     const Lock lock(store_.mutex());
     stored = registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
   }
-  answer(call.response, 200, stored->dump());
+  answer(call.response, 200, text_of(*stored));
 }
 
 void Rest::remove(Call& call) {
@@ -266,7 +266,7 @@ void Rest::remove(Call& call) {
     const Lock lock(store_.mutex());
     result = registry_.remove(*call.target.type, call.target.name_space, call.target.name, options);
   }
-  answer(call.response, 200, result.dump());
+  answer(call.response, 200, text_of(result));
 }
 
 }  // namespace berth::simulated

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "controller/base/json_text.h"
+
 namespace berth::simulated {
 namespace {
+
+constexpr std::string_view fields = "fieldsV1";
 
 std::vector<std::string> owners_of(const ObjectPtr& object) {
   std::vector<std::string> owners;
@@ -23,7 +27,7 @@ StoredPtr stored(const Json& object) {
   Stored made;
   for (const auto& [key, value] : object.items()) {
     if (key == "apiVersion" || key == "kind") continue;
-    made.members += (made.members.empty() ? "\"" : ",\"") + key + "\":" + value.dump();
+    made.members += (made.members.empty() ? "\"" : ",\"") + key + "\":" + text_of(value);
   }
   made.members.shrink_to_fit();
   if (const Json& labels = at_path(object, "/metadata/labels"); !labels.is_null())
@@ -43,7 +47,11 @@ std::string text_of(const Type& type, const Stored& stored) {
          "\"," + stored.members + "}";
 }
 
-Json tree_of(const Type& type, const Stored& stored) { return Json::parse(text_of(type, stored)); }
+Json tree_of(const Type& type, const Stored& stored) {
+  return Json::parse(objects_as_texts(text_of(type, stored), fields));
+}
+
+std::string text_of(const Json& tree) { return texts_as_objects(tree.dump(), fields); }
 
 StoredPtr Store::find_stored(const Key& key) const {
   const auto& objects = shelf(key.kind).objects;

@@ -36,7 +36,10 @@ using StoredPtr = std::shared_ptr<const Stored>;
 
 // The whole object as JSON.
 std::string text_of(const Type& type, const Stored& stored);
+// The object as a tree. The sets of fields in managedFields (fieldsV1), which would be most of the
+// tree, are strings with the JSON of the set; text_of() writes such a tree as clients get it.
 Json tree_of(const Type& type, const Stored& stored);
+std::string text_of(const Json& tree);
 
 // A change as clients are told of it.
 struct Change {
@@ -77,7 +80,7 @@ class Store {
   static constexpr std::chrono::seconds history_time{10};
   // How many of the objects that were used last are kept as trees as well, until rest() is called.
   // Events aren't kept so, because they are hardly ever read.
-  static constexpr size_t most_trees = 4'096;
+  static constexpr size_t most_trees = 6'144;
 
   FairMutex& mutex() { return mutex_; }
 

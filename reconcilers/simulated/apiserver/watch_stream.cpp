@@ -55,7 +55,7 @@ void WatchStream::write_change(const Change& change, std::string& out) const {
   } else if (before) {
     Json last = tree_of(type_, *change.previous);
     last["metadata"]["resourceVersion"] = std::to_string(change.version);
-    out += line("DELETED", last.dump());
+    out += line("DELETED", text_of(last));
   }
 }
 
