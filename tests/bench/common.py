@@ -100,6 +100,11 @@ class Berthd:
         with urllib.request.urlopen(request, timeout=START_SECONDS) as answer:
             return json.load(answer)
 
+    def cpu_seconds(self):
+        """Returns the CPU seconds of all threads, also of those that have ended."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def register(self, name, scope):
         """Returns a new user's session, and that user's app with these scopes."""
         account = {"email": f"{name}@example.org", "username": name,

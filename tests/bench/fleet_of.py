@@ -3,7 +3,6 @@ that costs the process."""
 import concurrent.futures
 import http.client
 import json
-import os
 import pathlib
 import threading
 import time
@@ -39,10 +38,6 @@ class Fleet(Berthd):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines()
                     if line.startswith(name + ":")) / 1024
-
-    def cpu_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Operator:
