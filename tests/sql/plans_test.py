@@ -26,6 +26,16 @@ class Plans(unittest.TestCase):
         self.assertIn("SCAN large", self.wrong("UPDATE large SET at = $1 WHERE at = $2"))
         self.assertIn("SCAN large", self.wrong("SELECT count(*) FROM (SELECT 1 AS one FROM large LIMIT $1) counted"))
 
+    def test_columns_with_few_values(self):
+        def wrong(sql):
+            return what_is_wrong(self.database, sql, {"large", "small"}, {"small"}, {"large.owner"})
+
+        self.assertIn("SEARCH large", wrong("SELECT sum(id) FROM large WHERE owner = $1"))
+        self.assertIn("SEARCH l ", wrong("SELECT l.id FROM small s JOIN large l ON l.owner = s.name WHERE s.name = $1"))
+        self.assertEqual(wrong("SELECT id FROM large WHERE owner = $1 AND at = $2"), "")
+        self.assertEqual(wrong("SELECT id FROM large WHERE owner = $1 LIMIT 1"), "")
+        self.assertEqual(wrong("SELECT max(at) FROM large WHERE owner = $1"), "")
+
     def test_references_to_deleted_rows(self):
         self.database.executescript("""
             CREATE TABLE parents (id INTEGER PRIMARY KEY);
