@@ -17,6 +17,7 @@ import schema
 from every_operation import operations, success_of
 
 TIME_OUT = 60  # seconds
+SESSION_SECONDS = 600  # how long a session of the user in an app is used; it ends by itself if nothing happens in it
 LARGEST_PAGE = "page_size=100"
 DEEPEST_PAGE = LARGEST_PAGE + "&page=100"  # numbers of pages end with the 10,000th entry
 ALL_YEARS = "from={first}&to={last}"
@@ -100,6 +101,13 @@ class Side:
         self.threads = Threads(pid)
         self.address = urllib.parse.urlsplit(base).netloc
         self.connection = None
+        self.session_until = time.monotonic() + SESSION_SECONDS
+
+    def renew_session(self):
+        """Lets the scene begin a new session of the user in the app if the last one is old."""
+        if time.monotonic() > self.session_until:
+            self.scene.made.pop("player", None)
+            self.session_until = time.monotonic() + SESSION_SECONDS
 
     def send(self, request):
         """Returns the time of the answer and berthd's CPU time in milliseconds, its status and its data; of a stream,
@@ -179,6 +187,7 @@ class Calls:
         status = status or success_of(operation)
 
         def new(side):
+            side.renew_session()
             if "Webhook" in name:
                 remove_new_hooks(side.scene)
             asked = adversarial_bodies.capture(side.scene, run, method, template)
