@@ -122,18 +122,18 @@ json example_of(Code code, Shape shape) {
 
 json server_response() {
   std::string list;
-  const CodeInfo* first = nullptr;
+  json example;
   for (const CodeInfo& code : all_codes()) {
     if (!is_of_server(code.status)) continue;
+    if (list.empty()) example = example_of(code.code, Shape::nested);
     list += (list.empty() ? "" : ", ") + std::string(code.name) + " (" +
             std::to_string(code.status) + ")";
-    if (first == nullptr) first = &code;
   }
   return {{"description", list + ": the server itself refuses the request."},
           {"content",
            {{"application/json",
              {{"schema", reference("schemas", schema_of(ErrorBody::framework))},
-              {"example", example_of(first->code, Shape::nested)}}}}}};
+              {"example", std::move(example)}}}}}};
 }
 
 json headers_of(int http_status, const CodeNames& codes) {
