@@ -51,7 +51,7 @@ Rest::Target Rest::target_of(const std::string& path) {
   const bool grouped = parts.size() > 3 && parts[0] == "apis";
   if ((!core && !grouped) || path.starts_with(metrics_prefix)) return target;
   const std::string group = core ? "" : parts[1];
-  const std::string version = parts[core ? 1 : 2];
+  const std::string& version = parts[core ? 1 : 2];
   size_t at = core ? 2 : 3;
   if (parts[at] == "namespaces" && parts.size() > at + 2 && parts[at + 2] != "status" &&
       parts[at + 2] != "finalize") {
