@@ -78,11 +78,19 @@ void check_query(const Route& route, const Call& call) {
     }
 }
 
-// Whether the request asks for the tenth page or a later one by its number. To reach it, so many
-// entries are skipped that other requests shouldn't wait for it.
-bool asks_for_deep_page(const Call& call) {
+// Whether the request asks a list for its tenth page or a later one by the number. To reach it, so
+// many entries are skipped that other requests shouldn't wait for it.
+bool asks_for_deep_page(const Route& route, const Call& call) {
+  if (std::ranges::find(route.query, "page", &Param::name) == route.query.end()) return false;
   const auto page = call.query("page");
   return page && page->size() > 1;
+}
+
+// A deep page has the connections of heavy reads, but no more time than other pages.
+db::RequestLimits limits_of(const Route& route, const Call& call) {
+  if (route.readers == db::Readers::ordinary && asks_for_deep_page(route, call))
+    return {db::Readers::heavy, db::RequestLimits::ordinary_statement_time};
+  return db::RequestLimits(route.readers);
 }
 
 }  // namespace
@@ -277,7 +285,7 @@ Reply Gate::run(Passage& passage, Call& call) {
     if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
-  const db::RequestLimits limits(asks_for_deep_page(call) ? db::Readers::heavy : route.readers);
+  const db::RequestLimits limits = limits_of(route, call);
   const auto* read = std::get_if<ReadHandler>(&route.run);
   if (read != nullptr && route.body_kind == Body::none)
     return services_.db.read([&](db::Tx& tx) {

@@ -220,6 +220,17 @@ TEST_CASE("a page with a high number doesn't take the connections of others") {
   CHECK(statuses == std::vector<int>{503, 503, 200, 200});
 }
 
+TEST_CASE("an operation without pages stays on the connections that it has") {
+  Operator o;
+  int status = 0;
+  o.g.world.db.read([&](db::Tx&) {
+    o.g.world.db.read([&](db::Tx&) {
+      status = o.g.ask("GET", "/api/points/balance?page=10", {bearer(o.jwt)}).status;
+    });
+  });
+  CHECK(status == 503);
+}
+
 TEST_CASE("a link that would be too long isn't there") {
   const auto link_for = [](const std::string& q) {
     Request request;
