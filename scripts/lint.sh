@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the linters over the whole tree: clang-format, shellcheck, the checks of scripts/, and clang-tidy. Prints their
 # findings and ends with 1 if there are any.
-#   lint.sh             everything; clang-tidy takes an hour of CPU time
+#   lint.sh             everything; clang-tidy takes most of the time
 #   lint.sh --changed   everything, but clang-tidy only checks files that differ from the commit BASE, for two minutes
 # BASE is by default the commit at which the branch left main, or on main itself the previous commit. If the history
 # doesn't contain it, as in a shallow clone, clang-tidy checks nothing.

@@ -3,19 +3,17 @@
 namespace berth {
 namespace {
 
-// Returns where the next member of this name begins whose value begins with `value`. Between
-// strings, a name has a brace or a comma before it; within a string, a quotation mark has a
-// backslash.
-size_t find_member(std::string_view json, std::string_view name, std::string_view value) {
-  const std::string head = "\"" + std::string(name) + "\":" + std::string(value);
-  size_t at = json.find(head);
+// Returns where the value of the next member of this name begins, if that value begins with
+// `value`. Between strings, a name has a brace or a comma before it; within a string, a quotation
+// mark has a backslash.
+size_t find_value(std::string_view json, std::string_view name, std::string_view value) {
+  const std::string head = "\"" + std::string(name) + "\":";
+  const std::string whole = head + std::string(value);
+  size_t at = json.find(whole);
   while (at != std::string_view::npos && (at == 0 || (json[at - 1] != '{' && json[at - 1] != ',')))
-    at = json.find(head, at + 1);
-  return at;
+    at = json.find(whole, at + 1);
+  return at == std::string_view::npos ? at : at + head.size();
 }
-
-// How many characters stand from there to the value.
-size_t before_value(std::string_view name) { return name.size() + 3; }
 
 // Returns the length of the object at the beginning of the text; 0 if it doesn't end.
 size_t length_of_object(std::string_view json) {
@@ -44,9 +42,8 @@ size_t length_of_object(std::string_view json) {
 std::string objects_as_texts(std::string_view json, std::string_view name) {
   std::string changed;
   while (true) {
-    const size_t at = find_member(json, name, "{");
-    if (at == std::string_view::npos) break;
-    const size_t begin = at + before_value(name);
+    const size_t begin = find_value(json, name, "{");
+    if (begin == std::string_view::npos) break;
     const std::string_view object = json.substr(begin, length_of_object(json.substr(begin)));
     if (object.empty()) break;
     if (changed.empty()) changed.reserve(json.size() * 5 / 4);
@@ -66,9 +63,8 @@ std::string objects_as_texts(std::string_view json, std::string_view name) {
 std::string texts_as_objects(std::string_view json, std::string_view name) {
   std::string changed;
   while (true) {
-    const size_t at = find_member(json, name, "\"{");
-    if (at == std::string_view::npos) break;
-    const size_t begin = at + before_value(name);
+    const size_t begin = find_value(json, name, "\"{");
+    if (begin == std::string_view::npos) break;
     changed += json.substr(0, begin);
     size_t i = begin + 1;
     for (; i < json.size() && json[i] != '"'; ++i) {

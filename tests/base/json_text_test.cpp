@@ -14,9 +14,9 @@ constexpr const char* name = "set";
 
 // Trees whose texts have quotation marks, backslashes, braces and the member's name in them.
 json any_tree(int depth) {
-  static const std::vector<std::string> texts = {"",     "set",       "a\"b", "\\", "{",
-                                                 "}",    "\"set\":{", "k:{}", "\n", "\"set\":\"{\"",
-                                                 "\\\"", "\xc3\xa4"};
+  static const std::vector<std::string> texts = {
+      "",  "set",       "a\"b", "a\"set", ",\"set",        "\\",   "{",
+      "}", "\"set\":{", "k:{}", "\n",     "\"set\":\"{\"", "\\\"", "\xc3\xa4"};
   const auto text = [] { return *rc::gen::elementOf(texts); };
   switch (*rc::gen::inRange(0, depth > 0 ? 5 : 2)) {
     case 0:
@@ -59,11 +59,8 @@ TEST_CASE("an object becomes the text of it, and again an object") {
 }
 
 TEST_CASE("a text that isn't JSON, or ends too early, stays as it is") {
-  for (const char* text : {"", "set", R"({"set":{)", R"({"set":{"a":"}"}})", R"({"set": {}})"}) {
-    if (json::accept(text)) continue;
+  for (const char* text : {"", "set", R"({"set":{)", R"({"set":{"a":"}")", R"({"set": {}})"})
     CHECK(objects_as_texts(text, name) == text);
-  }
-  CHECK(objects_as_texts(R"({"set": {}})", name) == R"({"set": {}})");
   CHECK(texts_as_objects(R"({"set":"{)", name) == R"({"set":{)");
   CHECK(texts_as_objects(R"({"set":"text"})", name) == R"({"set":"text"})");
 }

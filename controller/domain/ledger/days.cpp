@@ -87,18 +87,9 @@ Totals totals(db::Tx& tx, const Account& account) {
 
 KindSum sum_of_kind(db::Tx& tx, const Account& account, std::string_view kind, std::int64_t first,
                     std::int64_t last) {
-  auto rows = tx.query(R"(
-      SELECT coalesce(sum(postings), 0) AS postings,
-             coalesce(sum(credited), 0) AS credited,
-             coalesce(sum(debited), 0) AS debited
-      FROM ledger_kind_days
-      WHERE account_id = $1 AND day BETWEEN $2 AND $3 AND kind = $4)",
-                       account.id(), first, last, kind);
-  rows.next();
-  KindSum sum = sum_of(rows);
-  for (const KindDay& part : pending_days(tx, account))
-    if (part.kind == kind && part.day >= first && part.day <= last) add(sum, part.sum);
-  return sum;
+  const auto sums = sums_of_kinds(tx, account, first, last);
+  const auto found = sums.find(kind);
+  return found == sums.end() ? KindSum() : found->second;
 }
 
 std::map<std::string, KindSum, std::less<>> sums_of_kinds(db::Tx& tx, const Account& account,
