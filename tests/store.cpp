@@ -103,7 +103,7 @@ db::postgres::Fault sometimes(std::string_view sql) {
   thread_local unsigned left = 0;
   thread_local bool has_collided = false;
   if (sql.starts_with("BEGIN")) {
-    const bool is_write = sql.find("SERIALIZABLE") != std::string_view::npos;
+    const bool is_write = sql.find("READ ONLY") == std::string_view::npos;
     left = is_write && !has_collided ? 1 + unsigned(random()) % statements : 0;
     has_collided = false;
     return db::postgres::Fault::none;

@@ -364,13 +364,17 @@ void Gate::check_body(const Passage& passage, json& body) const {
 
 Reply Gate::write(const Passage& passage, const Call& call) const {
   const Route& route = *passage.route;
+  const auto in_transaction = [&](auto&& work) {
+    return route.with_row_locks ? services_.db.write_with_row_locks(work)
+                                : services_.db.write(work);
+  };
   const std::string_view key = passage.request.headers.get("Idempotency-Key");
   if (route.idempotency == Idempotency::ignored || key.empty())
-    return services_.db.write(
+    return in_transaction(
         [&](db::Tx& tx) { return std::get<WriteHandler>(route.run).run(tx, call, services_); });
   const idempotency::Slot slot = idempotency::slot(call, route, key);
   std::optional<SecurityEvent> event;  // of the run that is stored
-  Reply reply = services_.db.write([&](db::Tx& tx) {
+  Reply reply = in_transaction([&](db::Tx& tx) {
     event.reset();
     return write_once(tx, passage, call, slot, event);
   });

@@ -330,8 +330,7 @@ reconcilers::UsageSampler Platform::usage_sampler() {
        .clock = clock_,
        .cluster = cluster_access(config_, simulated_.get()),
        .label_selector = manifests::selector(manifest_settings(config_, instance_)),
-       .traefik_metrics_url = config_.traefik_metrics_url,
-       .leads = [this] { return engine_.is_leading(); }});
+       .traefik_metrics_url = config_.traefik_metrics_url});
 }
 
 std::vector<Address> Platform::listeners() const {

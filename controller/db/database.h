@@ -238,10 +238,13 @@ class Database {
     return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::serializable); });
   }
   // Does what write() does, but others may commit between the statements of `work`: each one sees
-  // what is committed when it begins, and waits for rows that others are changing. So `work` must
-  // begin with changing, and thereby locking, the rows that everything else follows from. In
-  // return it hardly collides with serializable writes, of which it would otherwise be the one that
-  // gives way.
+  // what is committed when it begins, and waits for rows that others are changing. So whatever
+  // `work` decides has to follow from rows that it has changed before, and thereby locked, or from
+  // the condition of the statement that changes them. If such a statement changes no row although
+  // one was there a moment ago, `work` throws Overtaken. In return it hardly collides with
+  // serializable writes, of which it would otherwise be the one that gives way, and many such
+  // writes can change one row after the other, where serializable ones would let one of them
+  // through.
   template <typename Work>
   auto write_with_row_locks(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::row_locks); });

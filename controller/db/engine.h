@@ -23,6 +23,14 @@ struct ConstraintViolated : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a write with row locks (Database::write_with_row_locks) has read was changed by another
+// write before it could lock the row: the write is undone and runs again. Code throws it when a
+// change that should have been possible changes no row. Where writers don't collide, that is a
+// mistake, and nobody catches it.
+struct Overtaken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // A statement that reaches this time is stopped and throws TooSlow; max() means never.
 using Deadline = std::chrono::steady_clock::time_point;
 

@@ -40,7 +40,7 @@ void UsageSampler::run_once() {
   const Instant now = parts_.clock.now();
   const std::int64_t minute = now.time_since_epoch() / usage_history::minute;
   // Before the cache is complete, it would look as if nothing ran.
-  if (minute == measured_minute_ || !parts_.cache.synced() || !parts_.leads()) return;
+  if (minute == measured_minute_ || !parts_.cache.synced()) return;
   measured_minute_ = minute;
   try {
     parts_.history.add(now, measure());

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 
@@ -14,7 +13,8 @@ namespace berth::reconcilers {
 
 // Measures once a minute what all deployments use, and stores it. It reads one list of pod metrics
 // and one page of Traefik's metrics for all of them. Used by one thread, which belongs to the
-// composition root.
+// composition root. Of several berthd each measures for itself, whether it leads or not, so that
+// all of them know the history.
 class UsageSampler {
  public:
   struct Parts {
@@ -24,8 +24,6 @@ class UsageSampler {
     kube::Kubeconfig cluster;
     std::string label_selector;       // of the pods
     std::string traefik_metrics_url;  // if empty, requests are unknown
-    // Whether this process is the one that measures. If it isn't, nothing is done.
-    std::function<bool()> leads;
   };
   explicit UsageSampler(Parts parts);
 

@@ -15,12 +15,13 @@ AdsLoop::AdsLoop(db::Database& database, ads::CampaignIndex& index, Options opti
       turn_(database, options.replicas, "ads"),
       rounds_("ads", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
-// Reads before it writes, because even an empty transaction would hold up the other writers.
+// Reads before it writes, because even an empty transaction would hold up the other writers. With
+// row locks, because requests change the rows of a campaign that is shown often all the time.
 template <typename IsDue, typename Some>
 int AdsLoop::repeat(IsDue is_due, Some some) {
   int dealt_with = 0;
   while (!rounds_.stopping() && database_.read(is_due)) {
-    const int count = turn_.write(some);
+    const int count = turn_.write_with_row_locks(some);
     if (count == 0) break;
     dealt_with += count;
   }

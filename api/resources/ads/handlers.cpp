@@ -51,7 +51,7 @@ json encode(const ads::Event& event) {
 Reply serve_ad(const Call& call, const Services& services) {
   const ads::ServeRequest request = decode_serve(call);
   services.campaign_index.refresh(services.db);
-  const ads::Served served = services.db.write([&](db::Tx& tx) {
+  const ads::Served served = services.db.write_with_row_locks([&](db::Tx& tx) {
     return ads::serve(tx, services.campaign_index, services.ad_rules, request);
   });
   return {.body = {{"campaign", encode_ad(served.campaign)},

@@ -60,6 +60,7 @@ std::vector<Route> ads_routes() {
        .answer = {201, "AdEventResult"},
        .errors = {Code::campaign_not_found},
        .idempotency = Idempotency::kept,
+       .with_row_locks = true,
        .run = WriteHandler{record_ad_event}},
   };
 }

@@ -56,6 +56,7 @@ std::vector<Route> campaigns_routes() {
        .errors = {Code::campaign_not_found, Code::forbidden, Code::invalid_state,
                   Code::insufficient_balance},
        .idempotency = Idempotency::kept,  // each payment moves points
+       .with_row_locks = true,
        .run = WriteHandler{change_campaign}},
       {.method = "DELETE",
        .path = "/api/external/campaigns/{id}",
@@ -67,6 +68,7 @@ std::vector<Route> campaigns_routes() {
        .rate = ad_writes,
        .answer = {200, "CancelledCampaign"},
        .errors = {Code::campaign_not_found, Code::forbidden, Code::invalid_state},
+       .with_row_locks = true,
        .run = WriteHandler{cancel_campaign}},
       {.method = "GET",
        .path = "/api/v1/ads/campaigns",

@@ -271,6 +271,7 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   const auto limit = RequestLimits::statement_time_of_thread();
   const char* kind = isolation == Isolation::serializable ? "SERIALIZABLE" : "READ COMMITTED";
   std::exception_ptr failure;
+  bool is_overtaken = false;
   try {
     transaction.incarnation = connection.incarnation();
     std::vector<std::string> statements = beginning(kind, limit);
@@ -282,12 +283,14 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     if (!connection.has_begun()) connection.run_waiting(deadline_of(limit));
     transaction.id = connection.begun();
     answered();
+  } catch (const Overtaken&) {
+    is_overtaken = true;
   } catch (...) {
     failure = std::current_exception();
   }
   // Whatever `work` made of such a failure, it runs again.
   if (connection.is_lost()) throw Unusable("the connection was lost");
-  if (connection.has_collided()) {
+  if (connection.has_collided() || is_overtaken) {
     ++collisions_;
     roll_back(connection, deadline_of(limit));
     return Outcome::undone;

@@ -102,6 +102,9 @@ void note_purchase(db::Tx& tx, const Campaign& campaign) {
 // All campaigns end here, so everything that follows from an end belongs here. Returns how many
 // points went back to the app.
 std::int64_t end(db::Tx& tx, const Campaign& campaign, EndReason reason) {
+  const ledger::Account account = ledger::campaign_account(campaign.id);
+  // From here on nothing is reserved on the campaign, and all that was reserved is seen below.
+  holds::lock_accounts(tx, account);
   const bool exhausted = reason == EndReason::exhausted;
   const Status status = exhausted ? Status::exhausted : Status::cancelled;
   const int rows = tx.execute(R"(
@@ -110,7 +113,6 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, EndReason reason) {
       WHERE id = $1 AND status IN ('active', 'paused'))",
                               campaign.id, to_string(status), to_string(reason), tx.now());
   if (rows == 0) throw has_ended(*find(tx, campaign.id));
-  const ledger::Account account = ledger::campaign_account(campaign.id);
   holds::void_all(tx, account);
   const std::int64_t left = ledger::balance(tx, account);
   if (left > 0) {
@@ -158,7 +160,10 @@ Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
              id, app_id, order.purchase_id, order.name, to_string(order.surface_type),
              order.payout_rate, order.targeting_metadata, order.total_payment,
              order.total_payment - budget, budget, order.starts_at, order.ends_at, tx.now());
-  ledger::open_account(tx, ledger::campaign_account(id));
+  const ledger::Account account = ledger::campaign_account(id);
+  ledger::open_account(tx, account);
+  // Already here, because opening accounts collides with whoever opens others.
+  ledger::open_account(tx, ledger::reservation_account(account));
   ledger::open_account(tx, ledger::treasury());
   pay(tx, *find(tx, id), order.total_payment, budget);
   tx.notify(db::Topic::campaign, id);
@@ -203,10 +208,13 @@ Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id, Statu
                  id, to_string(status), tx.now(),
                  to_string(status == Status::paused ? Status::active : Status::paused));
   if (rows == 1) tx.notify(db::Topic::campaign, id);
-  return *find(tx, id);
+  Campaign changed = *find(tx, id);
+  if (!changed.is_live()) throw has_ended(changed);
+  return changed;
 }
 
 Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int64_t payment) {
+  ledger::lock(tx, ledger::campaign_account(id));  // before the campaign's row, as end() does
   const Campaign campaign = get_owned(tx, actor, id);
   if (campaign.is_over(tx.now())) throw has_ended(campaign);
   if (payment > ledger::max_points - campaign.total_payment)
@@ -219,13 +227,18 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
     throw invalid_field("additional_payment",
                         "must be larger: all of it would be rake, and nothing would be added to "
                         "the budget");
-  const int rows = tx.execute(R"(
+  const int rows =
+      tx.execute(R"(
       UPDATE campaigns
       SET total_payment = total_payment + $2, rake = rake + $3, budget = budget + $4,
           updated_at = $5
-      WHERE id = $1 AND status IN ('active', 'paused'))",
-                              id, payment, payment - budget, budget, tx.now());
-  if (rows == 0) throw has_ended(*find(tx, id));
+      WHERE id = $1 AND status IN ('active', 'paused') AND total_payment = $6)",
+                 id, payment, payment - budget, budget, tx.now(), campaign.total_payment);
+  if (rows == 0) {
+    const Campaign present = *find(tx, id);
+    if (present.is_live()) throw db::Overtaken("another payment was added to the campaign");
+    throw has_ended(present);
+  }
   pay(tx, campaign, payment, budget);
   tx.notify(db::Topic::campaign, id);
   return *find(tx, id);

@@ -140,8 +140,7 @@ void Choice::put(const Campaign& campaign, Instant now) {
   }
   if (is_new || entry.due) entry.pass = std::max(entry.pass, surface.pass);
   entry.campaign = campaign;
-  const Instant due = due_of(campaign, now).value_or(Instant::max());
-  entry.due = due > now ? std::optional(due) : std::nullopt;
+  set_due(entry, now);
   insert(surface, entry);
 }
 
@@ -163,15 +162,41 @@ void Choice::wake(Surface& surface, Set& set, Instant now) {
   }
 }
 
-void Choice::move_on(Surface& surface, Entry& entry, Instant now) {
+void Choice::set_due(Entry& entry, Instant now) {
+  const Instant due = due_of(entry.campaign, now).value_or(Instant::max());
+  entry.due = due > now ? std::optional(due) : std::nullopt;
+}
+
+// Returns by how much the entry's pass was raised.
+double Choice::move_on(Surface& surface, Entry& entry, Instant now) {
   unlink(entry);
   surface.pass = std::max(surface.pass, entry.pass);
   const double weight =
       std::clamp(double(entry.campaign.payout_rate) * entry.campaign.reach, 1.0, max_weight);
-  entry.pass += 1 / (is_late(entry.campaign, now) ? weight * late_factor : weight);
+  const double step = 1 / (is_late(entry.campaign, now) ? weight * late_factor : weight);
+  entry.pass += step;
   ++entry.campaign.used;
-  const Instant due = due_of(entry.campaign, now).value_or(Instant::max());
-  entry.due = due > now ? std::optional(due) : std::nullopt;
+  set_due(entry, now);
+  link(entry);
+  return step;
+}
+
+bool Choice::raise(Offer& offer, Instant now) {
+  const auto found = entries_.find(offer.campaign_id);
+  if (found == entries_.end() || is_spent(found->second.campaign)) return false;
+  Entry& entry = found->second;
+  offer.raised_by = move_on(surfaces_[entry.campaign.surface_type], entry, now);
+  return true;
+}
+
+void Choice::take_back(const Offer& offer, Instant now) {
+  const auto found = entries_.find(offer.campaign_id);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  unlink(entry);
+  entry.pass -= offer.raised_by;
+  entry.campaign.used = std::max<std::int64_t>(0, entry.campaign.used - 1);
+  set_due(entry, now);
   link(entry);
 }
 
@@ -252,7 +277,7 @@ std::optional<Choice::Offer> Choice::choose(const Request& request,
         .campaign_placement_id = campaign.slots[size_t(place.slot)].campaign_placement_id,
         .whose = whose};
     if (!take(offer)) return std::nullopt;
-    move_on(found->second, *place.entry, request.now);
+    offer.raised_by = move_on(found->second, *place.entry, request.now);
     return offer;
   };
   for (int looks = 0; looks < max_looks && offers < max_offers; ++looks) {

@@ -85,6 +85,7 @@ class Choice {
     std::string campaign_id;
     std::string campaign_placement_id;  // the slot's
     Whose whose = Whose::others;
+    double raised_by = 0;  // by how much the campaign's pass was raised for it
   };
 
   // Adds a campaign, or replaces what is known of it. A campaign keeps its surface_type.
@@ -98,6 +99,11 @@ class Choice {
   // object.
   std::optional<Offer> choose(const Request& request,
                               const std::function<bool(const Offer&)>& take);
+  // For offers that choose() made and that weren't accepted at once. raise() accepts one; it
+  // returns false if the campaign is gone or spent. take_back() undoes that, or an acceptance by
+  // choose().
+  bool raise(Offer& offer, Instant now);
+  void take_back(const Offer& offer, Instant now);
 
  private:
   struct Entry;
@@ -154,7 +160,8 @@ class Choice {
   static void link(Entry& entry);
   static void unlink(Entry& entry);
   static void wake(Surface& surface, Set& set, Instant now);
-  static void move_on(Surface& surface, Entry& entry, Instant now);
+  static void set_due(Entry& entry, Instant now);
+  static double move_on(Surface& surface, Entry& entry, Instant now);
 
   std::unordered_map<SurfaceType, Surface> surfaces_;
   std::unordered_map<std::string, Entry> entries_;

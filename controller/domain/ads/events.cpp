@@ -78,12 +78,13 @@ class Recording {
     if (!impression && report_.impression_token) return unpaid(UnpaidReason::not_served);
     if (!impression) return unserved();
     if (const auto reason = refusal_of(*impression)) return unpaid(*reason);
-    tx_.execute(R"(
+    const int rows = tx_.execute(R"(
         UPDATE ad_impressions
         SET used_at = $2
         WHERE id = $1 AND used_at IS NULL)",
-                impression->id, tx_.now());
-    if (has_seen_enough()) {
+                                 impression->id, tx_.now());
+    if (rows == 0) throw db::Overtaken("another report has used the impression");
+    if (!count_view()) {
       holds::void_hold(tx_, impression->id);
       return unpaid(UnpaidReason::viewer_cap);
     }
@@ -123,41 +124,32 @@ class Recording {
     return std::nullopt;
   }
 
-  bool has_seen_enough() {
-    return tx_.number(R"(
-        SELECT impressions
-        FROM ad_views
-        WHERE user_id = $1 AND day = $2 AND campaign_id = $3)",
-                      report_.user_id, utc_day(tx_.now()),
-                      campaign_.id) >= rules_.viewer_daily_impressions;
-  }
-
   // Records an impression that wasn't served. It is paid only if the reporting app has the same
   // owner as the campaign, who then pays themselves.
   Outcome unserved() {
     if (campaign_.status != campaigns::Status::active || campaign_.is_over(tx_.now()))
       return unpaid(UnpaidReason::campaign_not_active);
     if (!is_own()) return unpaid(UnpaidReason::not_served);
-    if (has_seen_enough()) return unpaid(UnpaidReason::viewer_cap);
+    if (!count_view()) return unpaid(UnpaidReason::viewer_cap);
     const auto moved = ledger::post(tx_, {.kind = "impression",
                                           .from = ledger::campaign_account(campaign_.id),
                                           .to = ledger::app_account(report_.app_id),
                                           .amount = campaign_.payout_rate,
                                           .memo = "campaign " + campaign_.id});
-    // Everything that is left is reserved for impressions that were served.
-    if (!moved) return unpaid(UnpaidReason::not_served);
+    if (!moved) {  // everything that is left is reserved for impressions that were served
+      take_view_back();
+      return unpaid(UnpaidReason::not_served);
+    }
     tx_.notify(db::Topic::campaign, campaign_.id);
     spend();
-    count_view();
     return {};
   }
 
   Outcome served(const Impression& impression) {
     const auto moved = holds::post(tx_, impression.id, ledger::app_account(report_.app_id),
                                    "impression", "campaign " + campaign_.id);
-    if (!moved) throw std::logic_error("an open impression without its hold");
+    if (!moved) throw db::Overtaken("the campaign has ended, or the reservation has expired");
     spend();
-    count_view();
     if (impression.campaign_placement_id) deliver(*impression.campaign_placement_id);
     Outcome outcome = {.impression = impression, .in_demand = !is_own()};
     if (!is_own()) outcome.viewer_reward = reward();
@@ -174,13 +166,25 @@ class Recording {
   }
 
   // Counts the view, also for an owner's own campaign, because everybody who uses one of the
-  // owner's apps has a token that can report views.
-  void count_view() {
-    tx_.execute(R"(
+  // owner's apps has a token that can report views. Returns false, and counts nothing, if the
+  // viewer has seen the campaign as often as they may.
+  bool count_view() {
+    return rules_.viewer_daily_impressions > 0 &&
+           tx_.execute(R"(
         INSERT INTO ad_views (user_id, day, campaign_id, impressions)
         VALUES ($1, $2, $3, 1)
         ON CONFLICT (user_id, day, campaign_id)
-        DO UPDATE SET impressions = ad_views.impressions + 1)",
+        DO UPDATE SET impressions = ad_views.impressions + 1
+        WHERE ad_views.impressions < $4)",
+                       report_.user_id, utc_day(tx_.now()), campaign_.id,
+                       rules_.viewer_daily_impressions) > 0;
+  }
+  // Leaves a row with 0 if it was the first one of the day.
+  void take_view_back() {
+    tx_.execute(R"(
+        UPDATE ad_views
+        SET impressions = impressions - 1
+        WHERE user_id = $1 AND day = $2 AND campaign_id = $3)",
                 report_.user_id, utc_day(tx_.now()), campaign_.id);
   }
 
@@ -273,7 +277,7 @@ class Recording {
 void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign,
            const Outcome& outcome) {
   const int impressions = report.event_type == EventType::impression ? 1 : 0;
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend, viewer_rewards)
       VALUES ($1, $2, $3, $4, $5, $6)
       ON CONFLICT (campaign_id, day)
@@ -281,15 +285,15 @@ void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign
                     clicks = ad_days.clicks + excluded.clicks,
                     spend = ad_days.spend + excluded.spend,
                     viewer_rewards = ad_days.viewer_rewards + excluded.viewer_rewards)",
-             campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
-             impressions * campaign.payout_rate, outcome.viewer_reward);
+                   campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
+                   impressions * campaign.payout_rate, outcome.viewer_reward);
   if (outcome.in_demand)
-    tx.execute(R"(
+    tx.execute_later(R"(
         INSERT INTO ad_demand_days (surface_type, day, impressions)
         VALUES ($1, $2, 1)
         ON CONFLICT (surface_type, day)
         DO UPDATE SET impressions = ad_demand_days.impressions + 1)",
-               to_string(campaign.surface_type), utc_day(tx.now()));
+                     to_string(campaign.surface_type), utc_day(tx.now()));
 }
 
 }  // namespace
@@ -363,16 +367,17 @@ Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rul
                        .payout_rate_snapshot = campaign->payout_rate,
                        .surface_type = report.surface_type,
                        .inserted_at = tx.now()};
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ad_events (id, campaign_id, app_id, user_id, event_type, surface_type,
                              payout_rate_snapshot, counted, unpaid_reason, viewer_reward,
                              impression_id, clicked_event_id, inserted_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13))",
-             event.id, event.campaign_id, report.app_id, report.user_id,
-             to_string(event.event_type), to_string(event.surface_type), event.payout_rate_snapshot,
-             counted, to_string(outcome.unpaid_reason), outcome.viewer_reward,
-             outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
-             outcome.clicked_event_id, event.inserted_at);
+                   event.id, event.campaign_id, report.app_id, report.user_id,
+                   to_string(event.event_type), to_string(event.surface_type),
+                   event.payout_rate_snapshot, counted, to_string(outcome.unpaid_reason),
+                   outcome.viewer_reward,
+                   outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
+                   outcome.clicked_event_id, event.inserted_at);
   if (counted) count(tx, report, *campaign, outcome);
   return {.event = event,
           .paid = counted && !is_click,

@@ -304,29 +304,103 @@ void CampaignIndex::load(db::Tx& tx, const std::string& id) {
   choice_.put(candidate, tx.now());
 }
 
+// The offers of one round, in the order of the rule. The one that next() has returned counts as
+// accepted until the next call, so that requests that come meanwhile are offered others.
+class CampaignIndex::Offers {
+ public:
+  Offers(CampaignIndex& index, const std::string& app_id, const Choice::Request& request)
+      : index_(index), app_id_(app_id), request_(request) {
+    request_.skip = [this, &request](const std::string& id) {
+      return is_full(id) || (request.skip && request.skip(id));
+    };
+  }
+  // Gives back what nobody has kept.
+  ~Offers() {
+    const std::lock_guard lock(index_.choice_mutex_);
+    take_back();
+  }
+  Offers(const Offers&) = delete;
+  Offers& operator=(const Offers&) = delete;
+
+  // Most requests take the first offer, so the others are only looked for if they are needed.
+  const std::optional<Choice::Offer>& next() {
+    const std::lock_guard lock(index_.choice_mutex_);
+    take_back();
+    if (!has_first_) {
+      has_first_ = true;
+      present_ = index_.choice_.choose(request_, [](const Choice::Offer&) { return true; });
+      if (present_) first_ = *present_;
+      return present_;
+    }
+    if (!has_rest_) collect_rest();
+    while (!present_ && next_ < rest_.size())
+      if (Choice::Offer& offer = rest_[next_++]; index_.choice_.raise(offer, request_.now))
+        present_ = offer;
+    return present_;
+  }
+  // The present offer stays accepted.
+  void keep() { present_.reset(); }
+
+ private:
+  bool is_full(const std::string& id) const {
+    const auto of_app = index_.full_.find(app_id_);
+    if (of_app == index_.full_.end()) return false;
+    const auto found = of_app->second.find(id);
+    return found != of_app->second.end() && found->second > request_.now;
+  }
+  void take_back() {
+    if (present_) index_.choice_.take_back(*present_, request_.now);
+    present_.reset();
+  }
+  void collect_rest() {
+    has_rest_ = true;
+    index_.choice_.choose(request_, [this](const Choice::Offer& offer) {
+      if (offer.campaign_id != first_.campaign_id ||
+          offer.campaign_placement_id != first_.campaign_placement_id)
+        rest_.push_back(offer);
+      return false;
+    });
+  }
+
+  CampaignIndex& index_;
+  const std::string& app_id_;
+  Choice::Request request_;
+  std::optional<Choice::Offer> present_;
+  bool has_first_ = false, has_rest_ = false;
+  Choice::Offer first_;
+  std::vector<Choice::Offer> rest_;
+  size_t next_ = 0;
+};
+
 std::optional<Choice::Offer> CampaignIndex::choose(
-    const std::string& app_id, Choice::Request request,
+    const std::string& app_id, const Choice::Request& request,
     const std::function<bool(const Choice::Offer&)>& take) {
+  for (int round = 0; round < max_rounds; ++round) {
+    std::vector<std::string> refused;
+    std::optional<Choice::Offer> taken;
+    Offers offers(*this, app_id, request);
+    while (const auto& offer = offers.next()) {
+      if (take(*offer)) {
+        taken = offer;
+        offers.keep();
+        break;
+      }
+      refused.push_back(offer->campaign_id);
+    }
+    if (refused.size() < many_refusals) return taken;
+    note_full(app_id, refused, request.now);
+    if (taken || refused.size() < size_t(Choice::max_offers)) return taken;
+  }
+  return std::nullopt;
+}
+
+void CampaignIndex::note_full(const std::string& app_id, const std::vector<std::string>& campaigns,
+                              Instant now) {
   const std::lock_guard lock(choice_mutex_);
   if (full_.size() > most_full) full_.clear();
   auto& full = full_[app_id];
-  request.skip = [&, before = std::move(request.skip)](const std::string& id) {
-    const auto found = full.find(id);
-    return (found != full.end() && found->second > request.now) || (before && before(id));
-  };
-  for (int round = 0; round < max_rounds; ++round) {
-    std::vector<std::string> refused;
-    auto offer = choice_.choose(request, [&](const Choice::Offer& offered) {
-      if (take(offered)) return true;
-      refused.push_back(offered.campaign_id);
-      return false;
-    });
-    if (refused.size() < many_refusals) return offer;
-    if (full.size() > most_full) full.clear();
-    for (const std::string& id : refused) full[id] = request.now + full_for;
-    if (offer || refused.size() < size_t(Choice::max_offers)) return offer;
-  }
-  return std::nullopt;
+  if (full.size() > most_full) full.clear();
+  for (const std::string& id : campaigns) full[id] = now + full_for;
 }
 
 size_t CampaignIndex::size() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "controller/db/database.h"
 #include "controller/domain/ads/campaigns.h"
@@ -39,15 +40,19 @@ class CampaignIndex {
   // any_changed(). Whatever was committed before the call is seen. Must not be called within a
   // transaction.
   void refresh(db::Database& database);
-  // Works as Choice::choose, for this app. Campaigns that often refused because the app has no room
-  // left on them aren't offered to it for a moment, so that others get their turn.
-  std::optional<Choice::Offer> choose(const std::string& app_id, Choice::Request request,
+  // Works as Choice::choose, for this app, but several threads may be within `take` at the same
+  // time: while one looks whether it can take a campaign, others are offered those that follow.
+  // Campaigns that often refused because the app has no room left on them aren't offered to it for
+  // a moment, so that others get their turn.
+  std::optional<Choice::Offer> choose(const std::string& app_id, const Choice::Request& request,
                                       const std::function<bool(const Choice::Offer&)>& take);
   size_t size();
 
  private:
+  class Offers;
   void load_all(db::Tx& tx);
   void load(db::Tx& tx, const std::string& id);
+  void note_full(const std::string& app_id, const std::vector<std::string>& campaigns, Instant now);
 
   std::mutex changes_mutex_;
   bool is_loaded_ = false;

@@ -83,13 +83,22 @@ class LoopTurn {
   // taken the loop; then it throws Replicas::LoopLost.
   template <typename Work>
   auto write(Work&& work) -> std::invoke_result_t<Work, db::Tx&> {
-    return database_.write([&](db::Tx& tx) {
-      if (replicas_ != nullptr) replicas_->require(tx, name_);
-      return work(tx);
-    });
+    return database_.write([&](db::Tx& tx) { return work_if_mine(tx, work); });
+  }
+  // The same as Database::write_with_row_locks(). Another berthd may take the loop while the
+  // transaction runs.
+  template <typename Work>
+  auto write_with_row_locks(Work&& work) -> std::invoke_result_t<Work, db::Tx&> {
+    return database_.write_with_row_locks([&](db::Tx& tx) { return work_if_mine(tx, work); });
   }
 
  private:
+  template <typename Work>
+  auto work_if_mine(db::Tx& tx, Work& work) {
+    if (replicas_ != nullptr) replicas_->require(tx, name_);
+    return work(tx);
+  }
+
   db::Database& database_;
   Replicas* const replicas_;
   const std::string name_;

@@ -39,26 +39,42 @@ ledger::Account account_of(db::Tx& tx, const std::string& id) {
   return {.kind = rows.text("kind"), .owner = rows.text("owner")};
 }
 
-bool close(db::Tx& tx, const std::string& id, State state) {
-  return tx.execute(R"(
+// For a hold whose points weren't on the reservation account: another write has closed it since it
+// was read, or the ledger is wrong.
+[[noreturn]] void throw_missing(db::Tx& tx, const std::string& id) {
+  const auto hold = find(tx, id);
+  if (hold && hold->state == State::open) throw std::logic_error("a hold's points are missing");
+  throw db::Overtaken("a hold was closed by another write");
+}
+
+// The last step, after the accounts' rows were changed: see `lock_accounts`.
+void close(db::Tx& tx, const std::string& id, State state) {
+  const int rows = tx.execute(R"(
       UPDATE ledger_holds
       SET state = $2, closed_at = $3
       WHERE id = $1 AND state = 'open')",
-                    id, to_string(state), tx.now()) == 1;
+                              id, to_string(state), tx.now());
+  if (rows == 0) throw db::Overtaken("a hold was closed by another write");
 }
 
 void give_back(db::Tx& tx, const Hold& hold, State state) {
-  if (!close(tx, hold.id, state)) throw std::logic_error("a hold isn't open any more");
   const ledger::Account source = account_of(tx, hold.source_id);
+  lock_accounts(tx, source);
   const auto moved = ledger::post(tx, {.kind = "hold_released",
                                        .from = ledger::reservation_account(source),
                                        .to = source,
                                        .amount = hold.amount,
                                        .memo = hold.purpose});
-  if (!moved) throw std::logic_error("a hold's points are missing");
+  if (!moved) throw_missing(tx, hold.id);
+  close(tx, hold.id, state);
 }
 
 }  // namespace
+
+void lock_accounts(db::Tx& tx, const ledger::Account& source) {
+  ledger::lock(tx, source);
+  ledger::lock(tx, ledger::reservation_account(source));
+}
 
 std::optional<Hold> place(db::Tx& tx, const Request& request) {
   const ledger::Account held = ledger::reservation_account(request.source);
@@ -87,14 +103,15 @@ std::optional<Hold> find(db::Tx& tx, const std::string& id) {
 std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger::Account& to,
                                 std::string_view kind, const std::string& memo) {
   const auto hold = find(tx, id);
-  if (!hold || hold->expires_at <= tx.now() || !close(tx, id, State::posted)) return std::nullopt;
+  if (!hold || hold->state != State::open || hold->expires_at <= tx.now()) return std::nullopt;
   const auto moved =
       ledger::post(tx, {.kind = kind,
                         .from = ledger::reservation_account(account_of(tx, hold->source_id)),
                         .to = to,
                         .amount = hold->amount,
                         .memo = memo});
-  if (!moved) throw std::logic_error("a hold's points are missing");
+  if (!moved) throw_missing(tx, id);
+  close(tx, id, State::posted);
   return moved;
 }
 
@@ -110,6 +127,7 @@ std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
       WHERE source_id = $1 AND state = 'open'
       ORDER BY id)";
   std::int64_t points = 0;
+  lock_accounts(tx, source);
   for (const Hold& hold : select(tx.query(sql, source.id()))) {
     give_back(tx, hold, State::voided);
     points += hold.amount;

@@ -28,6 +28,11 @@ struct Hold {
   Instant expires_at;
 };
 
+// Locks the source's account and then its reservation account, as ledger::lock() does. All
+// functions of this module change rows in this order, and the hold's last, so that writes with row
+// locks don't wait for each other in a circle; whoever changes more than that calls this first.
+void lock_accounts(db::Tx& tx, const ledger::Account& source);
+
 struct Request {
   ledger::Account source;
   std::int64_t amount = 0;  // 1 to max_points

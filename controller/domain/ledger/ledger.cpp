@@ -18,9 +18,6 @@ namespace {
 struct Changed {
   std::int64_t number = 0;
   std::optional<Totals> totals;
-  // Of the days with sums (days.h), or -1. It is only given where writers collide; elsewhere the
-  // newest transaction tells (posting_time()).
-  std::int64_t newest_day = -1;
 };
 
 Changed changed_of(const db::Query& rows) {
@@ -29,11 +26,7 @@ Changed changed_of(const db::Query& rows) {
       .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
 }
 
-const std::string and_return_changed = R"(
-    RETURNING number, credited, debited, coalesce((
-      SELECT max(d.day)
-      FROM ledger_days d
-      WHERE d.account_id = ledger_accounts.id), -1) AS newest_day)";
+constexpr const char* and_return_changed = R"(RETURNING number, credited, debited)";
 
 // Changes an account's row by `update`, whose $1 is its id and whose other values follow. Returns
 // nothing if no row was changed. PostgreSQL returns the row in the same round trip, by
@@ -45,10 +38,7 @@ std::optional<Changed> change_row(db::Tx& tx, const Account& account, const std:
   const std::string id = account.id();
   if (tx.writers_collide()) {
     auto rows = tx.query(update_and_return, id, values...);
-    if (!rows.next()) return std::nullopt;
-    Changed changed = changed_of(rows);
-    changed.newest_day = rows.integer("newest_day");
-    return changed;
+    return rows.next() ? std::optional(changed_of(rows)) : std::nullopt;
   }
   if (tx.execute(update, id, values...) == 0) return std::nullopt;
   auto rows = tx.query(R"(
@@ -104,7 +94,7 @@ std::optional<Changed> leave_pending(db::Tx& tx, const Account& account, std::in
       WHERE id = $1 AND credited <= $2)",
                                         account.id(), max_credited_with_pending - amount);
   if (number == 0) return std::nullopt;
-  return Changed{.number = number, .totals = {}, .newest_day = -1};
+  return Changed{.number = number, .totals = {}};
 }
 
 std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
@@ -152,14 +142,40 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
   if (taken != 1 || given != 1) throw std::logic_error("a movement couldn't be reverted");
 }
 
+// Returns the first day on which the accounts of a leg may be posted on where writers collide: the
+// newest day with sums of those whose rows were changed, and the day after the newest closed one.
+// This is a statement of its own, after those that locked the accounts' rows: in a write with row
+// locks, one of these would not see what was committed while it waited for the lock.
+std::int64_t first_day(db::Tx& tx, const Leg& leg, const Moved& moved) {
+  return tx.number(R"(
+      SELECT coalesce(max(day), 0) AS day
+      FROM (
+        SELECT max(day) + 1 AS day FROM ledger_closed_days
+        UNION ALL
+        SELECT max(day) AS day FROM ledger_days WHERE account_id = $1
+        UNION ALL
+        SELECT max(day) AS day FROM ledger_days WHERE account_id = $2
+      ) AS days)",
+                   leg.from.id(), moved.to.totals ? leg.to.id() : leg.from.id());
+}
+
 // The time of a transaction is never on a day that is closed (closed_days.h), nor before a day that
 // one of its accounts has sums of, which include those of the days before. If the clock has gone
 // back that far, or another berthd's clock is ahead, it is the first moment that may be. `newest`
-// is the number of the newest transaction, or 0 where writers collide.
-Instant posting_time(db::Tx& tx, const std::vector<Moved>& moved, std::int64_t newest) {
-  const std::int64_t closed = tx.number(R"(SELECT coalesce(max(day), -1) FROM ledger_closed_days)");
-  std::int64_t first = std::max(closed + 1, utc_day(time_of_number(newest)));
-  for (const Moved& one : moved) first = std::max({first, one.from.newest_day, one.to.newest_day});
+// is the number of the newest transaction, or 0 where writers collide. A write with row locks may
+// be overtaken by whoever closes a day; that happens closing_margin after its end, which is longer
+// than any write runs.
+Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vector<Moved>& moved,
+                     std::int64_t newest) {
+  std::int64_t first = utc_day(time_of_number(newest));
+  if (tx.writers_collide()) {
+    for (size_t i = 0; i < moved.size(); ++i)
+      first = std::max(first, first_day(tx, transaction.legs[i], moved[i]));
+  } else {
+    first = std::max(first, 1 + tx.number(R"(
+        SELECT coalesce(max(day), -1)
+        FROM ledger_closed_days)"));
+  }
   return std::max(tx.now(), Instant(std::chrono::days(first)));
 }
 
@@ -181,6 +197,11 @@ void open_account(db::Tx& tx, const Account& account) {
       VALUES ($1, $2, $3, coalesce((SELECT max(number) FROM ledger_accounts), 0) + 1)
       ON CONFLICT (id) DO NOTHING)",
              account.id(), account.kind, account.owner);
+}
+
+void lock(db::Tx& tx, const Account& account) {
+  if (tx.writers_collide())
+    tx.execute(R"(UPDATE ledger_accounts SET balance = balance WHERE id = $1)", account.id());
 }
 
 std::int64_t balance(db::Tx& tx, const Account& account) {
@@ -208,7 +229,7 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     moved.push_back(*one);
   }
   const std::int64_t newest = newest_transaction(tx);
-  const Instant at = posting_time(tx, moved, newest);
+  const Instant at = posting_time(tx, transaction, moved, newest);
   const std::string id = new_uuid(at);
   const NewTransaction added = add_transaction(
       tx, {.id = id, .kind = transaction.kind, .memo = transaction.memo, .at = at}, newest);

@@ -31,6 +31,9 @@ Account issuance();
 
 // Creates the account with a balance of 0 if it doesn't exist.
 void open_account(db::Tx& tx, const Account& account);
+// Keeps other writes from changing the account until the end of this one, and lets the next
+// statements see what they have changed. Only writes with row locks need it.
+void lock(db::Tx& tx, const Account& account);
 // The account's balance; 0 if the account doesn't exist.
 std::int64_t balance(db::Tx& tx, const Account& account);
 

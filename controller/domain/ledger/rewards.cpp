@@ -37,12 +37,16 @@ Refusal refused_by_caps(db::Tx& tx, const std::vector<Cap>& all, std::int64_t am
 }
 
 void count(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
-  for (const Cap& cap : all)
-    tx.execute(R"(
+  for (const Cap& cap : all) {
+    const int rows = tx.execute(R"(
         INSERT INTO reward_days (subject, day, points)
         VALUES ($1, $2, $3)
-        ON CONFLICT (subject, day) DO UPDATE SET points = reward_days.points + excluded.points)",
-               cap.subject, utc_day(tx.now()), amount);
+        ON CONFLICT (subject, day)
+        DO UPDATE SET points = reward_days.points + excluded.points
+        WHERE reward_days.points + excluded.points <= $4)",
+                                cap.subject, utc_day(tx.now()), amount, cap.most);
+    if (rows == 0) throw db::Overtaken("another reward has used up what a day allows");
+  }
 }
 
 // Whether the user's balance can take the amount.

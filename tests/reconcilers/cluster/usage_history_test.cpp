@@ -140,7 +140,7 @@ TEST_CASE("Traefik's answers are counted by class, and their times become quanti
   CHECK(since(now, before).by_class == before.by_class);
 }
 
-TEST_CASE("what runs on the cluster is measured once a minute, by the process that leads") {
+TEST_CASE("what runs on the cluster is measured once a minute") {
   reconcilers::test::TestCluster cluster;
   reconcilers::test::World world(cluster.config());
   world.wake();
@@ -150,17 +150,13 @@ TEST_CASE("what runs on the cluster is measured once a minute, by the process th
   const berth::test::TempDir folder;
   UsageHistory history(folder.path() / "usage-history.db");
   Clock clock = Clock::standing_at(noon);
-  bool leads = false;
   UsageSampler sampler({.cache = world.engine().cache(),
                         .history = history,
                         .clock = clock,
                         .cluster = cluster.config(),
                         .label_selector = manifests::selector(world.settings()),
-                        .traefik_metrics_url = {},
-                        .leads = [&] { return leads; }});
-  sampler.run_once();
+                        .traefik_metrics_url = {}});
   CHECK(read(history, id, Metric::replicas, noon, minute, 1) == Numbers{-1});
-  leads = true;
   sampler.run_once();
   CHECK(read(history, id, Metric::replicas, noon, minute, 1) == Numbers{1});
   CHECK(read(history, id, Metric::restarts, noon, minute, 1) == Numbers{0});
