@@ -174,7 +174,7 @@ void add_points(Families& families, db::Tx& tx) {
 }
 
 // What one snapshot of the database says.
-void add_rows(Families& families, db::Tx& tx, bool has_backups) {
+void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
   std::vector<ClientMetric> by_status;
   const auto counts = deployments::count_by_status(tx);
   using enum deployments::Status;
@@ -205,11 +205,14 @@ void add_rows(Families& families, db::Tx& tx, bool has_backups) {
                             "their accounts' rows; 0 on SQLite.",
                             {gauge(double(ledger::count_pending(tx)))}));
   std::vector<ClientMetric> backup_age;
-  if (has_backups) backup_age.push_back(gauge(seconds(backup::age_of_newest(tx))));
+  // PostgreSQL has backups of its own, so that none of berthd's is missing there.
+  const auto age = on_postgres ? backup::since_newest(tx) : backup::age_of_newest(tx);
+  if (age) backup_age.push_back(gauge(seconds(*age)));
   families.push_back(
       gauges("berth_backup_age_seconds",
              "Seconds since berthd last sent a complete backup archive; since the first "
-             "start if it never did. Absent on PostgreSQL, which has backups of its own.",
+             "start if it never did. On PostgreSQL, which has backups of its own, it is absent "
+             "until then.",
              std::move(backup_age)));
   families.push_back(gauges(
       "berth_certificates_refused",
@@ -264,9 +267,9 @@ Families Gauges::Collect() const {
   add_pool(families, sources_.postgres);
   add_replicas(families, sources_.replicas);
   if_reachable(sources_, [&] {
-    const bool has_backups = sources_.postgres == nullptr;
+    const bool on_postgres = sources_.postgres != nullptr;
     Families rows;
-    sources_.database.read([&](db::Tx& tx) { add_rows(rows, tx, has_backups); });
+    sources_.database.read([&](db::Tx& tx) { add_rows(rows, tx, on_postgres); });
     std::ranges::move(rows, std::back_inserter(families));
   });
   families.push_back(counters("berth_rewards_refused_total",

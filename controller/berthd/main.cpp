@@ -17,6 +17,7 @@
 #include "controller/berthd/doctor.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/move/move.h"
+#include "controller/berthd/move/restore.h"
 #include "controller/berthd/platform.h"
 #include "controller/berthd/reference.h"
 #include "reconcilers/cluster/isolation_pod.h"
@@ -55,7 +56,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
   backup->add_option("--url", line.arguments.url);
   backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
   add_command(app, line, "restore", "make a data directory from a backup archive",
-              backup::run_restore);
+              move::run_restore);
   add_command(app, line, "verify", "check whether a database or an archive is sound",
               backup::run_verify);
 }

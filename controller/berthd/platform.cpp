@@ -19,7 +19,6 @@
 #include "controller/base/id.h"
 #include "controller/base/url.h"
 #include "controller/base/version.h"
-#include "controller/berthd/backup/commands.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/backup/newest.h"
 #include "controller/berthd/data_dir.h"
@@ -27,11 +26,13 @@
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/isolation_watch.h"
 #include "controller/berthd/move/marks.h"
+#include "controller/berthd/move/move.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/open_database.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/berthd/platform_parts.h"
 #include "controller/berthd/shared_keys.h"
+#include "controller/db/postgres/failure.h"
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
@@ -184,6 +185,7 @@ class Platform {
   std::string url_of(const std::string& host) const;
   std::optional<api::Health> health_of(const std::string& deployment_id);
   api::Usage usage_of(const deployments::Deployment& row);
+  backup::Source rows_for_backups();
   api::Backup begin_backup(const std::string& key);
   std::vector<Address> listeners() const;
   api::Services services();
@@ -245,7 +247,7 @@ class Platform {
   }
 
   PasswordHasher passwords_;
-  backup::Maker backups_{data_, clock_, version};
+  backup::Maker backups_{data_, clock_, version, rows_for_backups()};
   const std::unique_ptr<api::LoginThrottle> login_throttle_ = login_throttle();
   api::SecurityLog security_log_{*registry_};
   connections::UseLog uses_;
@@ -359,9 +361,10 @@ api::Fleet Platform::fleet() {
           .stalled = std::int64_t(work.stalled),
           .longest_seconds = work.longest.count(),
           .errors = work.errors,
-          .backup_age = opened_.postgres == nullptr
-                            ? std::optional(database_.read(backup::age_of_newest))
-                            : std::nullopt,
+          .backup_age = database_.read([this](db::Tx& tx) {
+            return opened_.postgres == nullptr ? std::optional(backup::age_of_newest(tx))
+                                               : backup::since_newest(tx);
+          }),
           .database_bytes = database_bytes,
           .history_bytes = bytes_of(usage_history_name),
           .disk_bytes = unknown ? 0 : std::int64_t(space.capacity),
@@ -439,10 +442,23 @@ api::Usage Platform::usage_of(const deployments::Deployment& row) {
           .requests = usage.requests};
 }
 
+// On PostgreSQL, too, an archive has a SQLite file, so that it can be restored to either engine.
+backup::Source Platform::rows_for_backups() {
+  if (opened_.postgres == nullptr) return backup::file_of(data_);
+  return {.copy =
+              [this](const std::filesystem::path& to, const db::sqlite::GoOn& go_on) {
+                try {
+                  move::copy_to_file(*config_.database, to, go_on);
+                } catch (const db::postgres::Unusable& failure) {
+                  log::error("the database couldn't be copied for a backup",
+                             {{"error", failure.what()}});
+                  throw Error(Code::unavailable, "the database can't be reached at the moment");
+                }
+              },
+          .bytes = [this] { return std::uintmax_t(opened_.postgres->bytes()); }};
+}
+
 api::Backup Platform::begin_backup(const std::string& key) {
-  if (opened_.postgres != nullptr)
-    throw Error(Code::unavailable,
-                std::string("the database is on PostgreSQL; ") + backup::instead_of_archives);
   const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
   const auto step = [this, archive](const api::Sink& sink) {
     if (archive->step(sink)) return api::Next::more;

@@ -29,7 +29,7 @@ class ArchiveWorld {
   DataDir data{dir / "data"};
   Keys keys = data.keys();
   std::optional<db::sqlite::Database> database;
-  backup::Maker maker{data, clock, "1.2.3"};
+  backup::Maker maker{data, clock, "1.2.3", backup::file_of(data)};
 
   void fill(int rows) {
     database->write([&](db::Tx& tx) {

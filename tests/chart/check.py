@@ -115,7 +115,6 @@ class Chart(unittest.TestCase):
         self.refused(PATRONI | {"database.keysSecret": ""}, "database.keysSecret")
         self.refused(PATRONI | {"database.cloudNativePG.create": "true"}, "set one of")
         self.refused(PATRONI | {"database.addressSecret": "dsn"}, "set one of")
-        self.refused(PATRONI | {"backup.enabled": "true"}, "archives are for SQLite")
         self.refused(PATRONI | {"database.address": "postgresql://berth:pw@pg/berth"}, "does not match pattern")
         self.refused({"config.database": "postgresql://pg/berth"}, "set the value database instead")
         self.refused(PATRONI | {"database.replicas": "0"}, "minimum")

@@ -215,10 +215,10 @@ TEST_CASE("a server that takes no writes is read from", "[.postgres]") {
   f.check_back();
 }
 
-TEST_CASE("verify checks a PostgreSQL, and archives name what takes their place", "[.postgres]") {
+TEST_CASE("verify checks a PostgreSQL", "[.postgres]") {
   Berthd berthd;
   Client client(berthd);
-  const User ada = register_user(berthd, "ada");
+  register_user(berthd, "ada");
   const std::string url = berthd.database()->url();
   const Ended sound = run_to_end({"verify", "--database", url});
   INFO(sound.output);
@@ -231,20 +231,4 @@ TEST_CASE("verify checks a PostgreSQL, and archives name what takes their place"
   const Ended unsound = run_to_end({"verify", "--database", url});
   CHECK(unsound.code == 1);
   CHECK_THAT(unsound.output, Contains("FAIL  ledger: "));
-
-  const TempDir dir;
-  const std::string passphrase = dir.write("passphrase", "a passphrase of many bytes\n").string();
-  for (const char* command : {"backup", "restore"}) {
-    const Ended refused = run_to_end({command, (dir.path() / "archive").string(),
-                                      "--passphrase-file", passphrase, "--database", url});
-    CHECK(refused.code == refused_configuration);
-    CHECK_THAT(refused.output, Contains("pg_dump"));
-  }
-  const Ended remote =
-      run_to_end({"backup", (dir.path() / "archive").string(), "--url", berthd.base_url(),
-                  "--passphrase-file", passphrase, "--internal-secret", berthd.internal_secret()});
-  CHECK(remote.code == 1);
-  CHECK_THAT(remote.output, Contains("pg_dump"));
-  const json fleet = expect(200, client.get("/api/internal/fleet", admin(berthd))).body;
-  CHECK(fleet.at("backup").at("age_seconds").is_null());
 }

@@ -57,7 +57,7 @@ void remove_older(const fs::path& directory) {
 }
 
 void copy_before(const DataDir& data, const std::string& first_migration) {
-  if (!has_room_for_copy(data.database_file()))
+  if (!has_room(data.path(), bytes_of(data.database_file())))
     throw StartError(exit_disk_full,
                      "this version upgrades the database, and the disk of " + data.path().string() +
                          " is full: there is no room for the copy that is made first. Make room "

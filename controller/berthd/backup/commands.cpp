@@ -27,38 +27,6 @@ void want(bool there, const std::string& what) {
   if (!there) throw ConfigError(what);
 }
 
-std::string passphrase_of(const Arguments& arguments) {
-  want(!arguments.passphrase_file.empty(), "--passphrase-file is required");
-  try {
-    const std::string passphrase = read_secret(arguments.passphrase_file);
-    want(!passphrase.empty(), "passphrase-file: " + arguments.passphrase_file + " is empty");
-    return passphrase;
-  } catch (const std::system_error& failure) {
-    throw ConfigError("passphrase-file: " + std::string(failure.what()));
-  }
-}
-
-// Archives hold a SQLite file.
-void want_sqlite(const std::string& command, const Config& config) {
-  want(!config.database, command +
-                             ": works on SQLite's file, and the key database names a "
-                             "PostgreSQL; " +
-                             instead_of_archives);
-}
-
-// Returns a function that prints the progress from time to time, for people and for the log of a
-// job.
-Progress progress_line(const char* command) {
-  using Steady = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds between{1};
-  return [command, last = Steady::now()](std::uint64_t done, std::uint64_t of) mutable {
-    if (Steady::now() - last < between) return;
-    last = Steady::now();
-    static constexpr std::uint64_t mib = 1 << 20;
-    std::cerr << "berthd " << command << ": " << done / mib << " of " << of / mib << " MiB\n";
-  };
-}
-
 std::string address_of_running(const fs::path& data_dir) {
   try {
     return "http://" + read_secret(data_dir / address_name);
@@ -107,9 +75,30 @@ std::string start_of(const fs::path& file) {
 
 }  // namespace
 
+std::string passphrase_of(const Arguments& arguments) {
+  want(!arguments.passphrase_file.empty(), "--passphrase-file is required");
+  try {
+    const std::string passphrase = read_secret(arguments.passphrase_file);
+    want(!passphrase.empty(), "passphrase-file: " + arguments.passphrase_file + " is empty");
+    return passphrase;
+  } catch (const std::system_error& failure) {
+    throw ConfigError("passphrase-file: " + std::string(failure.what()));
+  }
+}
+
+Progress progress_line(const char* command) {
+  using Steady = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds between{1};
+  return [command, last = Steady::now()](std::uint64_t done, std::uint64_t of) mutable {
+    if (Steady::now() - last < between) return;
+    last = Steady::now();
+    static constexpr std::uint64_t mib = 1 << 20;
+    std::cerr << "berthd " << command << ": " << done / mib << " of " << of / mib << " MiB\n";
+  };
+}
+
 int run_backup(const Arguments& arguments, const Config& config) {
   want(!arguments.file.empty(), "backup: FILE is required");
-  want_sqlite("backup", config);
   const std::string passphrase = passphrase_of(arguments);
   want(passphrase.size() >= min_passphrase_bytes,
        "passphrase-file: a passphrase must have at least 12 bytes");
@@ -130,7 +119,6 @@ int run_backup(const Arguments& arguments, const Config& config) {
 
 int run_restore(const Arguments& arguments, const Config& config) {
   want(!arguments.file.empty(), "restore: FILE is required");
-  want_sqlite("restore", config);
   const Manifest manifest =
       restore(arguments.file, passphrase_of(arguments), config.data_dir, progress_line("restore"));
   std::cerr << "berthd restore: " << config.data_dir.string() << " was restored to its state of "

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "controller/berthd/backup/restore.h"
 #include "controller/berthd/config.h"
 
 // The commands `berthd backup`, `berthd restore` and `berthd verify`.
@@ -19,15 +20,16 @@ struct Arguments {
 // The least length of a passphrase for a new archive.
 inline constexpr size_t min_passphrase_bytes = 12;
 
-// Where the database is on PostgreSQL, there are no archives. The end of a sentence that says what
-// takes their place.
-inline constexpr const char* instead_of_archives =
-    "use pg_dump or the server's point-in-time recovery, and keep a copy of keys.json, without "
-    "which what is stored encrypted can't be read";
+// Reads --passphrase-file. Throws ConfigError.
+std::string passphrase_of(const Arguments& arguments);
+// Shows how much of a command is done from time to time on standard error, for people and for the
+// log of a job.
+Progress progress_line(const char* command);
 
 // Return the exit code: 0, or 1 if something isn't sound. Throw ConfigError if an argument is
 // missing or wrong, DataDirError, and std::runtime_error if the command fails.
 int run_backup(const Arguments& arguments, const Config& config);
+// Makes a data directory with a SQLite database, whatever the key `database` says.
 int run_restore(const Arguments& arguments, const Config& config);
 int run_verify(const Arguments& arguments, const Config& config);
 

@@ -5,7 +5,6 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/berthd/backup/room.h"
-#include "controller/db/sqlite/copy.h"
 
 namespace berth::backup {
 namespace {
@@ -33,15 +32,22 @@ std::string read_keys(const DataDir& data) {
 
 }  // namespace
 
+Source file_of(const DataDir& data) {
+  const std::filesystem::path file = data.database_file();
+  return {.copy = [file](const std::filesystem::path& to,
+                         const db::sqlite::GoOn& go_on) { db::sqlite::copy(file, to, go_on); },
+          .bytes = [file] { return bytes_of(file); }};
+}
+
 std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
   if (busy_.exchange(true)) throw Error(Code::unavailable, "another backup is running");
   const std::shared_ptr<void> turn(nullptr, [this](void*) { busy_ = false; });
   const std::filesystem::path copy = data_.path() / database_copy_name;
   const db::sqlite::GoOn go_on = [this] { return !stopped_; };
-  if (!has_room_for_copy(data_.database_file()))
+  if (!has_room(data_.path(), source_.bytes()))
     throw Error(Code::unavailable, "the disk has no room for a copy of the database");
   try {
-    db::sqlite::copy(data_.database_file(), copy, go_on);
+    source_.copy(copy, go_on);
     check_sound(db::sqlite::examine(copy, go_on));
     // The keys are read after the database. Since keys are only added, none is missing that the
     // database needs.

@@ -13,6 +13,7 @@
 #include "controller/berthd/backup/archive.h"
 #include "controller/berthd/backup/files.h"
 #include "controller/berthd/data_dir.h"
+#include "controller/db/sqlite/copy.h"
 
 // The part of `berthd backup` that the running berthd does.
 namespace berth::backup {
@@ -49,12 +50,23 @@ class Outgoing {
   sealed_file::Sealer sealer_;
 };
 
+// Where the rows of an archive come from.
+struct Source {
+  // Copies the database, as it is in one snapshot, into a new SQLite file. Throws
+  // db::sqlite::Stopped if `go_on` says so, and leaves the file to the caller if it fails.
+  std::function<void(const std::filesystem::path& to, const db::sqlite::GoOn& go_on)> copy;
+  // How many bytes the copy may have.
+  std::function<std::uintmax_t()> bytes;
+};
+// The data directory's SQLite file.
+Source file_of(const DataDir& data);
+
 // Makes archives of a data directory that is in use. Thread-safe.
 class Maker {
  public:
   // `version` is berthd's, for the manifest.
-  Maker(const DataDir& data, const Clock& clock, std::string_view version)
-      : data_(data), clock_(clock), version_(version) {}
+  Maker(const DataDir& data, const Clock& clock, std::string_view version, Source source)
+      : data_(data), clock_(clock), version_(version), source_(std::move(source)) {}
 
   // Copies the database as it is now and checks the copy; the archive also contains the keys. `key`
   // is the key of a sealed file and must not be used for anything else. The call takes as long as
@@ -68,6 +80,7 @@ class Maker {
   const DataDir& data_;
   const Clock& clock_;
   const std::string version_;
+  const Source source_;
   std::atomic<bool> busy_ = false;
   std::atomic<bool> stopped_ = false;
 };

@@ -13,9 +13,12 @@ std::uintmax_t size_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-bool has_room_for_copy(const std::filesystem::path& database) {
-  const auto needed = size_of(database) + size_of(database.string() + "-wal") + room_to_keep;
-  return std::filesystem::space(database.parent_path()).available >= needed;
+std::uintmax_t bytes_of(const std::filesystem::path& database) {
+  return size_of(database) + size_of(database.string() + "-wal");
+}
+
+bool has_room(const std::filesystem::path& directory, std::uintmax_t bytes) {
+  return std::filesystem::space(directory).available >= bytes + room_to_keep;
 }
 
 }  // namespace berth::backup

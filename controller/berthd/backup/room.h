@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace berth::backup {
 
-// Whether the disk has room for a copy of the database beside it, with 64 MiB left for the database
-// itself to go on.
-bool has_room_for_copy(const std::filesystem::path& database);
+// The size of a SQLite database with its WAL; 0 if there is none.
+std::uintmax_t bytes_of(const std::filesystem::path& database);
+// Whether the disk of the directory has room for so many bytes, with 64 MiB left for whatever else
+// is written there.
+bool has_room(const std::filesystem::path& directory, std::uintmax_t bytes);
 
 }  // namespace berth::backup

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <sstream>
 
 #include "controller/base/crypto.h"
 #include "controller/berthd/backup/files.h"
@@ -232,7 +233,6 @@ class Partial {
     fs::remove_all(directory());
     fs::create_directory(directory());
     fs::permissions(directory(), fs::perms::owner_all);
-    db::sqlite::make_private(file());
     backup::sync_directory(data_.path());
   }
   void finish() const {
@@ -244,26 +244,28 @@ class Partial {
   const DataDir& data_;
 };
 
-// Fills the partial database. Nothing of it has to outlast a crash before it is complete.
-void fill(const Partial& partial, Connection& source, const std::vector<Table>& tables,
-          const std::string& id, RowCounter& counter, std::ostream& out) {
-  {
-    db::sqlite::Connection target(partial.file(), SQLite::OPEN_READWRITE, "");
-    SQLite::Database& file = target.raw();
-    file.exec("PRAGMA synchronous = OFF");
-    file.exec("PRAGMA journal_mode = OFF");
-    db::sqlite::migrate(file, Clock().now());
-    require_same_tables(file, tables);
-    BareSqlite bare(file, tables);
-    file.exec("BEGIN");
-    const Digests digests = copy_all(source, file, tables, counter.moved());
-    bare.restore();
-    db::Tx tx(target, Clock().now());
-    put_moved_from(tx, id);
-    file.exec("COMMIT");
-    compare_all(file, tables, digests, counter.moved(), out);
-  }
-  require_sound(backup::verify_database(partial.file(), out, [](std::uint64_t, std::uint64_t) {}));
+// Makes a SQLite file with the rows of the snapshot. `last` may add to them. Nothing of the file
+// has to outlast a crash before it is complete.
+void fill(const fs::path& to, Connection& source, const std::vector<Table>& tables,
+          const Moved& moved, std::ostream& out, const std::function<void(db::Tx&)>& last) {
+  db::sqlite::make_private(to);
+  db::sqlite::Connection target(to, SQLite::OPEN_READWRITE, "");
+  SQLite::Database& file = target.raw();
+  file.exec("PRAGMA synchronous = OFF");
+  file.exec("PRAGMA journal_mode = OFF");
+  db::sqlite::migrate(file, Clock().now());
+  require_same_tables(file, tables);
+  BareSqlite bare(file, tables);
+  file.exec("BEGIN");
+  const Digests digests = copy_all(source, file, tables, moved);
+  bare.restore();
+  db::Tx tx(target, Clock().now());
+  last(tx);
+  file.exec("COMMIT");
+  compare_all(file, tables, digests, moved, out);
+}
+
+void make_lasting(const Partial& partial) {
   const backup::OpenFile written(partial.file(), O_RDWR);
   backup::sync(written.get());
   backup::sync_directory(partial.directory());
@@ -305,7 +307,10 @@ void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& 
   const Mark mark = {.id = hex(random_bytes(id_bytes)),
                      .place = "the data directory " + fs::absolute(data.path()).string()};
   partial.begin();
-  fill(partial, source, tables, mark.id, counter, out);
+  fill(partial.file(), source, tables, counter.moved(), out,
+       [&](db::Tx& tx) { put_moved_from(tx, mark.id); });
+  require_sound(backup::verify_database(partial.file(), out, [](std::uint64_t, std::uint64_t) {}));
+  make_lasting(partial);
   // On SQLite the session keys are those of keys.json.
   if (const auto session = stored_session_keys(from, keys.data)) {
     keys.session.replace(*session);
@@ -323,6 +328,23 @@ void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& 
   }
   partial.finish();
   out << "ok    moved to " << data.path().string() << "\n";
+}
+
+void copy_to_file(const db::postgres::Server& server, const fs::path& file,
+                  const db::sqlite::GoOn& go_on) {
+  Connection source(server);
+  source.run(no_limits);
+  source.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  const std::vector<Table> tables = tables_of(source);
+  db::Tx from(source, Clock().now());
+  require_not_moved(from);
+  std::ostringstream unread;
+  fill(
+      file, source, tables,
+      [&](std::int64_t) {
+        if (!go_on()) throw db::sqlite::Stopped();
+      },
+      unread, [](db::Tx&) {});
 }
 
 }  // namespace berth::move

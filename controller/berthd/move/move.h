@@ -1,9 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <iosfwd>
 
 #include "controller/berthd/backup/restore.h"
 #include "controller/berthd/config.h"
+#include "controller/db/postgres/server.h"
+#include "controller/db/sqlite/copy.h"
 
 // `berthd migrate`: moves the database between the SQLite file of the data directory and the
 // PostgreSQL server of the key `database`. Nobody may serve from either meanwhile, which locks see
@@ -26,5 +29,13 @@ void to_postgres(const Config& config, std::ostream& out, const backup::Progress
 // Moves to a data directory that has the keys of the database, and no SQLite database. Throws as
 // to_postgres() does, also if a berthd is connected to the PostgreSQL database.
 void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& progress);
+
+// For backups: copies the PostgreSQL database, as it is in one snapshot, into a new SQLite file,
+// and compares the rows. Everybody may go on to read and write meanwhile; what they delete or
+// change takes room on the server until the copy is done. Throws db::sqlite::Stopped if `go_on`
+// says so, StartError if the database was moved elsewhere, and std::runtime_error if the server
+// can't be reached or a row can't be copied. The file is left to the caller then.
+void copy_to_file(const db::postgres::Server& server, const std::filesystem::path& file,
+                  const db::sqlite::GoOn& go_on);
 
 }  // namespace berth::move
