@@ -163,8 +163,8 @@ def schemes_of(operation):
 
 
 def streams(operation):
-    """Returns whether the operation's response never ends. Such operations only get generated ids, which are
-    refused."""
+    """Returns whether the operation's response never ends. Such operations only get generated ids, or no token if their
+    paths have none, so that they are refused."""
     answers = operation.definition.raw["responses"].values()
     return any("text/event-stream" in answer.get("content", {}) for answer in answers)
 
@@ -173,9 +173,9 @@ def streams(operation):
 def before_call(context, case, kwargs):
     name = case.operation.definition.raw["operationId"]
     schemes = schemes_of(case.operation)
-    if schemes:
-        case.headers = {**(case.headers or {}), **WORLD.credentials(name, case.operation.path, schemes)}
     parameters = case.path_parameters or {}
+    if schemes and (parameters or not streams(case.operation)):
+        case.headers = {**(case.headers or {}), **WORLD.credentials(name, case.operation.path, schemes)}
     for placeholder in parameters:
         # Schemathesis also uses ids that it has seen in answers.
         unknown = streams(case.operation) or name in ENDING
@@ -188,10 +188,10 @@ def before_call(context, case, kwargs):
         case.body.update({key: value for key, value in WORLD.fields(name).items() if key in case.body})
     if name in OF_CLIENTS and isinstance(case.body, dict) and RANDOM.random() < REAL_CLIENTS:
         case.body.update(WORLD.app.credentials())
-    # After ten years no token would work any more.
+    # After ten years no token would work any more. An integer may be written as 1.0.
     if name == "advanceClock" and isinstance(case.body, dict):
         seconds = case.body.get("advance_seconds")
-        if isinstance(seconds, int) and seconds > 0:
+        if isinstance(seconds, (int, float)) and seconds > 0:
             case.body["advance_seconds"] = 0
 
 
