@@ -57,9 +57,8 @@ void close(db::Tx& tx, const std::string& id, State state) {
   if (rows == 0) throw db::Overtaken("a hold was closed by another write");
 }
 
-void give_back(db::Tx& tx, const Hold& hold, State state) {
-  const ledger::Account source = account_of(tx, hold.source_id);
-  lock_accounts(tx, source);
+// Needs the lock of the accounts.
+void give_back(db::Tx& tx, const Hold& hold, const ledger::Account& source, State state) {
   const auto moved = ledger::post(tx, {.kind = "hold_released",
                                        .from = ledger::reservation_account(source),
                                        .to = source,
@@ -67,6 +66,12 @@ void give_back(db::Tx& tx, const Hold& hold, State state) {
                                        .memo = hold.purpose});
   if (!moved) throw_missing(tx, hold.id);
   close(tx, hold.id, state);
+}
+
+void lock_and_give_back(db::Tx& tx, const Hold& hold, State state) {
+  const ledger::Account source = account_of(tx, hold.source_id);
+  lock_accounts(tx, source);
+  give_back(tx, hold, source, state);
 }
 
 }  // namespace
@@ -118,7 +123,7 @@ std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger:
 bool void_hold(db::Tx& tx, const std::string& id) {
   const auto hold = find(tx, id);
   if (!hold || hold->state != State::open) return false;
-  give_back(tx, *hold, State::voided);
+  lock_and_give_back(tx, *hold, State::voided);
   return true;
 }
 
@@ -129,7 +134,7 @@ std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
   std::int64_t points = 0;
   lock_accounts(tx, source);
   for (const Hold& hold : select(tx.query(sql, source.id()))) {
-    give_back(tx, hold, State::voided);
+    give_back(tx, hold, source, State::voided);
     points += hold.amount;
   }
   return points;
@@ -154,7 +159,7 @@ int expire(db::Tx& tx, int limit) {
       ORDER BY expires_at
       LIMIT $2)";
   const auto due = select(tx.query(sql, tx.now(), limit));
-  for (const Hold& hold : due) give_back(tx, hold, State::expired);
+  for (const Hold& hold : due) lock_and_give_back(tx, hold, State::expired);
   return int(due.size());
 }
 
