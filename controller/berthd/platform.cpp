@@ -442,7 +442,7 @@ api::Usage Platform::usage_of(const deployments::Deployment& row) {
 
 api::Backup Platform::begin_backup(const std::string& key) {
   if (opened_.postgres != nullptr)
-    throw Error(Code::unavailable,
+    throw Error(Code::invalid_state,
                 std::string("the database is on PostgreSQL; ") + backup::instead_of_archives);
   const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
   const auto step = [this, archive](const api::Sink& sink) {

@@ -244,7 +244,7 @@ TEST_CASE("verify checks a PostgreSQL, and archives name what takes their place"
       run_to_end({"backup", (dir.path() / "archive").string(), "--url", berthd.base_url(),
                   "--passphrase-file", passphrase, "--internal-secret", berthd.internal_secret()});
   CHECK(remote.code == 1);
-  CHECK_THAT(remote.output, Contains("pg_dump"));
+  CHECK_THAT(remote.output, Contains("pg_dump") && Contains("(409)"));
   const json fleet = expect(200, client.get("/api/internal/fleet", admin(berthd))).body;
   CHECK(fleet.at("backup").at("age_seconds").is_null());
 }

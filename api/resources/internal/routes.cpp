@@ -95,7 +95,7 @@ std::vector<Route> internal_routes() {
        .answer = {.schema = "BackupArchive",
                   .content_type = "application/octet-stream",
                   .header = "X-Archive-Size"},
-       .errors = {Code::unavailable},
+       .errors = {Code::invalid_state, Code::unavailable},
        .run = FreeHandler{backup}},
   };
 }
