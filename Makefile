@@ -84,11 +84,11 @@ scale: cluster ## 1,000 deployments on that Kubernetes beside a bare client of i
 	@cmake --build --preset release --target berthd bench_apply
 	@tests/kube/scale
 
-simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=10000 STEPS=1000; a failing seed is printed)
+simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=10000 STEPS=1000 STORE=postgres; a failing seed is printed)
 	@scripts/install-deps.sh test
 	@cmake --preset release $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
 	@cmake --build --preset release --target simulate
-	@build/release/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
+	@$(if $(filter postgres,$(STORE)),tests/postgres/run) build/release/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
 
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd

@@ -187,7 +187,7 @@ class Tx {
   }
 
   // Tells the subscribers about `id` once the transaction is on disk. If it fails, they aren't
-  // told.
+  // told, unless it isn't known whether it is on disk.
   void notify(Topic topic, std::string id) { notes_.emplace_back(topic, std::move(id)); }
   // For the engines: what notify() was called with.
   std::vector<Note> take_notes() { return std::move(notes_); }

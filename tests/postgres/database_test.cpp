@@ -547,6 +547,24 @@ TEST_CASE("a write that only finds what is stored waits for the standby, too") {
   CHECK(refused_write(f, find).empty());
 }
 
+TEST_CASE("subscribers hear of a write whose outcome isn't known, since it may be stored") {
+  Fixture f({.write_time = 100ms, .patience = 500ms, .look_interval = 0ms});
+  std::vector<std::string> told;
+  f.opened.subscribe([&](db::Topic, const std::string& id) { told.push_back(id); });
+  {
+    const WithoutStandby without(f);
+    REQUIRE(eventually([&] {
+      told.clear();
+      return refused_write(f, [](db::Tx& tx) {
+               put(tx, "a", "1");
+               tx.notify(db::Topic::chat, "channel");
+             }) == "503 unavailable";
+    }));
+  }
+  CHECK(value_of(f.opened, "a") == "1");
+  CHECK(told == std::vector<std::string>{"channel"});
+}
+
 TEST_CASE("a server that answers some isn't away because it doesn't answer one") {
   Fixture f({.look_interval = 10ms});
   db::postgres::Connection other(f.server());

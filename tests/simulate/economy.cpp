@@ -1,7 +1,7 @@
-// What surrounds the requests: the process, its disk and its death, and the look at everything.
+// What surrounds the requests: the process, its store and its death, and the look at everything.
 #include "tests/simulate/economy.h"
 
-#include <sqlite3.h>
+#include <algorithm>
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
@@ -10,6 +10,9 @@
 
 namespace berth::simulate {
 namespace {
+
+// What a statement of a request may take; none is to be stopped, however busy the machine is.
+constexpr std::chrono::minutes statement_time{1};
 
 tiers::Tier paid_tier() {
   return {.id = {},
@@ -32,10 +35,10 @@ ledger::Account account_of(const std::string& id) {
                           : ledger::Account{id.substr(0, colon), id.substr(colon + 1)};
 }
 
-Economy::Economy(std::uint64_t seed, std::filesystem::path directory, int audit_every)
+Economy::Economy(std::uint64_t seed, Engine& engine, int audit_every)
     : random_(seed),
       audit_every_(audit_every),
-      directory_(std::move(directory)),
+      engine_(engine),
       clock_(Clock::standing_at(*parse_iso8601("2026-01-31T12:00:00Z"))),
       keys_{.data = std::string(32, 'd'), .session = {{.id = "s", .secret = std::string(32, 's')}}},
       rewards_{.referral = Model::referral,
@@ -61,14 +64,8 @@ Economy::Economy(std::uint64_t seed, std::filesystem::path directory, int audit_
   model_.now = to_millis(clock_.now());
 }
 
-Economy::~Economy() {
-  disk_.heal();
-  database_.reset();
-}
-
 void Economy::open() {
-  const auto file = directory_ / ("berth" + std::to_string(incarnation_) + ".db");
-  database_.emplace(file, clock_, db::sqlite::Options{.readers = 1, .vfs = disk_.name()});
+  database_ = &engine_.open(clock_);
   index_.emplace();
   database_->subscribe([this](db::Topic topic, const std::string& id) {
     if (topic == db::Topic::campaign) index_->changed(id);
@@ -120,7 +117,7 @@ bool Economy::fits(db::Tx& tx, const Model& model) const {
   for (const auto& [key, grant] : model.grants)
     if (!model.apps.at(key.first).deleted && !model.users.at(key.second).deleted &&
         tx.number("SELECT count(*) FROM grants WHERE app_id = $1 AND user_id = $2 "
-                  "AND daily_spend_limit IS $3",
+                  "AND daily_spend_limit IS NOT DISTINCT FROM $3",
                   key.first, key.second, grant.limit) != 1)
       return false;
   return difference(tx, model).empty();
@@ -136,47 +133,39 @@ void Economy::settle_doubts() {
       }
     std::string others;
     for (const Model& doubt : doubts_) others += "; or else " + difference(tx, doubt);
-    fail("after the kill, " + difference(tx, model_) + others);
+    fail("with a write in doubt, " + difference(tx, model_) + others);
   });
   doubts_.clear();
 }
 
-// What a process that ends without notice leaves: the files as they are.
 void Economy::kill() {
   doing_ = "kill";
-  const auto file = directory_ / ("berth" + std::to_string(incarnation_++) + ".db");
-  const auto next = directory_ / ("berth" + std::to_string(incarnation_) + ".db");
-  for (const char* suffix : {"", "-wal"})
-    if (std::filesystem::exists(file.string() + suffix))
-      std::filesystem::copy_file(file.string() + suffix, next.string() + suffix);
-  disk_.heal();
   open();
   settle_doubts();
   audit();
-  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + suffix);
   ++counts_.kills;
 }
 
-void Economy::arm_fault() {
-  constexpr std::pair<test::FaultVfs::Operation, int> faults[] = {
-      {test::FaultVfs::Operation::write, SQLITE_FULL},
-      {test::FaultVfs::Operation::write, SQLITE_IOERR_WRITE},
-      {test::FaultVfs::Operation::sync, SQLITE_IOERR_FSYNC}};
-  const auto& [operation, code] = faults[below(std::size(faults))];
-  disk_.fail(operation, int(1 + below(8)), code,
-             one_in(2) ? test::FaultVfs::Lasting::once : test::FaultVfs::Lasting::until_healed);
-}
-
 std::string Economy::difference(db::Tx& tx, const Model& model) const {
-  std::int64_t known = 0;
-  for (const auto& [id, balance] : model.balances) {
-    if (const auto there = ledger::balance(tx, account_of(id)); there != balance)
-      return "the balance of " + id + " is " + std::to_string(there) + ", and by the model " +
+  auto accounts = tx.query(R"(
+      SELECT id, points
+      FROM (
+        SELECT a.id, a.balance + (
+          SELECT coalesce(sum(p.amount), 0)
+          FROM ledger_pending p
+          WHERE p.account_number = a.number) AS points
+        FROM ledger_accounts a) AS each
+      WHERE points <> 0)");
+  std::int64_t found = 0;
+  for (; accounts.next(); ++found)
+    if (const auto balance = model.balance(accounts.text("id"));
+        accounts.integer("points") != balance)
+      return "the balance of " + accounts.text("id") + " is " +
+             std::to_string(accounts.integer("points")) + ", and by the model " +
              std::to_string(balance);
-    known += balance != 0;
-  }
-  if (tx.number("SELECT count(*) FROM ledger_accounts WHERE balance <> 0") != known)
-    return "an account has points that the model doesn't know";
+  if (std::ranges::count_if(model.balances, [](const auto& one) { return one.second != 0; }) !=
+      found)
+    return "an account has no points, and by the model it has some";
   // Each by its name: as many others would do for a number.
   std::string users, apps;
   for (const auto& [id, user] : model.users)
@@ -220,6 +209,8 @@ void Economy::compare() {
 
 void Economy::audit() {
   database_->read([&](db::Tx& tx) {
+    for (const auto& [id, balance] : model_.balances)
+      if (ledger::balance(tx, account_of(id)) != balance) fail("another balance of " + id);
     for (const auto& check : ledger::audit(tx))
       if (!check.ok) fail(check.name + ": " + check.detail);
   });
@@ -231,20 +222,20 @@ void Economy::step() {
     unsigned weight;
   };
   static constexpr Choice choices[] = {
-      {&Economy::register_user, 3},  {&Economy::verify_user, 4},
-      {&Economy::mint, 8},           {&Economy::create_app, 3},
-      {&Economy::connect, 4},        {&Economy::limit_spending, 1},
-      {&Economy::spend, 25},         {&Economy::transfer, 12},
-      {&Economy::reward, 10},        {&Economy::place_hold, 8},
-      {&Economy::post_hold, 6},      {&Economy::release_hold, 3},
-      {&Economy::order_campaign, 4}, {&Economy::serve, 12},
-      {&Economy::report, 10},        {&Economy::cancel_campaign, 1},
-      {&Economy::deploy, 4},         {&Economy::destroy, 3},
-      {&Economy::remove_app, 1},     {&Economy::remove_user, 1},
-      {&Economy::pass_time, 4},      {&Economy::kill, 2}};
+      {&Economy::register_user, 3},   {&Economy::verify_user, 4}, {&Economy::mint, 8},
+      {&Economy::create_app, 3},      {&Economy::connect, 4},     {&Economy::limit_spending, 1},
+      {&Economy::spend, 25},          {&Economy::transfer, 12},   {&Economy::reward, 10},
+      {&Economy::place_hold, 8},      {&Economy::post_hold, 6},   {&Economy::release_hold, 3},
+      {&Economy::order_campaign, 4},  {&Economy::serve, 12},      {&Economy::report, 10},
+      {&Economy::cancel_campaign, 1}, {&Economy::deploy, 4},      {&Economy::destroy, 3},
+      {&Economy::remove_app, 1},      {&Economy::remove_user, 1}, {&Economy::fold, 6},
+      {&Economy::pass_time, 4},       {&Economy::kill, 2}};
   unsigned all = 0;
   for (const Choice& choice : choices) all += choice.weight;
-  if (one_in(12)) arm_fault();
+  engine_.draw_fault([this](std::uint64_t bound) { return below(bound); });
+  // Some as requests, whose transactions are other ones on PostgreSQL, and some as loops.
+  std::optional<db::RequestLimits> limits;
+  if (one_in(2)) limits.emplace(db::Readers::ordinary, statement_time);
   auto drawn = unsigned(below(all));
   for (const Choice& choice : choices) {
     if (drawn < choice.weight) {
@@ -254,9 +245,9 @@ void Economy::step() {
     drawn -= choice.weight;
   }
   // A disk that is full stays so for a while.
-  if (disk_.failures() > 0 && one_in(2)) {
-    disk_.heal();
-    if (!database_->takes_writes()) fail("the disk is well, and no write is taken");
+  if (engine_.is_failing() && one_in(2)) {
+    engine_.heal();
+    if (!database_->takes_writes()) fail("the store is well, and no write is taken");
   }
   compare();
   if (counts_.steps % audit_every_ == 0) audit();

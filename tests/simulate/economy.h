@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <random>
@@ -8,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "controller/db/sqlite/database.h"
 #include "controller/domain/ads/events.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/kernel/keys.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/oauth.h"
-#include "tests/db/fault_vfs.h"
+#include "tests/simulate/engine.h"
 #include "tests/simulate/model.h"
 
 namespace berth::simulate {
@@ -30,26 +28,26 @@ ledger::Account account_of(const std::string& id);
 struct Counts {
   int steps = 0;
   int answered = 0;  // requests that ended as the model said
-  int faults = 0;    // requests that a failing disk refused
+  int reruns = 0;    // how often the work of a write was run again
+  int faults = 0;    // requests that a failing store refused
+  int doubts = 0;    // those of them that may have been stored
   int kills = 0;     // how often the process was ended without warning
 };
 
-// berthd's own domain code on a real SQLite file, with a clock that stands still and a disk that
-// fails, driven by a seed; and beside it the model. A process can have only one at a time, because
-// the VFS has a fixed name.
+// berthd's own domain code on a real store that fails, with a clock that stands still, driven by a
+// seed; and beside it the model.
 class Economy {
  public:
-  // `directory` must be empty and used by nobody else. The audit reads every posting, so it is made
-  // only at every `audit_every`th step; what it finds doesn't go away by itself.
-  Economy(std::uint64_t seed, std::filesystem::path directory, int audit_every);
-  ~Economy();
+  // `engine` is a new one, which has to live as long as this object. The audit reads every posting,
+  // so it is made only at every `audit_every`th step; what it finds doesn't go away by itself.
+  Economy(std::uint64_t seed, Engine& engine, int audit_every);
   Economy(const Economy&) = delete;
   Economy& operator=(const Economy&) = delete;
 
   // Makes one request, moves the clock, or causes a fault or a kill. Then compares the balances
   // with the model, and audits the ledger if it is its turn or after a kill. Throws Broken.
   void step();
-  // Checks the ledger's invariants. Throws Broken.
+  // Checks the ledger's invariants, and how it tells its balances. Throws Broken.
   void audit();
   const Counts& counts() const { return counts_; }
 
@@ -70,11 +68,13 @@ class Economy {
   std::vector<std::string> living_users() const;
   std::vector<std::string> living_apps() const;
 
-  // Runs `work` in one transaction, and then the same on the model. If the disk refuses it, the
-  // model stays as it is, and the state with the change is kept as one that may be found after a
-  // kill. Throws Broken if it doesn't end as `expected`.
+  // Runs `work` in one transaction, and then the same on the model. If the store refuses it, the
+  // model stays as it is; if it may be stored all the same, the state with the change is kept as
+  // one that may be found, at once or after a kill. Throws Broken if it doesn't end as `expected`.
+  enum class Isolation { serializable, row_locks };
   template <typename Work, typename Same>
-  void attempt(const Ending& expected, Work&& work, Same&& same);
+  void attempt(const Ending& expected, Work&& work, Same&& same,
+               Isolation isolation = Isolation::serializable);
 
   void register_user();
   void verify_user();
@@ -96,13 +96,12 @@ class Economy {
   void cancel_campaign();
   void remove_app();
   void remove_user();
+  void fold();
   void pass_time();
   void kill();
 
   void open();
-  void arm_fault();
-  // A failed commit may be found in full after a kill, if the disk was too broken to overwrite it.
-  // This determines whether that has happened, and makes the model match.
+  // Determines whether a write that was in doubt is stored, and makes the model match.
   void settle_doubts();
   // Returns how the balances differ from the model's; empty if they don't.
   std::string difference(db::Tx& tx, const Model& model) const;
@@ -112,9 +111,7 @@ class Economy {
 
   std::mt19937_64 random_;
   const int audit_every_;
-  std::filesystem::path directory_;
-  int incarnation_ = 0;
-  test::FaultVfs disk_;
+  Engine& engine_;
   Clock clock_;
   Keys keys_;
   rewards::Rules rewards_;
@@ -122,7 +119,7 @@ class Economy {
   deployments::Rules rules_;
   oauth::Policy policy_;
   ads::Rules ad_rules_;
-  std::optional<db::sqlite::Database> database_;
+  db::Database* database_ = nullptr;         // the engine's; has the lifetime of the process, too
   std::optional<ads::CampaignIndex> index_;  // has the lifetime of the simulated process
   Model model_;
   std::vector<Model> doubts_;

@@ -4,6 +4,7 @@
 #include "controller/domain/ads/events.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/ledger/holds.h"
+#include "controller/domain/ledger/pending.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
@@ -20,28 +21,45 @@ constexpr std::string_view verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEj
 constexpr Duration hold_life = 10min;
 constexpr int batch = 1'000;  // more than any run has
 
+// How many rows the connection has changed. On PostgreSQL no doubts are left over from the writes
+// before, so nobody needs the number.
+std::int64_t changes(db::Tx& tx) {
+  return tx.writers_collide() ? 0 : tx.number("SELECT total_changes()");
+}
+
 }  // namespace
 
 template <typename Work, typename Same>
-void Economy::attempt(const Ending& expected, Work&& work, Same&& same) {
+void Economy::attempt(const Ending& expected, Work&& work, Same&& same, Isolation isolation) {
   Ending ending = "ok";
+  int runs = 0;
   bool ran = false, wrote = false;
+  const auto run = [&](db::Tx& tx) {
+    ran = false;
+    ++runs;
+    const auto before = changes(tx);
+    work(tx);
+    wrote = changes(tx) > before;
+    ran = true;
+  };
   try {
-    database_->write([&](db::Tx& tx) {
-      const auto before = tx.number("SELECT total_changes()");
-      work(tx);
-      wrote = tx.number("SELECT total_changes()") > before;
-      ran = true;
-    });
+    if (isolation == Isolation::row_locks)
+      database_->write_with_row_locks(run);
+    else
+      database_->write(run);
   } catch (const Error& error) {
     ending = name(error.code);
   }
+  counts_.reruns += std::max(runs - 1, 0);
   if (ending == name(Code::unavailable)) {
-    if (disk_.failures() == 0) fail("refused as unavailable, and the disk is well");
+    const bool is_in_doubt = engine_.is_in_doubt(ran);
+    if (!is_in_doubt && !engine_.is_failing()) fail("refused, and the store is well");
     ++counts_.faults;
-    if (!ran) return;
+    if (!is_in_doubt) return;
+    ++counts_.doubts;
     doubts_.push_back(model_);
     same(doubts_.back());
+    if (engine_.wait_for_outcome()) settle_doubts();
     return;
   }
   if (ending != expected) fail("ended with " + ending + " and not with " + expected);
@@ -354,6 +372,7 @@ void Economy::serve() {
   index_->refresh(*database_);
   std::optional<ads::Served> served;
   const auto choose = [&](db::Tx& tx) {
+    served.reset();
     try {
       served = tx.nested([&] { return ads::serve(tx, *index_, ad_rules_, request); });
     } catch (const Error& error) {
@@ -444,6 +463,12 @@ void Economy::remove_user() {
   attempt(
       expected, [&](db::Tx& tx) { accounts::delete_account(tx, *accounts::find(tx, user), keys_); },
       [&](Model& model) { model = after; });
+}
+
+void Economy::fold() {
+  doing_ = "fold pending credits";
+  attempt(
+      "ok", [](db::Tx& tx) { ledger::fold(tx); }, [](Model&) {}, Isolation::row_locks);
 }
 
 void Economy::pass_time() {

@@ -1,6 +1,7 @@
 // simulate: runs the economy of points from a seed, and compares it with a model in plain maps.
 //
-// A failing seed is printed and can be repeated exactly: --seed SEED --steps STEPS.
+// The store is SQLite, or PostgreSQL if the variable BERTH_TEST_POSTGRES has the address of a
+// server (tests/store.h). A failing seed is printed and can be repeated: --seed SEED --steps STEPS.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include "tests/simulate/economy.h"
 #include "tests/simulate/fixed_random.h"
+#include "tests/store.h"
 
 namespace berth::simulate {
 namespace {
@@ -56,14 +58,18 @@ Result run(std::uint64_t seed, const Task& task) {
   fix_random(seed);
   const Directory directory(task.directory);
   Result result = {.seed = seed, .counts = {}, .broken = {}};
-  Economy economy(seed, directory.path(), task.audit_every);
+  std::unique_ptr<Engine> engine;
+  std::optional<Economy> economy;
   try {
-    for (int i = 0; i < task.steps; ++i) economy.step();
-    economy.audit();
+    engine =
+        test::on_postgres() ? postgres_engine(directory.path()) : sqlite_engine(directory.path());
+    economy.emplace(seed, *engine, task.audit_every);
+    for (int i = 0; i < task.steps; ++i) economy->step();
+    economy->audit();
   } catch (const std::exception& failure) {
     result.broken = failure.what();
   }
-  result.counts = economy.counts();
+  if (economy) result.counts = economy->counts();
   return result;
 }
 
@@ -71,9 +77,10 @@ Result run(std::uint64_t seed, const Task& task) {
 void work(const Task& task, unsigned job, std::FILE* out) {
   for (std::uint64_t i = job; i < task.seeds; i += task.jobs) {
     const Result result = run(task.first_seed + i, task);
-    std::fprintf(out, "%llu %d %d %d %d %s\n", static_cast<unsigned long long>(result.seed),
-                 result.counts.steps, result.counts.answered, result.counts.faults,
-                 result.counts.kills, result.broken.c_str());
+    const Counts& counts = result.counts;
+    std::fprintf(out, "%llu %d %d %d %d %d %d %s\n", static_cast<unsigned long long>(result.seed),
+                 counts.steps, counts.answered, counts.reruns, counts.faults, counts.doubts,
+                 counts.kills, result.broken.c_str());
     std::fflush(out);
   }
 }
@@ -81,7 +88,7 @@ void work(const Task& task, unsigned job, std::FILE* out) {
 struct Totals {
   std::uint64_t seeds = 0;
   std::uint64_t broken = 0;
-  long long steps = 0, answered = 0, faults = 0, kills = 0;
+  long long steps = 0, answered = 0, reruns = 0, faults = 0, doubts = 0, kills = 0;
 };
 
 void show_progress(const Totals& totals, const Task& task) {
@@ -97,17 +104,21 @@ void show_progress(const Totals& totals, const Task& task) {
 
 void take(const char* line, Totals& totals, const Task& task) {
   unsigned long long seed = 0;
-  int steps = 0, answered = 0, faults = 0, kills = 0, at = 0;
-  std::sscanf(line, "%llu %d %d %d %d %n", &seed, &steps, &answered, &faults, &kills, &at);
+  Counts counts;
+  int at = 0;
+  std::sscanf(line, "%llu %d %d %d %d %d %d %n", &seed, &counts.steps, &counts.answered,
+              &counts.reruns, &counts.faults, &counts.doubts, &counts.kills, &at);
   ++totals.seeds;
-  totals.steps += steps;
-  totals.answered += answered;
-  totals.faults += faults;
-  totals.kills += kills;
+  totals.steps += counts.steps;
+  totals.answered += counts.answered;
+  totals.reruns += counts.reruns;
+  totals.faults += counts.faults;
+  totals.doubts += counts.doubts;
+  totals.kills += counts.kills;
   if (line[at] != '\0' && line[at] != '\n') {
     ++totals.broken;
-    std::printf("\nseed %llu: %s    replay: make simulate SEED=%llu STEPS=%d\n", seed, line + at,
-                seed, task.steps);
+    std::printf("\nseed %llu: %s    replay: make simulate SEED=%llu STEPS=%d%s\n", seed, line + at,
+                seed, task.steps, test::on_postgres() ? " STORE=postgres" : "");
   }
   show_progress(totals, task);
 }
@@ -145,11 +156,11 @@ int simulate(const Task& task) {
     ended_well = ended_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   std::printf(
-      "\n%llu of %llu seeds held: %lld steps, %lld answered as the model says, %lld refused by a "
-      "failing disk, %lld kills\n",
+      "\n%llu of %llu seeds held: %lld steps, %lld answered as the model says, %lld further runs, "
+      "%lld refused by a failing %s (%lld in doubt), %lld kills\n",
       static_cast<unsigned long long>(totals.seeds - totals.broken),
-      static_cast<unsigned long long>(task.seeds), totals.steps, totals.answered, totals.faults,
-      totals.kills);
+      static_cast<unsigned long long>(task.seeds), totals.steps, totals.answered, totals.reruns,
+      totals.faults, test::on_postgres() ? "server" : "disk", totals.doubts, totals.kills);
   return ended_well && totals.broken == 0 && totals.seeds == task.seeds ? 0 : 1;
 }
 

@@ -253,15 +253,19 @@ bool Database::try_write(const TxWork& work, Isolation isolation, std::string& w
     why = "it collided with other writes";
     return false;
   }
-  if (outcome != Outcome::stored) {
+  if (outcome == Outcome::stored) {
+    count_commit(1);
+  } else {
     count_failed_commit();
     ++unknown_outcomes_;
-    throw unknown_outcome();
   }
-  count_commit(1);
+  // What may be stored is told, too. Whoever hears of it looks what is there.
   if (notices_) notices_->send(transaction.notes);
-  const std::lock_guard lock(subscribers_mutex_);
-  tell(transaction.notes);
+  {
+    const std::lock_guard lock(subscribers_mutex_);
+    tell(transaction.notes);
+  }
+  if (outcome != Outcome::stored) throw unknown_outcome();
   return true;
 }
 
