@@ -1,6 +1,7 @@
 """The parts that the benchmarks of this folder share: a berthd set up for measuring, wrk, and the description of the
 machine."""
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -13,11 +14,14 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 START_SECONDS = 30
+READY_SECONDS = 60  # for an answer to the question whether berthd is ready
 
 VERIFIER = "v" * 43  # the PKCE verifier
 CHALLENGE = base64.urlsafe_b64encode(
@@ -26,6 +30,17 @@ CHALLENGE = base64.urlsafe_b64encode(
 
 def fail(text):
     sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {text}")
+
+
+def no_cluster(directory):
+    """Returns the flags for a berthd whose cluster doesn't answer: nobody listens on port 1."""
+    file = directory / "kubeconfig"
+    file.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "none",
+        "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "none", "user": {}}],
+        "contexts": [{"name": "none", "context": {"cluster": "none", "user": "none"}}]}))
+    return "--kubernetes", "kubeconfig", "--kubeconfig", str(file)
 
 
 def ratio(ours, theirs):
@@ -90,6 +105,14 @@ class Berthd:
         self.metrics_url = "http://" + addresses.read_text().strip() + "/metrics"
         self.secret = (self.directory / "internal-secret").read_text().strip()
 
+    def wait_until_answers(self):
+        """Waits until berthd says that it is ready. Returns what time.monotonic() is at that moment."""
+        ready = self.metrics_url.replace("/metrics", "/readyz")
+        while True:
+            with contextlib.suppress(urllib.error.URLError), urllib.request.urlopen(ready, timeout=READY_SECONDS):
+                return time.monotonic()
+            time.sleep(0.01)
+
     def call(self, method, path, body=None, token=None):
         headers = {"Content-Type": "application/json", "x-internal-secret": self.secret}
         if token:
@@ -106,24 +129,24 @@ class Berthd:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def register(self, name, scope):
-        """Returns a new user's session, and that user's app with these scopes."""
+        """Returns a new user's session, and that user's app with these scopes, between which are blanks."""
         account = {"email": f"{name}@example.org", "username": name,
                    "password": f"{name} of a benchmark"}
         self.call("POST", "/api/auth/register", account)
         session = self.call("POST", "/api/auth/login", account)["token"]
         self.call("POST", "/api/auth/self-verify-email", token=session)
         app = self.call("POST", "/api/oauth/apps", {
-            "app_name": name, "redirect_uris": [self.REDIRECT], "allowed_scopes": [scope]},
+            "app_name": name, "redirect_uris": [self.REDIRECT], "allowed_scopes": scope.split()},
             session)["app"]
         if not app["is_approved"]:
             request = self.call("POST", f"/api/oauth/my-apps/{app['id']}/scope-request",
-                                {"requested_scopes": [scope]}, session)
+                                {"requested_scopes": scope.split()}, session)
             self.call("POST", f"/api/internal/scope-requests/{request['id']}/approve")
         return session, app
 
     def authorize_path(self, app, scope):
         return (f"/api/oauth/authorize?response_type=code&client_id={app['client_id']}"
-                f"&redirect_uri={self.REDIRECT}&scope={scope}"
+                f"&redirect_uri={self.REDIRECT}&scope={urllib.parse.quote(scope)}"
                 f"&code_challenge={CHALLENGE}&code_challenge_method=S256")
 
     def token_of(self, session, app, scope):

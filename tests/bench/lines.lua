@@ -1,6 +1,7 @@
 -- A script for wrk -t1: it sends the requests of the file LINES, each of which has a token and a path, in turn. METHOD is
--- their method. If BODY is set, it is their JSON body; "@n@" in it becomes a new number each time, and each request gets a
--- new Idempotency-Key that begins with KEYS. The rest of each request is built once.
+-- their method. If BODY is set, it is their JSON body; "@token@" in it becomes the request's token, "@n@" becomes a
+-- new number each time, and each request gets a new Idempotency-Key that begins with KEYS. The rest of each request is
+-- built once.
 local method = os.getenv("METHOD")
 local body = os.getenv("BODY")
 local prefix = os.getenv("KEYS") or ""
@@ -19,7 +20,7 @@ function init()
       headers["Content-Type"] = "application/json"
       headers["Idempotency-Key"] = prefix .. string.rep("@", digits)
     end
-    built[#built + 1] = wrk.format(method, path, headers, body)
+    built[#built + 1] = wrk.format(method, path, headers, body and body:gsub("@token@", token))
   end
 end
 

@@ -14,6 +14,7 @@ from common import HERE, START_SECONDS, fail, free_port, output_of
 
 
 SKIPPED = 77  # what ctest takes for "skipped"
+CHECKPOINT_SECONDS = 600  # for the checkpoint of a large database at its server's end
 
 
 def find_program(name):
@@ -35,46 +36,76 @@ def skip_without_postgresql():
 
 
 class PostgreSQL:
-    """A server with default settings, in a temporary directory that is removed with it."""
+    """A server with default settings, in a temporary directory that is removed with it unless it was given."""
 
-    def __init__(self, listen="127.0.0.1", settings=(), access=""):
+    def __init__(self, listen="127.0.0.1", settings=(), access="", directory=None):
         """`listen` is the address for TCP; if it is empty, the server only listens on the socket in `directory`.
         `settings` are further ones, such as "fsync=off". `access` is put before the rules of pg_hba.conf, which let
-        everybody in."""
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
+        everybody in. A `directory` that is given stays, and may have a server's data from an earlier run."""
+        self.is_kept = directory is not None
+        self.directory = directory or pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
+        self.directory.mkdir(exist_ok=True)
+        self.listen, self.data, self.port = listen, self.directory / "data", free_port()
         self.user = {}
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
             account = pwd.getpwnam("postgres")
             os.chown(self.directory, account.pw_uid, account.pw_gid)
             self.user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        data, self.port = self.directory / "data", free_port()
-        output_of(postgresql_program("initdb"), "-D", data, "-A", "trust", "-U", "bench", "-E",
-                  "UTF8", "--locale=C.UTF-8", cwd=self.directory, **self.user)
-        rules = data / "pg_hba.conf"
-        rules.write_text(access + rules.read_text())
-        self.log = (self.directory / "log").open("wb")
+        if not self.data.exists():
+            output_of(postgresql_program("initdb"), "-D", self.data, "-A", "trust", "-U", "bench", "-E",
+                      "UTF8", "--locale=C.UTF-8", cwd=self.directory, **self.user)
+            rules = self.data / "pg_hba.conf"
+            rules.write_text(access + rules.read_text())
+        self.start(settings)
+
+    def start(self, settings):
+        self.log = (self.directory / "log").open("ab")
         self.process = subprocess.Popen(
-            [postgresql_program("postgres"), "-D", data, "-k", self.directory, "-c",
-             f"port={self.port}", "-c", f"listen_addresses={listen}",
+            [postgresql_program("postgres"), "-D", self.data, "-k", self.directory, "-c",
+             f"port={self.port}", "-c", f"listen_addresses={self.listen}",
              *(part for setting in settings for part in ("-c", setting))], cwd=self.directory,
             stdout=self.log, stderr=self.log, **self.user)
+
+    def restart(self, settings):
+        """Starts the server again with other settings, after everything that it has written is on the disk."""
+        self.end(CHECKPOINT_SECONDS)
+        os.sync()
+        self.start(settings)
+
+    def address(self, name):
+        return f"postgres://bench@127.0.0.1:{self.port}/{name}?sslmode=disable"
+
+    def wait_for(self, name):
+        """Returns the address of a database that exists, once the server answers."""
+        command = [postgresql_program("psql"), "-q", "-c", "", self.address(name)]
+        for _ in range(CHECKPOINT_SECONDS * 10):
+            if subprocess.run(command, capture_output=True, cwd="/").returncode == 0:
+                return self.address(name)
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        return fail("PostgreSQL doesn't start: " + (self.directory / "log").read_text()[-500:])
 
     def database(self, name):
         command = [postgresql_program("createdb"), "-h", self.directory, "-p", str(self.port), "-U",
                    "bench", name]
         for _ in range(START_SECONDS * 10):
             if subprocess.run(command, capture_output=True).returncode == 0:
-                return f"postgres://bench@127.0.0.1:{self.port}/{name}?sslmode=disable"
+                return self.address(name)
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
         return fail("PostgreSQL doesn't start: " + (self.directory / "log").read_text()[-500:])
 
-    def stop(self):
+    def end(self, seconds=START_SECONDS):
         self.process.send_signal(signal.SIGINT)  # "fast": doesn't wait for its clients
-        self.process.wait(START_SECONDS)
+        self.process.wait(seconds)
         self.log.close()
-        shutil.rmtree(self.directory)
+
+    def stop(self):
+        self.end(CHECKPOINT_SECONDS if self.is_kept else START_SECONDS)
+        if not self.is_kept:
+            shutil.rmtree(self.directory)
 
 
 def database_with_stored_function(server, name):
