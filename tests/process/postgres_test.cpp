@@ -16,7 +16,6 @@ using Content = TestDatabase::Content;
 
 namespace {
 
-constexpr int refused_configuration = 2;
 constexpr int refused_database = 7;
 constexpr const char* secret = "Geheim-7391";
 

@@ -379,14 +379,17 @@ void Economy::serve() {
       if (error.code != Code::no_ad_available) throw;
     }
   };
-  attempt("ok", choose, [&](Model& model) {
-    if (!served) return;
-    if (!model.can_serve(served->campaign.id)) fail("a campaign was served that can't be");
-    model.served(served->impression_token, {.campaign = served->campaign.id,
-                                            .app = request.app_id,
-                                            .user = request.user_id,
-                                            .expires_at = to_millis(served->expires_at)});
-  });
+  attempt(
+      "ok", choose,
+      [&](Model& model) {
+        if (!served) return;
+        if (!model.can_serve(served->campaign.id)) fail("a campaign was served that can't be");
+        model.served(served->impression_token, {.campaign = served->campaign.id,
+                                                .app = request.app_id,
+                                                .user = request.user_id,
+                                                .expires_at = to_millis(served->expires_at)});
+      },
+      Isolation::row_locks);
 }
 
 void Economy::report() {
@@ -416,7 +419,8 @@ void Economy::report() {
       [&](Model& model) {
         if (const Ending due = model.report(token); due != outcome)
           fail("an impression is " + outcome + ", and by the model " + due);
-      });
+      },
+      Isolation::row_locks);
 }
 
 void Economy::cancel_campaign() {
@@ -432,7 +436,8 @@ void Economy::cancel_campaign() {
         [&](Model& model) {
           if (const auto due = model.cancel(chosen); due != refunded)
             fail("a refund of " + std::to_string(refunded) + ", due " + std::to_string(due));
-        });
+        },
+        Isolation::row_locks);
     return;
   }
 }
@@ -478,7 +483,8 @@ void Economy::pass_time() {
   model_.now = to_millis(clock_.now());
   for (Model& doubt : doubts_) doubt.now = model_.now;
   attempt(
-      "ok", [&](db::Tx& tx) { holds::expire(tx, batch); }, [&](Model& model) { model.expire(); });
+      "ok", [&](db::Tx& tx) { holds::expire(tx, batch); }, [&](Model& model) { model.expire(); },
+      Isolation::row_locks);
   attempt(
       "ok", [&](db::Tx& tx) { expiry::remove_some(tx, batch); }, [](Model&) {});
 }

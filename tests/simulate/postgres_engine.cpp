@@ -127,6 +127,8 @@ class PostgresEngine final : public Engine {
       is_in_write_ = !sql.ends_with("READ ONLY");
       statements_ = 0;
     }
+    // Settings are what a new connection begins with, whatever became of the last one's write.
+    if (sql.starts_with("SET ") && !sql.starts_with("SET LOCAL")) is_in_write_ = false;
     if (!is_in_write_ || fault_ == Fault::none) return Fault::none;
     ++statements_;
     const bool is_commit = sql == "COMMIT";
