@@ -45,6 +45,8 @@ if [ $unity = ON ]; then
   while read -r unit; do
     sources[$unit]=1
     while read -r source; do
+      # What the build generates isn't there, and isn't looked at.
+      [ -e "$source" ] || { mkdir -p "${source%/*}" && : >"$source"; }
       unset "sources[${source#"$PWD"/}]"
     done < <(sed -n 's/^#include "\(.*\)"$/\1/p' "$unit")
   done < <(sed -n 's|^ *"file": "\(.*/Unity/unity_[^"]*\)".*|\1|p' \

@@ -36,8 +36,8 @@ struct RegisterFlags {
   bool password_stdin = false;
 };
 
-StoredSession sign_in(Run& run, json credentials) {
-  const json answer = run.api().post("/api/auth/login", std::move(credentials), As::nobody);
+StoredSession sign_in(Run& run, const json& credentials) {
+  const json answer = run.api().post("/api/auth/login", credentials, As::nobody);
   return {.jwt = answer.at("token"),
           .email = answer.at("user").at("email"),
           .username = answer.at("user").at("username")};
@@ -313,8 +313,9 @@ void logout(Run& run) {
   Account account = run.store().load(run.settings().server);
   for (const auto& [client_id, app] : account.apps) {
     if (!app.tokens || app.client_secret.empty()) continue;
+    const Tokens& tokens = *app.tokens;
     unless_refused("the tokens of " + app.name, [&] {
-      for (const std::string& token : {app.tokens->refresh_token, app.tokens->access_token})
+      for (const std::string& token : {tokens.refresh_token, tokens.access_token})
         if (!token.empty())
           api.post(
               "/api/oauth/revoke",
