@@ -127,6 +127,8 @@ class PostgresEngine final : public Engine {
       is_in_write_ = !sql.ends_with("READ ONLY");
       statements_ = 0;
     }
+    // A write's connection was found dead, and these are the first statements of the next one.
+    if (sql.starts_with("SET client_min_messages")) is_in_write_ = false;
     if (!is_in_write_ || fault_ == Fault::none) return Fault::none;
     ++statements_;
     const bool is_commit = sql == "COMMIT";
