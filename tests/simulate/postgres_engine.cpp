@@ -16,7 +16,7 @@ using db::postgres::Fault;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::uint64_t steps_per_fault = 3, steps_per_cut = 30;
+constexpr std::uint64_t steps_per_fault = 6, steps_per_cut = 30;
 constexpr std::uint64_t most_statements = 20;  // of a write, until a fault comes
 // How often a write is run that collides or loses its connection each time.
 constexpr unsigned attempts = 4;
