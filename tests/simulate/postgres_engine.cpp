@@ -16,7 +16,7 @@ using db::postgres::Fault;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::uint64_t steps_per_fault = 3, steps_per_cut = 30;
+constexpr std::uint64_t steps_per_fault = 6, steps_per_cut = 30;
 constexpr std::uint64_t most_statements = 20;  // of a write, until a fault comes
 // How often a write is run that collides or loses its connection each time.
 constexpr unsigned attempts = 4;
@@ -127,8 +127,8 @@ class PostgresEngine final : public Engine {
       is_in_write_ = !sql.ends_with("READ ONLY");
       statements_ = 0;
     }
-    // Settings are what a new connection begins with, whatever became of the last one's write.
-    if (sql.starts_with("SET ") && !sql.starts_with("SET LOCAL")) is_in_write_ = false;
+    // A write's connection was found dead, and these are the first statements of the next one.
+    if (sql.starts_with("SET client_min_messages")) is_in_write_ = false;
     if (!is_in_write_ || fault_ == Fault::none) return Fault::none;
     ++statements_;
     const bool is_commit = sql == "COMMIT";
