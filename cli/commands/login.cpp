@@ -311,16 +311,18 @@ void logout(Run& run) {
     }
   };
   Account account = run.store().load(run.settings().server);
-  for (const auto& [client_id, app] : account.apps) {
+  for (const auto& [id, app] : account.apps) {
     if (!app.tokens || app.client_secret.empty()) continue;
+    // References of their own, because the analyzer doesn't follow parts of a binding into a
+    // lambda.
+    const std::string &client_id = id, &client_secret = app.client_secret;
     const Tokens& tokens = *app.tokens;
     unless_refused("the tokens of " + app.name, [&] {
       for (const std::string& token : {tokens.refresh_token, tokens.access_token})
         if (!token.empty())
-          api.post(
-              "/api/oauth/revoke",
-              {{"token", token}, {"client_id", client_id}, {"client_secret", app.client_secret}},
-              As::nobody);
+          api.post("/api/oauth/revoke",
+                   {{"token", token}, {"client_id", client_id}, {"client_secret", client_secret}},
+                   As::nobody);
     });
   }
   if (account.login)
