@@ -1,7 +1,7 @@
 -- A script for wrk -t1: it sends the requests of the file LINES, each of which has a token and a path, in turn. METHOD is
--- their method. If BODY is set, it is their JSON body; "@token@" in it becomes the request's token, "@n@" becomes a
--- new number each time, and each request gets a new Idempotency-Key that begins with KEYS. The rest of each request is
--- built once.
+-- their method. If BODY is set, it is their JSON body; "@token@" in it becomes the request's token, "@keys@" becomes
+-- KEYS, "@n@" becomes a new number each time, and each request gets a new Idempotency-Key that begins with KEYS. The rest
+-- of each request is built once.
 local method = os.getenv("METHOD")
 local body = os.getenv("BODY")
 local prefix = os.getenv("KEYS") or ""
@@ -11,7 +11,7 @@ local built = {}
 local at, count = 0, 0
 
 function init()
-  if body then body = body:gsub(mark, string.rep("@", digits)) end
+  if body then body = body:gsub("@keys@", prefix):gsub(mark, string.rep("@", digits)) end
   for line in io.lines(os.getenv("LINES")) do
     local token, path = line:match("^(%S+) (%S+)$")
     local headers = { ["Authorization"] = "Bearer " .. token }

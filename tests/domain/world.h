@@ -230,7 +230,7 @@ class World {
     return {.user_id = app.owner_id, .app_id = app.id, .request_id = "request-1"};
   }
   deployments::Deployment deploy(const apps::App& app, const deployments::Order& order) {
-    return write(
+    return db.write_with_row_locks(
         [&](db::Tx& tx) { return deployments::create(tx, actor(app), order, rules, keys.data); });
   }
   deployments::Deployment stop(const apps::App& app, const std::string& id) {

@@ -5,6 +5,7 @@
 #include "controller/db/postgres/database.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/ledger_audit.h"
+#include "controller/domain/ledger/pending.h"
 #include "tests/store.h"
 
 namespace berth::test {
@@ -100,6 +101,33 @@ TEST_CASE("who waited for a berthd whose clock is ahead posts on its day") {
     INFO(check.name << ": " << check.detail);
     CHECK(check.ok);
   }
+}
+
+TEST_CASE("who finds too few points while another one adds the pending credits sees them then") {
+  Fixture f;
+  const ledger::Account app = ledger::app_account("a");
+  f.today.write([&](db::Tx& tx) {
+    ledger::open_account(tx, app);
+    ledger::mint(tx, app, 100, "test");
+  });
+  REQUIRE(f.today.read([](db::Tx& tx) { return ledger::count_pending(tx); }) == 1);
+  std::jthread second;
+  bool is_paid = false;
+  f.today.write_with_row_locks([&](db::Tx& tx) {
+    ledger::fold(tx);
+    second = std::jthread([&] {
+      f.today.write_with_row_locks([&](db::Tx& later) {
+        is_paid =
+            ledger::post(later,
+                         {.kind = "transfer", .from = app, .to = user, .amount = 100, .memo = ""})
+                .has_value();
+      });
+    });
+    f.wait_until_one_waits();
+  });
+  second.join();
+  CHECK(is_paid);
+  CHECK(f.today.read([&](db::Tx& tx) { return ledger::balance(tx, app); }) == 0);
 }
 
 }  // namespace

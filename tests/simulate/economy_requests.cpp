@@ -324,7 +324,8 @@ void Economy::deploy() {
       [&](Model& model) {
         model = after;
         model.apps.at(app).deployments.insert(id);
-      });
+      },
+      Isolation::row_locks);
 }
 
 void Economy::destroy() {

@@ -29,7 +29,8 @@ DROPPED_KEY = ("ledger_postings", "FOREIGN KEY (transaction_number) REFERENCES l
 # An index without which writes of neighbouring accounts don't collide (migration 0065).
 DROPPED_INDEX = "ledger_accounts_that_differ"
 # They make others wait, which SQLite's one writer does by itself, or give out what is read there.
-POSTGRES_ALONE = {"app_events_in_order", "chat_entries_in_order", "ledger_transactions_places"}
+POSTGRES_ALONE = {"app_events_in_order", "chat_entries_in_order", "deployments_in_living_apps",
+                  "ledger_transactions_places"}
 # A migration of SQLite that PostgreSQL's first file has in it needs no file of its own there.
 FIRST = "0059_schema.sql"
 

@@ -49,6 +49,7 @@ std::vector<Route> deployments_routes() {
                   Code::tier_not_allowed, Code::subdomain_taken, Code::domain_taken,
                   Code::deployment_limit_reached, Code::insufficient_balance},
        .idempotency = Idempotency::kept,
+       .with_row_locks = true,
        .run = WriteHandler{create_deployment}},
       {.method = "GET",
        .path = "/api/deploy/apps",

@@ -42,6 +42,11 @@ bool replace_password_hash(db::Tx& tx, const std::string& user_id, const std::st
              user_id, old_hash, new_hash, tx.now()) == 1;
 }
 
+void lock(db::Tx& tx, const std::string& user_id) {
+  if (tx.writers_collide())
+    tx.execute(R"(UPDATE users SET updated_at = updated_at WHERE id = $1)", user_id);
+}
+
 void mark_deleted(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(DELETE FROM email_tokens WHERE user_id = $1)", user_id);
   tx.execute(R"(DELETE FROM login_networks WHERE user_id = $1)", user_id);

@@ -20,6 +20,11 @@ void set_password_hash(db::Tx& tx, const std::string& user_id, const std::string
 bool replace_password_hash(db::Tx& tx, const std::string& user_id, const std::string& old_hash,
                            const std::string& new_hash);
 
+// Keeps other writes from changing the account until the end of this one. Only rules that several
+// writes can break together need it, such as limits that count rows: where writers run side by side
+// (PostgreSQL), each of them locks the account before it counts.
+void lock(db::Tx& tx, const std::string& user_id);
+
 // Removes the user's sessions, mailed tokens and known networks, and overwrites what says who the
 // user was. The row of the account stays, because the ledger and the registration number need it.
 void mark_deleted(db::Tx& tx, const std::string& user_id);

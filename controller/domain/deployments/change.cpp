@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
@@ -82,6 +83,7 @@ void set_tier(db::Tx& tx, const Deployment& row, const std::string& slug, Next& 
 // deploying.
 Deployment pay_for(db::Tx& tx, const Deployment& row, const Actor& actor, Next& next) {
   if (next.tier) {
+    if (next.tier->max_deployments) accounts::lock(tx, row.owner_id);  // for the check
     check_tier_cap(tx, row.owner_id, *next.tier);
     next.price = billing::change_tier(tx, actor, row.id, *next.tier);
   } else {

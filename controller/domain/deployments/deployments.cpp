@@ -7,6 +7,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/db/enum_column.h"
+#include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
@@ -30,15 +31,31 @@ LogEntry log_of(const db::Query& row) {
 }
 
 // The checks of a create request, in the order of precedence that the API documents.
-tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
+tiers::Tier check_order(db::Tx& tx, const apps::App& app, const custom_domains::Claimant& claimant,
+                        const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order.tier);
   if (order.custom_domain) check_has_domains(tier);
-  check_tier_allowed(*apps::find(tx, claimant.app_id), tier);
+  check_tier_allowed(app, tier);
   if (holder_of_name(tx, order.name))
     throw Error(Code::subdomain_taken, "another deployment has the name " + order.name);
   if (order.custom_domain) custom_domains::refuse_taken(tx, claimant, *order.custom_domain);
   check_tier_cap(tx, claimant.owner_id, tier);
   return tier;
+}
+
+// More writes than a PostgreSQL has connections for, so no more deployments are created at once.
+constexpr int most_creates_at_once = 1'000;
+
+// Others may have created deployments of the tier since the check. So if the limit is so near that
+// they could have passed it, the deployments are counted with the account locked. That is done as
+// late as possible, because all who create deployments of this owner wait for it. Whether the app
+// is still there is asked by a trigger, even later (deployments_in_living_apps).
+void check_tier_cap_again(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {
+  if (!tx.writers_collide() || !tier.max_deployments) return;
+  const auto used = [&] { return used_of_tier(tx, owner_id, tier.id); };
+  if (used() <= *tier.max_deployments - most_creates_at_once) return;
+  accounts::lock(tx, owner_id);
+  if (used() > *tier.max_deployments) throw db::Overtaken("another deployment was created");
 }
 
 }  // namespace
@@ -52,7 +69,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
   if (!app) throw Error(Code::app_not_found, "there is no such app");
   custom_domains::Claimant claimant = {
       .deployment_id = {}, .app_id = app->id, .owner_id = app->owner_id};
-  const tiers::Tier tier = check_order(tx, claimant, order);
+  const tiers::Tier tier = check_order(tx, *app, claimant, order);
   const std::string id = claimant.deployment_id = new_uuid(tx.now());
   insert(tx, id, actor, order, tier, app->owner_id, data_key);
   name_history::remember(tx, name_history::Kind::subdomain, order.name, app->owner_id, data_key);
@@ -69,6 +86,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
                                        {"port", order.container.port},
                                        {"generation", deployment.generation}}
                             .dump()});
+  check_tier_cap_again(tx, claimant.owner_id, tier);
   tx.notify(db::Topic::deployment, id);
   return deployment;
 }

@@ -192,7 +192,7 @@ struct Actor {
 // Creates a deployment with the status pending; on a paid tier, its first period is charged. Throws
 // app_not_found, and in this order of precedence: validation_failed, unsupported_registry,
 // unknown_tier, payment_method_unsupported; tier_not_allowed; subdomain_taken, domain_taken;
-// deployment_limit_reached; insufficient_balance.
+// deployment_limit_reached; insufficient_balance. May be called in a write with row locks.
 Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rules& rules,
                   const std::string& data_key);
 

@@ -65,7 +65,13 @@ std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::in
 // Pending credits can only make a balance higher, so they aren't needed if the row has enough.
 std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amount) {
   auto taken = take_from_row(tx, account, amount);
-  while (!taken && fold(tx, account) > 0) taken = take_from_row(tx, account, amount);
+  // In a write with row locks another one may have added all of them to the row since it was tried.
+  // So there is a last try after fold() has found none.
+  bool is_more_pending = may_have_pending(tx, account);
+  while (!taken && is_more_pending) {
+    is_more_pending = fold(tx, account) > 0;
+    taken = take_from_row(tx, account, amount);
+  }
   return taken;
 }
 
@@ -205,8 +211,16 @@ void lock(db::Tx& tx, const Account& account) {
 }
 
 std::int64_t balance(db::Tx& tx, const Account& account) {
-  return tx.number(R"(SELECT balance FROM ledger_accounts WHERE id = $1)", account.id()) +
-         pending_sum(tx, account);
+  if (!may_have_pending(tx, account))
+    return tx.number(R"(SELECT balance FROM ledger_accounts WHERE id = $1)", account.id());
+  // One statement, so that in a write with row locks, too, each credit is in one of the two places.
+  return tx.number(R"(
+      SELECT a.balance + coalesce((SELECT sum(p.amount)
+                                   FROM ledger_pending p
+                                   WHERE p.account_number = a.number), 0) AS points
+      FROM ledger_accounts a
+      WHERE a.id = $1)",
+                   account.id());
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {

@@ -47,13 +47,15 @@ void note(db::Tx& tx, const std::string& actor, std::string_view action, const C
 }
 
 void displace(db::Tx& tx, const Claim& old, const Claimant& by) {
-  tx.execute(
+  const int changed = tx.execute(
       R"(
       UPDATE custom_domains
       SET released_at = $2, state = 'failed', reason = 'domain_taken', message = $3
-      WHERE id = $1)",
+      WHERE id = $1 AND released_at IS NULL AND refuted_since = $4)",
       old.id, tx.now(),
-      "the DNS didn't point to the platform for a week, and another operator claimed the domain");
+      "the DNS didn't point to the platform for a week, and another operator claimed the domain",
+      old.refuted_since);
+  if (changed == 0) throw db::Overtaken("the domain was released, or its DNS was found right");
   log_state(tx, *find(tx, old.id));
   note(tx, by.owner_id, "domain.displace", old);
   tx.notify(db::Topic::custom_domain, old.deployment_id);
