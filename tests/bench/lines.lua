@@ -1,7 +1,7 @@
--- A script for wrk -t1: it sends the requests of the file LINES, each of which has a token and a path, in turn. METHOD is
--- their method. If BODY is set, it is their JSON body; "@token@" in it becomes the request's token, "@keys@" becomes
--- KEYS, "@n@" becomes a new number each time, and each request gets a new Idempotency-Key that begins with KEYS. The rest
--- of each request is built once.
+-- A script for wrk -t1: it sends the requests of the file LINES in turn. Each line has a token and a path, and may have
+-- one more word. METHOD is their method. If BODY is set, it is their JSON body: in it "@token@" becomes the request's
+-- token, "@more@" the further word, "@keys@" becomes KEYS, and "@n@" a new number each time, and each request gets a new
+-- Idempotency-Key that begins with KEYS. The rest of each request is built once.
 local method = os.getenv("METHOD")
 local body = os.getenv("BODY")
 local prefix = os.getenv("KEYS") or ""
@@ -13,14 +13,15 @@ local at, count = 0, 0
 function init()
   if body then body = body:gsub("@keys@", prefix):gsub(mark, string.rep("@", digits)) end
   for line in io.lines(os.getenv("LINES")) do
-    local token, path = line:match("^(%S+) (%S+)$")
+    local token, path, more = line:match("^(%S+) (%S+) ?(%S*)$")
     local headers = { ["Authorization"] = "Bearer " .. token }
     for name, value in pairs(wrk.headers) do headers[name] = value end
     if body then
       headers["Content-Type"] = "application/json"
       headers["Idempotency-Key"] = prefix .. string.rep("@", digits)
     end
-    built[#built + 1] = wrk.format(method, path, headers, body and body:gsub("@token@", token))
+    built[#built + 1] = wrk.format(method, path, headers,
+      body and body:gsub("@token@", token):gsub("@more@", more))
   end
 end
 

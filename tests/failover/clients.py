@@ -74,6 +74,8 @@ class Desk:
             self.log.append(entry)
 
     def violated(self, sentence):
+        """Ends the run after this round. The sentence is printed at once, because what comes later may fail itself."""
+        print("WRONG: " + sentence, flush=True)
         with self.mutex:
             self.violations.append(sentence)
 
@@ -115,9 +117,9 @@ class Client(threading.Thread):
         finally:
             connection.close()
 
-    def ask(self, method, path, body=None, token=None, key=None):
+    def ask(self, method, path, body=None, token=None, key=None, never=(401, 403, 404, 409, 429)):
         """Repeats the request until it is answered. Returns the last status and body, the status of each attempt, and
-        the number of the last berthd."""
+        the number of the last berthd. The answers `never`, and those of broken servers, are violations."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if key:
             headers["Idempotency-Key"] = key
@@ -127,7 +129,7 @@ class Client(threading.Thread):
             status, answer = self.attempt(berthd, method, path, body, headers)
             attempts.append(status)
             if status not in (0, 503):
-                if status >= 500 or status in (401, 403, 404, 409, 429):
+                if status >= 500 or status in never:
                     self.desk.violated(f"{method} {path} was answered with {status} {answer}, after {attempts[:-1]}")
                     raise Violation
                 return status, answer, attempts, number
@@ -229,7 +231,7 @@ class Client(threading.Thread):
                  "token": self.refresh_token, "call": time.monotonic_ns()}
         status, answer, entry["attempts"], entry["berthd"] = self.ask(
             "POST", "/api/oauth/token",
-            {"grant_type": "refresh_token", "refresh_token": self.refresh_token, **self.app.credentials()})
+            {"grant_type": "refresh_token", "refresh_token": self.refresh_token, **self.app.credentials()}, never=())
         entry["return"] = time.monotonic_ns()
         if status == 200:
             self.refresh_token, self.fresh = answer["refresh_token"], answer["access_token"]

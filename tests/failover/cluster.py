@@ -19,6 +19,7 @@ sys.path.insert(0, str(HERE.parent / "bench"))
 from common import fail  # noqa: E402
 from postgresql import find_program, postgresql_program  # noqa: E402
 
+PYTHON = "/usr/bin/python3"  # the system's, which every account may run
 NODES = 3
 ETCDS = 3
 START_SECONDS = 90  # for whatever is started on a busy machine
@@ -40,7 +41,18 @@ ROLES = ("postgres", "replicator", "rewinder")
 
 def find_missing():
     """Returns the names of the programs that aren't installed."""
-    return [name for name in ("etcd", "patroni", "initdb", "go") if not find_program(name)]
+    return [name for name in ("etcd", "initdb", "go", PYTHON) if not find_program(name)]
+
+
+def installed_patroni(directory):
+    """Installs Patroni in the directory, which the account of PostgreSQL must be able to read, and returns its program.
+    Debian's 3.0.2 loses answered writes by itself: a Patroni that goes on after a pause takes the lock of its successor
+    away, and all nodes follow it back to before the successor's first write. 3.0.3 compares before it writes."""
+    environment = directory / "patroni"
+    subprocess.run([PYTHON, "-m", "venv", environment], check=True)
+    subprocess.run([environment / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r",
+                    HERE / "requirements.txt"], check=True, stderr=subprocess.DEVNULL)
+    return environment / "bin/patroni"
 
 
 def free_port():
@@ -182,7 +194,7 @@ class Node:
                            "host replication all 127.0.0.1/32 trust"]}}
         file = self.directory / "patroni.yml"
         file.write_text(json.dumps(configuration))  # which is YAML, too
-        self.patroni = Program(self.directory, [find_program("patroni"), file], **cluster.user)
+        self.patroni = Program(self.directory, [cluster.patroni, file], **cluster.user)
 
     def start(self):
         self.patroni.start()
@@ -229,6 +241,7 @@ class Cluster:
             account = pwd.getpwnam("postgres")
             self.user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             os.chown(directory, account.pw_uid, account.pw_gid)
+        self.patroni = installed_patroni(directory)
         self.links, self.nodes, self.etcds = Links(), [], []
         try:
             self.start()

@@ -52,6 +52,12 @@ constexpr const char* incarnation_sql =
     "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(stats_reset::text, '') "
     "FROM pg_stat_bgwriter";
 
+// The name of a file of the log begins with the timeline's number, in 8 hexadecimal digits.
+constexpr const char* history_sql =
+    "SELECT CASE WHEN pg_is_in_recovery() THEN '0' "
+    "ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline, system_identifier "
+    "FROM pg_control_system()";
+
 // How long the first statements of a connection may take.
 constexpr milliseconds settings_time{4'000};
 
@@ -239,6 +245,13 @@ Connection::Connection(const Server& server, FaultOf fault)
   const auto until = steady_clock::now() + settings_time;
   run(settings, until);
   incarnation_ = text(incarnation_sql, until);
+  try {
+    const Result row = run(history_sql, until);
+    history_ = {.system = PQgetvalue(row.get(), 0, 1),
+                .timeline = std::stoll(PQgetvalue(row.get(), 0, 0), nullptr, 16)};
+  } catch (const Failure&) {
+    // A service that resembles PostgreSQL may lack these functions.
+  }
 }
 
 Connection::~Connection() {

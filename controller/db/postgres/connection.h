@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -113,6 +114,17 @@ class Connection final : public db::Connection {
   // transactions of before. After a crash, and on a standby that took over, a number whose
   // transaction left no trace is given out again.
   const std::string& incarnation() const { return incarnation_; }
+  // What the server writes.
+  struct History {
+    std::string system;         // the identifier that a database cluster gets when it is made
+    std::int64_t timeline = 0;  // 0 on a standby, and if the server doesn't tell
+    // Whether `other` goes on from this one or from a point before its end: a standby that takes
+    // over begins a timeline with a higher number (PostgreSQL's manual, 26.3.6).
+    bool is_before(const History& other) const {
+      return timeline != 0 && system == other.system && timeline < other.timeline;
+    }
+  };
+  const History& history() const { return history_; }
 
   // Below: for prepared statements.
   struct Prepared {
@@ -163,6 +175,7 @@ class Connection final : public db::Connection {
   bool warned_ = false;
   std::exception_ptr failure_;
   std::string incarnation_;
+  History history_;
   int backend_ = 0;  // the server's process for this connection, if it listens
 };
 

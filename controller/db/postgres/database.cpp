@@ -57,6 +57,9 @@ Error unknown_outcome() {
       "look before you try again, or use an Idempotency-Key");
 }
 
+// Of a server that goes on after another one has taken over.
+constexpr const char* replaced = "another server has taken over from the database's";
+
 Deadline deadline_of(const std::optional<milliseconds>& limit) {
   return limit ? steady_clock::now() + *limit : Deadline::max();
 }
@@ -120,12 +123,22 @@ Database::Database(Server server, const Clock& clock, Options options)
 
 Database::~Database() = default;
 
-std::unique_ptr<Connection> Database::connect() const {
-  return std::make_unique<Connection>(server_, options_.fault);
+std::unique_ptr<Connection> Database::connect() {
+  auto connection = std::make_unique<Connection>(server_, options_.fault);
+  const std::lock_guard lock(newest_mutex_);
+  if (connection->history().is_before(newest_)) throw Unusable(replaced);
+  if (connection->history().timeline != 0) newest_ = connection->history();
+  return connection;
+}
+
+bool Database::is_outdated(const Connection& connection) const {
+  const std::lock_guard lock(newest_mutex_);
+  return connection.history().is_before(newest_);
 }
 
 Database::Lease::Lease(Database& database, Pool& pool, std::optional<milliseconds> most)
     : database_(database), pool_(pool) {
+  std::vector<std::unique_ptr<Connection>> outdated;  // closed after the lock is given back
   std::unique_lock lock(database.pools_mutex_);
   const auto is_one_free = [&] { return !pool.idle.empty() || pool.open < pool.most; };
   if (!is_one_free() && pool.waiting >= pool.max_waiting) throw unavailable();
@@ -134,6 +147,11 @@ Database::Lease::Lease(Database& database, Pool& pool, std::optional<millisecond
                           : (pool.is_free.wait(lock, is_one_free), true);
   --pool.waiting;
   if (!found) throw too_slow("all connections to the database were busy for too long");
+  while (!pool.idle.empty() && database.is_outdated(*pool.idle.back())) {
+    outdated.push_back(std::move(pool.idle.back()));
+    pool.idle.pop_back();
+    --pool.open;
+  }
   if (!pool.idle.empty()) {
     connection_ = std::move(pool.idle.back());
     pool.idle.pop_back();
@@ -200,6 +218,7 @@ bool Database::try_read(const TxWork& work, std::string& why) {
   try {
     Tx tx(connection, clock_.now(), limit);
     work(tx);
+    if (is_outdated(connection)) throw refusal(replaced);
     answered();
   } catch (...) {
     if (connection.is_lost() && !connection.has_begun()) {
@@ -305,6 +324,7 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     roll_back(connection, deadline_of(limit));
     std::rethrow_exception(failure);
   }
+  if (is_outdated(connection)) throw Unusable(replaced);
   return commit(connection, limit.has_value());
 }
 
@@ -410,6 +430,7 @@ void Database::look_until(const std::stop_token& stop) {
 // can't be reached.
 Database::State Database::look(const std::stop_token& stop, std::unique_ptr<Connection>& connection,
                                std::string& why) {
+  if (connection && is_outdated(*connection)) connection.reset();
   if (!connection) connection = connect();
   const bool by_writing = last_commit_failed();
   connection->send(by_writing ? look_by_writing : look_sql);

@@ -129,7 +129,9 @@ class Database final : public db::Database {
                          Transaction& transaction);
   Outcome commit(Connection& connection, bool has_limit);
   Outcome outcome_of(const Transaction& transaction);
-  std::unique_ptr<Connection> connect() const;
+  std::unique_ptr<Connection> connect();
+  // Whether another server has taken over from the connection's.
+  bool is_outdated(const Connection& connection) const;
   // Throws Error `unavailable` if a request needn't even try.
   void require_well(State least) const;
   void look_until(const std::stop_token& stop);
@@ -150,6 +152,10 @@ class Database final : public db::Database {
   std::atomic<std::uint64_t> lost_connections_ = 0;
   std::atomic<std::uint64_t> unknown_outcomes_ = 0;
   std::atomic<State> state_ = State::well;
+  // That of the newest server so far. A server that hung until another one took over still answers
+  // when it goes on, and may show rows as they were before, until somebody stops it.
+  Connection::History newest_;
+  mutable std::mutex newest_mutex_;
   std::unique_ptr<Notices> notices_;  // null until exchange_notices()
   std::mutex looking_mutex_;
   std::condition_variable_any looking_;

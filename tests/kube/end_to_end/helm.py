@@ -7,38 +7,26 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 import time
 import unittest
 
-from .berthd import PATIENCE, PROGRAM, ROOT, Berthd, NoAnswer, Operator, Refused
+from . import chart
+from .berthd import PATIENCE, ROOT
+from .chart import BETWEEN, CHART, LIMIT, RELEASE, Installed, Owner
 from .cluster import REGISTRY, SCRIPT, Cluster, run, serves
 from .load import Load
 from .waiting import eventually
 
-CHART = ROOT / "charts/berth"
-RELEASE = "berth"
 NAMESPACE = "berth-e2e-chart"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
-IMAGE = "berth:e2e"
-LIMIT = "120s"  # time limit of a helm command
 INSTALLED = "statefulset/" + RELEASE
 PRETENDED = "pretended"  # kwok's node, which only claims to run its pods
 DEAD_AFTER = 120  # seconds; the controllers wait 50 for a node, and look for what is left on it every 20
 PERFECT = 10  # kube-score's best grade
-BETWEEN = 2.5  # seconds between two reads of a deployment; 30 per minute are allowed
 
 VALUES = {
-    "image": {"repository": f"{REGISTRY}/berth", "tag": "e2e", "pullPolicy": "Always"},
-    "baseUrl": "https://berth.example.org",
-    "appsDomain": "apps.localhost",
-    "config": {
-        "registries": [REGISTRY],
-        "tiers": [{"slug": "free", "name": "Free", "memory-mb": 64, "cpu-millicores": 200, "monthly-cost-points": 0,
-                   "max-deployments": 1000, "auto-approve": True}],
-    },
+    **chart.VALUES,
     "persistence": {"storageClass": NAMESPACE, "size": "1Gi"},
-    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the node that runs containers
     "test": {"image": f"{REGISTRY}/probe:2"},
 }
 
@@ -52,93 +40,50 @@ EXCEPTIONS = {
 }
 
 
-class Installed(Berthd):
-    """A berthd in its pod, reached from outside of the cluster."""
+class OnVolume(Installed):
+    """A berthd whose database is a file in a volume, which is a folder of this machine."""
 
-    def __init__(self, cluster, data):  # pylint: disable=super-init-not-called
-        self.cluster = cluster
+    def __init__(self, cluster, data):
+        super().__init__(cluster, NAMESPACE)
         self.data = data
-
-    def service(self, name):
-        return self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/services/{name}")["spec"]
 
     def find(self):
         """Finds the addresses of the Service and of the pod; an upgrade replaces the pod."""
-        spec = self.service(RELEASE)
-        self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
         status = lambda: self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")["status"]  # noqa: E731
         eventually(lambda: "podIP" in status(), "the pod has an address", PATIENCE, seen=status)
         self.metrics_url = f"http://{status()['podIP']}:9090"
-        eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy needs some time
-
-    def answers(self):
-        try:
-            return super().ask("GET", "/health")["status"]
-        except (NoAnswer, Refused):  # without its rules the address is nobody's, or somebody else's
-            return None
-
-    def secret(self):
-        return self.cluster.kubectl("get", "secret", RELEASE, "-n", NAMESPACE, "-o",
-                                    "go-template={{index .data \"internal-secret\" | base64decode}}")
-
-    def as_admin(self, method, path, body=None, headers=None):
-        return self.ask(method, path, body, {"x-internal-secret": self.secret(), **(headers or {})})
+        super().find()
 
     def instance(self):
         return self.rows("SELECT value FROM meta WHERE key = 'instance'")[0][0]
 
+    def verify(self, username):
+        self.rows("UPDATE users SET email_verified_at = created_at WHERE username_key = ?", username)
+
     def rows(self, sql, *values):
-        """Returns rows of the database in the volume, which is a folder of this machine."""
         with contextlib.closing(sqlite3.connect(self.data / "berth.db", timeout=PATIENCE)) as database, database:
             return database.execute(sql, values).fetchall()
 
-    def ask(self, method, path, body=None, headers=None):
-        answer = super().ask(method, path, body, headers)
-        if path == "/api/auth/register":
-            # Production would mail a link for this, and there is no mail server here.
-            self.rows("UPDATE users SET email_verified_at = created_at WHERE username_key = ?", body["username"])
-        return answer
-
-
-class Owner(Operator):
-    """An operator of the installed berthd. In production users can't verify their own email addresses (see
-    Installed.ask()), and rates are limited."""
-
-    def register(self, name):
-        account = {"email": f"{name}@example.org", "password": f"secret password of {name}"}
-        self.berthd.ask("POST", "/api/auth/register", {**account, "username": name})
-        self.session = {"Authorization": "Bearer " + self.berthd.ask("POST", "/api/auth/login", account)["token"]}
-
-    def wait(self, deployment, status, limit=PATIENCE):
-        eventually(lambda: self.status(deployment)["status"] == status, f"{deployment} is {status}", limit, pause=BETWEEN)
-
 
 @unittest.skipUnless(os.geteuid() == 0, "the files in the volume are for berthd's user and root alone")
-class Helm(unittest.TestCase):
+class Helm(chart.ChartTest):
+    NAMESPACE, INSTALLED, VALUES = NAMESPACE, INSTALLED, VALUES
+
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster()
-        cls.folder = tempfile.TemporaryDirectory(prefix="berth-chart-")
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.volume = cls.cluster.state / "volumes" / NAMESPACE
-        cls.remove()
-        cls.addClassCleanup(cls.remove)
-        cls.cluster.kubectl("create", "namespace", NAMESPACE)
-        cls.cluster.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+        cls.volume = Cluster().state / "volumes" / NAMESPACE
+        cls.prepare()
         cls.make_volume()
-        run(ROOT / "scripts/image.sh", "--unchecked", PROGRAM, IMAGE)
         cls.push_probe()
-        cls.berth = Installed(cls.cluster, cls.volume / "data")
+        cls.berth = OnVolume(cls.cluster, cls.volume / "data")
 
     @classmethod
     def remove(cls):
-        """Removes everything that earlier runs have left, including killed ones."""
-        cls.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout", LIMIT)
         database = cls.volume / "data/berth.db"
         if database.exists():
-            instance = Installed(cls.cluster, cls.volume / "data").instance()
+            instance = OnVolume(cls.cluster, cls.volume / "data").instance()
             cls.cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance in ({instance},{instance}-isolation)")
-        cls.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", limit=90)
+        super().remove()
         cls.cluster.kubectl("delete", "persistentvolume", NAMESPACE, "--ignore-not-found")
         cls.cluster.kubectl("delete", "storageclass", NAMESPACE, "--ignore-not-found")
         shutil.rmtree(cls.volume, ignore_errors=True)
@@ -176,30 +121,6 @@ class Helm(unittest.TestCase):
         wget.write_text('#!/bin/sh\nfor url; do :; done\nexec /usr/bin/curl -fsS -m 5 "$url"\n')
         wget.chmod(0o755)
         run(SCRIPT, "image", "probe:2", folder, "/bin/sh")
-
-    @classmethod
-    def helm(cls, command, *words, **options):
-        try:
-            return run(cls.cluster.state / "tools/helm", "--kubeconfig", cls.cluster.admin, command, "--namespace", NAMESPACE,
-                       *words, **options)
-        except RuntimeError as failure:
-            raise RuntimeError(f"{failure}\n{cls.state_of_pod()}") from failure
-
-    @classmethod
-    def state_of_pod(cls):
-        """Returns why the pod isn't ready, which helm's message doesn't say."""
-        said = [cls.cluster.kubectl("-n", NAMESPACE, *words, check=False) for words in (
-            ("describe", "pod", f"{RELEASE}-0"), ("logs", INSTALLED, "--tail=20"), ("logs", INSTALLED, "--tail=20", "--previous"))]
-        return "\n".join(said)
-
-    @classmethod
-    def values_file(cls, **more):
-        file = pathlib.Path(cls.folder.name) / "values.json"
-        file.write_text(json.dumps({**VALUES, **more}))
-        return file
-
-    def kubectl(self, *words, **options):
-        return self.cluster.kubectl("-n", NAMESPACE, *words, **options)
 
     def may(self, verb, what, *words):
         said = self.cluster.kubectl("auth", "can-i", verb, *what.split(), f"--as={ACCOUNT}", *words, check=False)
