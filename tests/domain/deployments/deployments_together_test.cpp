@@ -129,7 +129,7 @@ TEST_CASE("deployments together: an app pays for as many as it has points for") 
 
 TEST_CASE("deployments together: an app that is deleted meanwhile has none") {
   Crowd w;
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 6; ++round) {  // an account may have ten apps
     const auto app = w.approved_app(w.ada, {Scope::deploy_manage});
     const auto answers = Crowd::all([&](int i) {
       if (i == 0)
