@@ -88,17 +88,22 @@ void require_readable(const std::string& address) {
   }
 }
 
-std::unique_ptr<PGconn, Freer> connected(const Server& server) {
-  require_readable(server.address);
+std::unique_ptr<PGconn, Freer> connected_to(const Place& place, const Server& server,
+                                            const std::string& password) {
   std::vector<const char*> names, values;
   const auto add = [&](const char* name, const char* value) {
     names.push_back(name);
     values.push_back(value);
   };
+  const auto add_if_known = [&](const char* name, const std::string& value) {
+    if (!value.empty()) add(name, value.c_str());
+  };
   for (const auto& [name, value] : defaults) add(name, value);
   add("dbname", server.address.c_str());  // what it says counts more than what is before it
+  add_if_known("host", place.host);
+  add_if_known("hostaddr", place.hostaddr);
+  add_if_known("port", place.port);
   add("client_encoding", "UTF8");
-  const std::string password = server.password_file ? password_in(*server.password_file) : "";
   if (server.password_file) add("password", password.c_str());
   add(nullptr, nullptr);
   std::unique_ptr<PGconn, Freer> connection(PQconnectdbParams(names.data(), values.data(), 1));
@@ -229,9 +234,35 @@ class PreparedStatement final : public Statement {
 
 }  // namespace
 
-Connection::Connection(const Server& server, FaultOf fault)
-    : connection_(connected(server)), fault_(std::move(fault)) {
-  if (is_lost()) throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
+// Asks the servers of the address one after the other. libpq does that, too, but stops at one that
+// accepts the connection and closes it, as a proxy does if there is nothing behind it.
+Connection::Connection(const Server& server, FaultOf fault, const History& newest)
+    : fault_(std::move(fault)) {
+  require_readable(server.address);
+  const std::string password = server.password_file ? password_in(*server.password_file) : "";
+  std::string why;
+  for (const Place& place : places_of(server.address)) {
+    lost_ = false;
+    connection_ = connected_to(place, server, password);
+    if (is_lost()) {
+      why += PQerrorMessage(connection_.get());
+      continue;
+    }
+    try {
+      settle();
+    } catch (const Unusable& failure) {
+      why.append(failure.what()).append("\n");
+      continue;
+    }
+    if (!history_.is_before(newest)) return;
+    why += "another server has taken over from this one\n";
+  }
+  close_socket();
+  throw Unusable(std::string(trimmed(why)));
+}
+
+// What every connection begins with.
+void Connection::settle() {
   PQsetNoticeReceiver(
       connection_.get(),
       [](void* warned, const PGresult* notice) {
@@ -241,10 +272,12 @@ Connection::Connection(const Server& server, FaultOf fault)
       &warned_);
   // Details of an error quote rows, which aren't for the log.
   PQsetErrorVerbosity(connection_.get(), PQERRORS_TERSE);
+  close_socket();
   socket_ = ::dup(PQsocket(connection_.get()));
   const auto until = steady_clock::now() + settings_time;
   run(settings, until);
   incarnation_ = text(incarnation_sql, until);
+  history_ = {};
   try {
     const Result row = run(history_sql, until);
     history_ = {.system = PQgetvalue(row.get(), 0, 1),
@@ -254,9 +287,14 @@ Connection::Connection(const Server& server, FaultOf fault)
   }
 }
 
+void Connection::close_socket() {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+}
+
 Connection::~Connection() {
   forget_statements();
-  if (socket_ >= 0) ::close(socket_);
+  close_socket();
 }
 
 std::string Connection::quoted(const std::string& text) const {

@@ -32,12 +32,24 @@ struct Freer {
 };
 using Result = std::unique_ptr<PGresult, Freer>;
 
+// The history that a server writes.
+struct History {
+  std::string system;         // the identifier that a database cluster gets when it is made
+  std::int64_t timeline = 0;  // 0 on a standby, and if the server doesn't tell
+  // Whether `other` goes on from this one or from a point before its end: a standby that takes over
+  // begins a timeline with a higher number (PostgreSQL's manual, 26.3.6).
+  bool is_before(const History& other) const {
+    return timeline != 0 && system == other.system && timeline < other.timeline;
+  }
+};
+
 // A connection to a PostgreSQL server. Only one thread may use it at a time.
 class Connection final : public db::Connection {
  public:
-  // Throws Unusable if the server can't be reached, and std::runtime_error if the address can't be
-  // read or the password's file can't.
-  explicit Connection(const Server& server, FaultOf fault = {});
+  // Uses the first server of the address that takes the connection, and whose history isn't before
+  // `newest`. Throws Unusable if there is none, and std::runtime_error if the address can't be read
+  // or the password's file can't.
+  explicit Connection(const Server& server, FaultOf fault = {}, const History& newest = {});
   ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -114,16 +126,6 @@ class Connection final : public db::Connection {
   // transactions of before. After a crash, and on a standby that took over, a number whose
   // transaction left no trace is given out again.
   const std::string& incarnation() const { return incarnation_; }
-  // What the server writes.
-  struct History {
-    std::string system;         // the identifier that a database cluster gets when it is made
-    std::int64_t timeline = 0;  // 0 on a standby, and if the server doesn't tell
-    // Whether `other` goes on from this one or from a point before its end: a standby that takes
-    // over begins a timeline with a higher number (PostgreSQL's manual, 26.3.6).
-    bool is_before(const History& other) const {
-      return timeline != 0 && system == other.system && timeline < other.timeline;
-    }
-  };
   const History& history() const { return history_; }
 
   // Below: for prepared statements.
@@ -147,6 +149,8 @@ class Connection final : public db::Connection {
     std::vector<std::optional<std::string>> values = {};
     enum class Kind { begins, last_that_begins, savepoint, other } kind = Kind::other;
   };
+  void settle();
+  void close_socket();
   static Waiting waiting(const std::string& sql, const Prepared& prepared,
                          const std::vector<const char*>& values);
   void forget_failures();

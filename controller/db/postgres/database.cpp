@@ -124,11 +124,16 @@ Database::Database(Server server, const Clock& clock, Options options)
 Database::~Database() = default;
 
 std::unique_ptr<Connection> Database::connect() {
-  auto connection = std::make_unique<Connection>(server_, options_.fault);
+  auto connection = std::make_unique<Connection>(server_, options_.fault, newest());
   const std::lock_guard lock(newest_mutex_);
   if (connection->history().is_before(newest_)) throw Unusable(replaced);
   if (connection->history().timeline != 0) newest_ = connection->history();
   return connection;
+}
+
+History Database::newest() const {
+  const std::lock_guard lock(newest_mutex_);
+  return newest_;
 }
 
 bool Database::is_outdated(const Connection& connection) const {

@@ -132,6 +132,7 @@ class Database final : public db::Database {
   std::unique_ptr<Connection> connect();
   // Whether another server has taken over from the connection's.
   bool is_outdated(const Connection& connection) const;
+  History newest() const;
   // Throws Error `unavailable` if a request needn't even try.
   void require_well(State least) const;
   void look_until(const std::stop_token& stop);
@@ -154,7 +155,7 @@ class Database final : public db::Database {
   std::atomic<State> state_ = State::well;
   // That of the newest server so far. A server that hung until another one took over still answers
   // when it goes on, and may show rows as they were before, until somebody stops it.
-  Connection::History newest_;
+  History newest_;
   mutable std::mutex newest_mutex_;
   std::unique_ptr<Notices> notices_;  // null until exchange_notices()
   std::mutex looking_mutex_;

@@ -53,7 +53,30 @@ bool can_be_host(const std::string& host) {
          });
 }
 
+// An element of a list of libpq's: a list of one element is for all hosts.
+std::string element_of(const std::vector<std::string>& list, size_t index) {
+  if (list.empty()) return "";
+  return list.at(list.size() == 1 ? 0 : index);
+}
+
 }  // namespace
+
+std::vector<Place> places_of(const std::string& address) {
+  const ConninfoOptions options = options_of(address);
+  const auto hosts = parts_of(value_of(options.get(), "host"));
+  const auto addresses = parts_of(value_of(options.get(), "hostaddr"));
+  const auto ports = parts_of(value_of(options.get(), "port"));
+  const size_t count = std::max<size_t>({hosts.size(), addresses.size(), 1});
+  const auto fits = [&](const auto& list) { return list.size() <= 1 || list.size() == count; };
+  if (!fits(hosts) || !fits(addresses) || !fits(ports))
+    return {Place()};  // libpq says what is wrong
+  std::vector<Place> places;
+  for (size_t i = 0; i < count; ++i)
+    places.push_back({.host = element_of(hosts, i),
+                      .hostaddr = element_of(addresses, i),
+                      .port = element_of(ports, i)});
+  return places;
+}
 
 AddressParts parse_address(const std::string& address) {
   const ConninfoOptions options = options_of(address);

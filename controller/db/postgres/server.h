@@ -27,6 +27,14 @@ struct AddressParts {
   bool has_password = false;
 };
 
+// One of the servers of an address, in libpq's words. What is empty is left to libpq.
+struct Place {
+  std::string host, hostaddr, port;
+};
+// The servers in their order; at least one. Throws std::invalid_argument if libpq can't read the
+// address.
+std::vector<Place> places_of(const std::string& address);
+
 // Reads an address as libpq does. Throws std::invalid_argument, with what is allowed as the end of
 // a sentence, if libpq can't read it, or if a part of a password could be taken for a host, a port
 // or the name of a database, and then be repeated in messages. The exception repeats nothing of
