@@ -118,9 +118,9 @@ bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider
 	@scripts/install-deps.sh bench-oauth
 	@tests/bench/oauth
 
-bench-engines: ## berthd on SQLite, and one and three of them on PostgreSQL, beside Ory Hydra, as a table
+bench-engines: ## berthd on SQLite, and one and three of them on PostgreSQL, beside Ory Hydra (and Blnk: BLNK=PROGRAM), as a table
 	@scripts/install-deps.sh bench-oauth
-	@tests/bench/engines
+	@tests/bench/engines $(if $(BLNK),--blnk $(BLNK))
 
 bench-console: build ## what the console costs a browser: frames, heap, Lighthouse
 	@scripts/install-deps.sh test
