@@ -59,6 +59,8 @@ std::string element_of(const std::vector<std::string>& list, size_t index) {
   return list.at(list.size() == 1 ? 0 : index);
 }
 
+constexpr const char* default_port = "5432";
+
 }  // namespace
 
 std::vector<Place> places_of(const std::string& address) {
@@ -66,15 +68,22 @@ std::vector<Place> places_of(const std::string& address) {
   const auto hosts = parts_of(value_of(options.get(), "host"));
   const auto addresses = parts_of(value_of(options.get(), "hostaddr"));
   const auto ports = parts_of(value_of(options.get(), "port"));
-  const size_t count = std::max<size_t>({hosts.size(), addresses.size(), 1});
-  const auto fits = [&](const auto& list) { return list.size() <= 1 || list.size() == count; };
-  if (!fits(hosts) || !fits(addresses) || !fits(ports))
-    return {Place()};  // libpq says what is wrong
+  const size_t count = std::max(hosts.size(), addresses.size());
+  const auto is_plain = [&](const auto& list) {
+    return list.empty() ||
+           (list.size() == count && std::ranges::none_of(list, &std::string::empty));
+  };
+  const bool is_list = count > 1 && is_plain(hosts) && is_plain(addresses) &&
+                       (ports.size() <= 1 || ports.size() == count);
+  if (!is_list) return {Place()};
   std::vector<Place> places;
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
+    std::string port = element_of(ports, i);
+    if (port.empty() && !ports.empty()) port = default_port;
     places.push_back({.host = element_of(hosts, i),
                       .hostaddr = element_of(addresses, i),
-                      .port = element_of(ports, i)});
+                      .port = std::move(port)});
+  }
   return places;
 }
 

@@ -30,9 +30,11 @@ struct AddressParts {
 // One of the servers of an address, in libpq's words. What is empty is left to libpq.
 struct Place {
   std::string host, hostaddr, port;
+  bool operator==(const Place&) const = default;
 };
-// The servers in their order; at least one. Throws std::invalid_argument if libpq can't read the
-// address.
+// The servers of an address that names several, in their order. If it names only one, or libpq has
+// to say what is wrong with the list, there is one place, in which everything is left to libpq.
+// Throws std::invalid_argument if libpq can't read the address.
 std::vector<Place> places_of(const std::string& address);
 
 // Reads an address as libpq does. Throws std::invalid_argument, with what is allowed as the end of
