@@ -11,7 +11,8 @@ using Places = std::vector<Place>;
 TEST_CASE("the servers of an address are asked one after the other") {
   CHECK(places_of("postgresql://u@one:1,two:2/db") == Places{{"one", "", "1"}, {"two", "", "2"}});
   CHECK(places_of("postgresql://u@one:1,two/db") == Places{{"one", "", "1"}, {"two", "", "5432"}});
-  CHECK(places_of("postgresql://u@one,two/db") == Places{{"one", "", ""}, {"two", "", ""}});
+  CHECK(places_of("postgresql://u@one,two/db") == Places{{"one", "", "5432"}, {"two", "", "5432"}});
+  CHECK(places_of("host=one,two") == Places{{"one", "", ""}, {"two", "", ""}});
   CHECK(places_of("host=one,two hostaddr=192.0.2.1,192.0.2.2 port=7") ==
         Places{{"one", "192.0.2.1", "7"}, {"two", "192.0.2.2", "7"}});
   CHECK(places_of("hostaddr=192.0.2.1,192.0.2.2") ==

@@ -43,6 +43,7 @@ std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream in(list);
   for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  if (list.ends_with(',')) parts.emplace_back();
   return parts;
 }
 
