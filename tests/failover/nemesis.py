@@ -180,8 +180,8 @@ def measure(rounds, log, fleet_size):
 
         def longest(times):
             before = max((time for time in times if time <= one.began), default=one.began)
-            after = min((time for time in times if time >= end), default=end)
-            inside = [before] + [time for time in times if one.began < time < end] + [after]
+            # What comes after the end is the next round's.
+            inside = [before] + [time for time in times if one.began < time < end] + [end]
             return max((b - a for a, b in zip(inside, inside[1:])), default=0)
 
         one.gap = longest([time for time, _ in writes])
