@@ -124,3 +124,17 @@ class ChartTest(unittest.TestCase):
 
     def kubectl(self, *words, **options):
         return self.cluster.kubectl("-n", self.NAMESPACE, *words, **options)
+
+    def uninstall(self):
+        self.helm("uninstall", RELEASE, "--wait", "--timeout", LIMIT)
+        eventually(lambda: not self.cluster.names("pods", f"--field-selector=metadata.namespace={self.NAMESPACE}"),
+                   "its pods are gone", PATIENCE)
+
+    def install_again_and_delete(self):
+        """Expects that the deployment `shop` of `ada` still runs, and that nothing is left when it is deleted."""
+        self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
+        self.berth.find()
+        self.ada.wait(self.shop, "running")
+        self.ada.delete(self.shop)
+        eventually(lambda: not self.cluster.of_deployment(self.shop), "nothing is left of it", PATIENCE,
+                   seen=lambda: self.cluster.of_deployment(self.shop))

@@ -265,21 +265,14 @@ class Helm(chart.ChartTest):
 
     def test_8_removal_leaves_what_the_notes_say(self):
         lease = f"berth-{self.berth.instance()}"
-        self.helm("uninstall", RELEASE, "--wait", "--timeout", LIMIT)
-        eventually(lambda: not self.cluster.names("pods", f"--field-selector=metadata.namespace={NAMESPACE}"), "its pod is gone",
-                   PATIENCE)
+        self.uninstall()
         left = self.cluster.names("statefulsets.apps,services,configmaps,secrets,persistentvolumeclaims,leases.coordination.k8s.io",
                                   f"--field-selector=metadata.namespace={NAMESPACE}")
         self.assertEqual([name for name in left if "kube-root-ca.crt" not in name],
                          [f"Lease/{NAMESPACE}/{lease}", f"PersistentVolumeClaim/{NAMESPACE}/data-{RELEASE}-0"])
         self.assertEqual(self.cluster.names("clusterroles,clusterrolebindings", "-l", f"app.kubernetes.io/instance={RELEASE}"), [])
         serves("charted", "hello from a real container")
-        self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
-        self.berth.find()
-        self.ada.wait(self.shop, "running")
-        self.ada.delete(self.shop)
-        eventually(lambda: not self.cluster.of_deployment(self.shop), "nothing is left of it", PATIENCE,
-                   seen=lambda: self.cluster.of_deployment(self.shop))
+        self.install_again_and_delete()
 
     def node_of_pod(self):
         """Returns the name of the node that berthd's pod was given; nothing while there is no pod."""

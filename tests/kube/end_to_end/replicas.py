@@ -243,13 +243,6 @@ class Replicas(chart.ChartTest):
         self.assertNotIn(first["metadata"]["uid"], {pod["metadata"]["uid"] for pod in self.berth.pods()})
 
     def test_6_removal_leaves_the_database_and_what_runs(self):
-        self.helm("uninstall", RELEASE, "--wait", "--timeout", LIMIT)
-        eventually(lambda: not self.cluster.names("pods", f"--field-selector=metadata.namespace={NAMESPACE}"), "its pods are gone",
-                   PATIENCE)
+        self.uninstall()
         serves("replicated", "hello from a real container")
-        self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
-        self.berth.find()
-        self.ada.wait(self.shop, "running")
-        self.ada.delete(self.shop)
-        eventually(lambda: not self.cluster.of_deployment(self.shop), "nothing is left of it", PATIENCE,
-                   seen=lambda: self.cluster.of_deployment(self.shop))
+        self.install_again_and_delete()
