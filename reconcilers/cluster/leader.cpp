@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "controller/base/clock.h"
@@ -274,7 +275,12 @@ void Leader::release() {
 Leader::Wait Leader::pause() {
   if (leading_) return options_.retry_period;
   const auto most = Wait::rep(double(options_.retry_period.count()) * jitter);
-  return options_.retry_period + Wait(std::uniform_int_distribution<Wait::rep>(0, most)(random_));
+  const Wait pause =
+      options_.retry_period + Wait(std::uniform_int_distribution<Wait::rep>(0, most)(random_));
+  if (!known_ || may_be_taken()) return pause;
+  // The Lease of a holder that died is taken as soon as it may be, and not up to a pause later.
+  const Moment left = seen_at_ + duration_of(*known_, options_.lease_duration) - now();
+  return std::min(pause, std::chrono::ceil<Wait>(left));
 }
 
 }  // namespace berth::reconcilers

@@ -32,7 +32,8 @@ class Leader {
     // A holder that hasn't been able to renew for this long stops leading, well before others may
     // start.
     Wait renew_deadline{10'000};
-    // The pause between two attempts to renew or to become the holder.
+    // The pause between two attempts to renew or to become the holder. It is shorter before a Lease
+    // that isn't renewed may be taken.
     Wait retry_period{2'000};
   };
 
