@@ -255,7 +255,7 @@ Connection::Connection(const Server& server, FaultOf fault, const History& newes
       continue;
     }
     if (!history_.is_before(newest)) return;
-    why += "another server has taken over from this one\n";
+    why.append(replaced).append("\n");
   }
   close_socket();
   throw Unusable(std::string(trimmed(why)));

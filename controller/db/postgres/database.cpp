@@ -57,9 +57,6 @@ Error unknown_outcome() {
       "look before you try again, or use an Idempotency-Key");
 }
 
-// Of a server that goes on after another one has taken over.
-constexpr const char* replaced = "another server has taken over from the database's";
-
 Deadline deadline_of(const std::optional<milliseconds>& limit) {
   return limit ? steady_clock::now() + *limit : Deadline::max();
 }

@@ -18,6 +18,10 @@ struct Unusable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The message for a server that goes on after another one has taken over (History::is_before). The
+// guide for SREs quotes it.
+inline constexpr const char* replaced = "another server has taken over from the database's";
+
 // The transaction collided with another one, and has to run again.
 struct Collision : std::runtime_error {
   using std::runtime_error::runtime_error;
