@@ -191,7 +191,7 @@ bool BearerCheck::still_good() {
   if (now - checked_ < bearer_check_interval) return true;
   checked_ = now;
   try {
-    services_.db.read(check_);
+    services_.db.read_committed(check_);
     return true;
   } catch (const Error&) {
     return false;

@@ -226,7 +226,8 @@ std::optional<Bearer> Gate::admit_admin(Passage& passage) {
         secrets <= 1 ? request.headers.get("x-internal-secret") : "more than one",
         accounts::network_of(passage.address), passage.started);
   } else {
-    admin = services_.db.read([&](db::Tx& tx) { return check_admin(tx, jwt, services_); });
+    admin =
+        services_.db.read_committed([&](db::Tx& tx) { return check_admin(tx, jwt, services_); });
     if (admin->ends_idle) services_.session_uses.note(admin->session_id, services_.clock.now());
     passage.user_id = admin->user->id;
   }
@@ -287,14 +288,17 @@ Reply Gate::run(Passage& passage, Call& call) {
   };
   const db::RequestLimits limits = limits_of(route, call);
   const auto* read = std::get_if<ReadHandler>(&route.run);
+  const auto in_read = [&](auto&& work) {
+    return route.read_committed ? services_.db.read_committed(work) : services_.db.read(work);
+  };
   if (read != nullptr && route.body_kind == Body::none)
-    return services_.db.read([&](db::Tx& tx) {
+    return in_read([&](db::Tx& tx) {
       enter(tx);
       check_query(route, call);
       return read->run(tx, call, services_);
     });
   if (takes_token(route.access))
-    services_.db.read(enter);
+    services_.db.read_committed(enter);
   else
     take_rate(passage, call);
   check_query(route, call);
@@ -304,8 +308,7 @@ Reply Gate::run(Passage& passage, Call& call) {
     if (route.cors == Cors::origins_of_apps && !takes_token(route.access))
       passage.cors.client_id = text_or_nothing(call.body, "client_id").value_or("");
   }
-  if (read != nullptr)
-    return services_.db.read([&](db::Tx& tx) { return read->run(tx, call, services_); });
+  if (read != nullptr) return in_read([&](db::Tx& tx) { return read->run(tx, call, services_); });
   if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
   return write(passage, call);
 }

@@ -136,6 +136,18 @@ TEST_CASE("a read sees one snapshot, and can't write") {
   CHECK(value_of(f.opened, "a") == "1");
 }
 
+TEST_CASE("each statement of a committed read sees what is committed, and can't write") {
+  Fixture f;
+  f.opened.read_committed([&](db::Tx& tx) {
+    CHECK(value_of(tx, "a").empty());
+    f.opened.write([](db::Tx& inner) { put(inner, "a", "1"); });
+    CHECK(value_of(tx, "a") == "1");
+  });
+  CHECK_THROWS_AS(f.opened.read_committed([](db::Tx& tx) { put(tx, "a", "2"); }),
+                  std::runtime_error);
+  CHECK(value_of(f.opened, "a") == "1");
+}
+
 TEST_CASE("a write that throws changes nothing") {
   Fixture f;
   CHECK_THROWS_AS(f.opened.write([](db::Tx& tx) {
@@ -313,12 +325,14 @@ TEST_CASE("a read whose connection is lost ends, and the next one gets another c
     return sql.contains("FROM meta") && left > 0 && --left == 0 ? Fault::lost_after : Fault::none;
   }});
   int runs = 0;
+  const auto twice = [&](db::Tx& tx) {
+    ++runs;
+    value_of(tx, "a");
+    value_of(tx, "a");
+  };
+  const bool committed = GENERATE(false, true);
   const auto read_twice = [&] {
-    f.opened.read([&](db::Tx& tx) {
-      ++runs;
-      value_of(tx, "a");
-      value_of(tx, "a");
-    });
+    committed ? f.opened.read_committed(twice) : f.opened.read(twice);
   };
   read_twice();
   left = 2;
@@ -336,6 +350,13 @@ TEST_CASE("a read whose connection is lost before it has got an answer runs agai
     one.left = statement;
     one.has_come = false;
     CHECK(value_of(f.opened, "a") == "1");
+    CHECK(one.has_come);
+  }
+  for (const Fault fault : {Fault::lost_before, Fault::lost_after}) {
+    one.fault = fault;
+    one.left = 1;
+    one.has_come = false;
+    CHECK(f.opened.read_committed([](db::Tx& tx) { return value_of(tx, "a"); }) == "1");
     CHECK(one.has_come);
   }
 }
@@ -474,14 +495,19 @@ TEST_CASE("a statement that takes too long is stopped") {
   {
     const db::RequestLimits limits(db::Readers::ordinary, 50ms);
     CHECK_THROWS_AS(f.opened.read(sleep), db::TooSlow);
+    CHECK_THROWS_AS(f.opened.read_committed(sleep), db::TooSlow);
     CHECK_THROWS_AS(f.opened.write(sleep), db::TooSlow);
     f.opened.write([](db::Tx& tx) { put(tx, "a", "1"); });
   }
-  CHECK(db::stopped_statements() == stopped + 2);
-  CHECK(f.opened.write([](db::Tx& tx) {
+  CHECK(db::stopped_statements() == stopped + 3);
+  // Without limits, the same connections aren't stopped.
+  const auto slow = [](db::Tx& tx) {
     tx.number(R"(SELECT 1 FROM pg_sleep(0.1))");
     return value_of(tx, "a");
-  }) == "1");
+  };
+  CHECK(f.opened.write(slow) == "1");
+  CHECK(f.opened.read(slow) == "1");
+  CHECK(f.opened.read_committed(slow) == "1");
 }
 
 TEST_CASE("writes beyond the limits of the queue are refused") {

@@ -101,6 +101,7 @@ std::vector<Route> deployments_routes() {
        .rate = deploy_reads,
        .answer = {200, "DeploymentStatus"},
        .errors = owned,
+       .read_committed = true,
        .run = ReadHandler{deployment_status}},
       {.method = "GET",
        .path = "/api/deploy/apps/{id}/logs",

@@ -395,13 +395,33 @@ Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadli
   return checked(std::move(last), sql, deadline);
 }
 
-void Connection::begin(std::vector<std::string> statements) {
+void Connection::set(const std::string& setting) {
+  const std::string sql = "SET " + setting;
+  const auto until = steady_clock::now() + settings_time;
+  waiting_.clear();
+  discard_answers(until);
+  const bool sent = PQsendQuery(connection_.get(), sql.c_str()) == 1;
+  answered(Fault::none, sent, sql, until);
+}
+
+void Connection::limit_statements(const std::optional<milliseconds>& most) {
+  if (most == statement_limit_) return;
+  set("statement_timeout = " + std::to_string(most ? most->count() : 0));
+  statement_limit_ = most;
+}
+
+void Connection::begin(const std::vector<std::string>& statements) {
   forget_failures();
   waiting_.clear();
   begun_.reset();
-  for (std::string& sql : statements)
-    waiting_.push_back({.sql = std::move(sql), .kind = Waiting::Kind::begins});
-  waiting_.back().kind = Waiting::Kind::last_that_begins;
+  std::vector<Waiting> all;
+  for (const std::string& sql : statements) {
+    const Prepared& prepared =
+        variant(sql, variants_[sql], {}, steady_clock::now() + settings_time);
+    all.push_back({.sql = sql, .prepared = prepared.name, .kind = Waiting::Kind::begins});
+  }
+  if (!all.empty()) all.back().kind = Waiting::Kind::last_that_begins;
+  waiting_ = std::move(all);
 }
 
 bool Connection::has_waiting_statements() const {
@@ -590,7 +610,9 @@ Result Connection::run(const std::string& sql, Variants& variants, const std::ve
   const bool sent =
       PQsendQueryPrepared(connection_.get(), prepared.name.c_str(), int(values.size()),
                           values.data(), nullptr, nullptr, 0) == 1;
-  return answered(fault, sent, sql, deadline);
+  Result result = answered(fault, sent, sql, deadline);
+  if (!begun_) begun_.emplace();
+  return result;
 }
 
 // Returns the result if it isn't an error. Otherwise throws what the error means.

@@ -60,11 +60,19 @@ class Connection final : public db::Connection {
   // Without a savepoint, it forgets all that wait.
   void forget_waiting_statements(std::string_view savepoint = "") override;
 
+  // Changes a setting, such as "jit = off", for as long as the connection lasts. Call this between
+  // transactions: the end of one may take it back.
+  void set(const std::string& setting);
+  // Has the server stop each statement that takes longer than `most`, or none if it is empty. If
+  // that is a change, this is set().
+  void limit_statements(const std::optional<std::chrono::milliseconds>& most);
+
   // Begins a transaction with these statements, which wait until the next one is run, and forgets
-  // what was left of the one before. The last of them returns a row, or nothing of interest.
-  void begin(std::vector<std::string> statements);
-  // Whether they were run; sends those that wait. `begun()` is the first column of the last one's
-  // row.
+  // what was left of the one before. The last of them returns a row, or nothing of interest. If
+  // there are none, each statement that follows is a transaction of its own.
+  void begin(const std::vector<std::string>& statements);
+  // Whether they were run, or, if there are none, any statement since; sends those that wait.
+  // `begun()` is the first column of the last one's row.
   bool has_begun() const { return begun_.has_value(); }
   void run_waiting(Deadline deadline);
   const std::string& begun() const { return *begun_; }
@@ -174,6 +182,7 @@ class Connection final : public db::Connection {
   std::uint64_t names_ = 0;  // given out so far
   std::vector<Waiting> waiting_;
   std::optional<std::string> begun_;
+  std::optional<std::chrono::milliseconds> statement_limit_;  // what the server was told
   bool lost_ = false;
   bool collided_ = false;
   bool warned_ = false;

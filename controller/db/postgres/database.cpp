@@ -81,16 +81,6 @@ constexpr const char* number_sql = "SELECT pg_current_xact_id()";
 constexpr const char* number_and_message_sql =
     "SELECT pg_current_xact_id(), pg_logical_emit_message(true, 'berth', '')";
 
-// The statements that begin a transaction. For the time limits of the thread that waits for it.
-std::vector<std::string> beginning(const char* kind,
-                                   const std::optional<milliseconds>& statement_time) {
-  std::vector<std::string> statements = {std::string("BEGIN ISOLATION LEVEL ") + kind};
-  if (statement_time)
-    statements.push_back("SET LOCAL statement_timeout = " +
-                         std::to_string(statement_time->count()));
-  return statements;
-}
-
 void roll_back(Connection& connection, Deadline deadline) {
   connection.forget_waiting_statements();
   if (connection.is_in_transaction()) connection.run("ROLLBACK", deadline);
@@ -164,6 +154,8 @@ Database::Lease::Lease(Database& database, Pool& pool, std::optional<millisecond
   lock.unlock();
   try {
     connection_ = database.connect();
+    // The statements of read_committed() begin no transaction that could say so.
+    if (&pool != &database.writers_) connection_->set("default_transaction_read_only = on");
   } catch (...) {
     lock.lock();
     --pool.open;
@@ -189,11 +181,11 @@ Database::Lease::~Lease() {
   pool_.is_free.notify_one();
 }
 
-void Database::run_read(const TxWork& work) {
+void Database::run_read(const TxWork& work, View view) {
   const auto until = steady_clock::now() + options_.patience;
   std::string why;
   require_well(State::read_only);
-  while (!try_read(work, why)) {
+  while (!try_read(work, view, why)) {
     require_well(State::read_only);
     if (steady_clock::now() >= until) {
       log::error("the database can't be reached", {{"error", why}});
@@ -203,15 +195,19 @@ void Database::run_read(const TxWork& work) {
   }
 }
 
-// Returns false if the server doesn't even begin a transaction. `work` doesn't run again once it
+// Returns false if the server answers nothing. `work` doesn't run again once it
 // has got an answer, because what reads appends to lists of its caller.
-bool Database::try_read(const TxWork& work, std::string& why) {
+bool Database::try_read(const TxWork& work, View view, std::string& why) {
   const auto limit = RequestLimits::statement_time_of_thread();
   Pool& pool = readers_.at(size_t(RequestLimits::readers_of_thread()));
   std::optional<Lease> lease;
   try {
     lease.emplace(*this, pool, limit ? std::optional(RequestLimits::reader_wait) : std::nullopt);
-    (*lease)->begin(beginning("REPEATABLE READ READ ONLY", limit));
+    (*lease)->limit_statements(limit);
+    if (view == View::snapshot)
+      (*lease)->begin({"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"});
+    else
+      (*lease)->begin({});
   } catch (const Unusable& failure) {
     why = failure.what();
     return false;
@@ -228,10 +224,10 @@ bool Database::try_read(const TxWork& work, std::string& why) {
       return false;
     }
     if (connection.is_lost()) throw refusal("the connection to the database was lost");
-    connection.send("ROLLBACK");
+    if (view == View::snapshot) connection.send("ROLLBACK");
     throw;
   }
-  connection.send("COMMIT");
+  if (view == View::snapshot) connection.send("COMMIT");
   return true;
 }
 
@@ -294,14 +290,14 @@ bool Database::try_write(const TxWork& work, Isolation isolation, std::string& w
 Database::Outcome Database::run_and_commit(Connection& connection, const TxWork& work,
                                            Isolation isolation, Transaction& transaction) {
   const auto limit = RequestLimits::statement_time_of_thread();
-  const char* kind = isolation == Isolation::serializable ? "SERIALIZABLE" : "READ COMMITTED";
+  const char* begin = isolation == Isolation::serializable ? "BEGIN ISOLATION LEVEL SERIALIZABLE"
+                                                           : "BEGIN ISOLATION LEVEL READ COMMITTED";
   std::exception_ptr failure;
   bool is_overtaken = false;
   try {
     transaction.incarnation = connection.incarnation();
-    std::vector<std::string> statements = beginning(kind, limit);
-    statements.emplace_back(limit ? number_and_message_sql : number_sql);
-    connection.begin(std::move(statements));
+    connection.limit_statements(limit);
+    connection.begin({begin, limit ? number_and_message_sql : number_sql});
     Tx tx(connection, clock_.now(), limit);
     work(tx);
     transaction.notes = tx.take_notes();

@@ -37,14 +37,13 @@ struct Options {
 };
 
 // A PostgreSQL database, with any number of berthd on it. A read is a transaction of REPEATABLE
-// READ READ ONLY. A write is one of SERIALIZABLE on the caller's thread, and runs again if it
-// collides with another one, also if that shows as a violated constraint. Connections are made when
-// they are needed and kept. A thread looks every so often whether the server answers and takes
-// writes. While it doesn't, reads and writes of threads with RequestLimits throw Error
-// `unavailable` at once; if it hangs for longer than `patience`, all connections to it are cut. A
-// write of such a thread ends when everything that it has read and written is on the synchronous
-// standby, if the server has one.
-// Thread-safe.
+// READ READ ONLY, or none (read_committed()). A write is one of SERIALIZABLE on the caller's
+// thread, and runs again if it collides with another one, also if that shows as a violated
+// constraint. Connections are made when they are needed and kept. A thread looks every so often
+// whether the server answers and takes writes. While it doesn't, reads and writes of threads with
+// RequestLimits throw Error `unavailable` at once; if it hangs for longer than `patience`, all
+// connections to it are cut. A write of such a thread ends when everything that it has read and
+// written is on the synchronous standby, if the server has one. Thread-safe.
 class Database final : public db::Database {
  public:
   // Migrates the database to the newest schema. Throws std::runtime_error, with a sentence for the
@@ -120,10 +119,10 @@ class Database final : public db::Database {
   // `unanswered`: the connection was lost behind COMMIT.
   enum class Outcome { stored, undone, unanswered, unknown };
 
-  void run_read(const TxWork& work) override;
+  void run_read(const TxWork& work, View view) override;
   void run_write(const TxWork& work, Isolation isolation) override;
   // `why` is set to what went wrong if they return false.
-  bool try_read(const TxWork& work, std::string& why);
+  bool try_read(const TxWork& work, View view, std::string& why);
   bool try_write(const TxWork& work, Isolation isolation, std::string& why);
   Outcome run_and_commit(Connection& connection, const TxWork& work, Isolation isolation,
                          Transaction& transaction);

@@ -197,7 +197,7 @@ void Database::checkpoint() {
   begin_epoch();
 }
 
-void Database::run_read(const TxWork& work) {
+void Database::run_read(const TxWork& work, View /*a snapshot costs nothing*/) {
   Reader reader(*this);
   work(reader.tx());
 }

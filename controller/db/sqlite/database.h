@@ -90,7 +90,7 @@ class Database final : public db::Database {
   };
 
   void open_readers(Readers which, unsigned count);
-  void run_read(const TxWork& work) override;
+  void run_read(const TxWork& work, View view) override;
   void run_write(const TxWork& work, Isolation isolation) override;
   void writer_loop();
   std::shared_ptr<Group> next_group();
