@@ -243,7 +243,7 @@ std::optional<Listener> listen_on(int type, int port) {
 void serve(const Listener& listener) {
   const int socket = listener.socket.get();
   if (listener.type == SOCK_STREAM) {
-    Descriptor(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
+    const Descriptor accepted(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
     return;
   }
   Endpoint from;

@@ -50,8 +50,10 @@ std::optional<Challenge> parse_challenge(std::string_view field) {
     rest.remove_prefix(equals + 1);
     auto value = take_value(rest);
     if (!value) return std::nullopt;
-    if (name == "realm") challenge.realm = *std::move(value);
-    if (name == "service") challenge.service = *std::move(value);
+    if (name == "realm")
+      challenge.realm = *std::move(value);
+    else if (name == "service")
+      challenge.service = *std::move(value);
   }
 }
 
