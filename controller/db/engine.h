@@ -59,6 +59,9 @@ class Statement {
   // Runs a statement that returns no rows, at the latest together with the transaction's next
   // statement, which then throws what this one would have thrown.
   virtual void run_later(Deadline deadline) { run(deadline); }
+  // Has the statement run together with the transaction's next one, if that saves time; next() then
+  // returns its rows. What it would have thrown may be thrown by that one.
+  virtual void send_ahead(Deadline /*deadline*/) {}
   // Values of the present row, by the numbers of their columns, counted from 0. NULL reads as 0 or
   // "".
   virtual std::int64_t integer(int column) const = 0;

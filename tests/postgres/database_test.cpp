@@ -389,6 +389,41 @@ TEST_CASE("statements that wait are run in their order, before what comes behind
   CHECK(value_of(f.opened, "b") == "1000");
 }
 
+TEST_CASE("rows that were sent for ahead are there, whatever ran meanwhile") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) {
+    put(tx, "a", "1");
+    put(tx, "b", "2");
+  });
+  const auto ahead = [](db::Tx& tx, const std::string& key) {
+    auto rows = tx.query(R"(SELECT value FROM meta WHERE key = $1)", key);
+    rows.send_ahead();
+    return rows;
+  };
+  const auto text = [](db::Query& rows) { return rows.next() ? rows.text("value") : "none"; };
+  const auto look = [&](db::Tx& tx) {
+    auto a = ahead(tx, "a"), b = ahead(tx, "b"), none = ahead(tx, "c");
+    SECTION("another statement") { CHECK(value_of(tx, "b") == "2"); }
+    SECTION("nothing") {}
+    SECTION("a statement of the same text that was forgotten") { ahead(tx, "b"); }
+    CHECK(text(b) == "2");
+    CHECK(text(a) == "1");
+    CHECK_FALSE(a.next());
+    CHECK(text(none) == "none");
+  };
+  SECTION("in a snapshot") { f.opened.read(look); }
+  SECTION("without one") { f.opened.read_committed(look); }
+  SECTION("in a write") { f.opened.write(look); }
+  SECTION("behind a statement that failed, and was undone") {
+    f.opened.write([&](db::Tx& tx) {
+      auto a = ahead(tx, "a");
+      const auto fail = [&] { tx.execute(R"(INSERT INTO meta (key, value) VALUES ('b', '3'))"); };
+      CHECK_THROWS_AS(tx.nested(fail), db::ConstraintViolated);
+      CHECK(text(a) == "1");
+    });
+  }
+}
+
 TEST_CASE("the failure of a statement that waited undoes the write, wherever it shows") {
   Fixture f;
   f.opened.write([](db::Tx& tx) { put(tx, "there", "1"); });

@@ -158,7 +158,11 @@ class PreparedStatement final : public Statement {
   }
 
   bool next(Deadline deadline) override {
-    if (!result_) execute(deadline);
+    if (is_ahead_ && !result_) connection_.run_waiting(deadline);
+    if (!result_)
+      execute(deadline);
+    else
+      note_columns();
     return ++row_ < PQntuples(result_.get());
   }
   int run(Deadline deadline) override {
@@ -172,6 +176,11 @@ class PreparedStatement final : public Statement {
     set_values();
     connection_.run_later(sql(), variants_, types_, values_, deadline);
   }
+  void send_ahead(Deadline deadline) override {
+    set_values();
+    connection_.run_later(sql(), variants_, types_, values_, deadline, &result_);
+    is_ahead_ = true;
+  }
 
   std::int64_t integer(int column) const override {
     const std::string_view digits = value(column);
@@ -183,6 +192,7 @@ class PreparedStatement final : public Statement {
   bool null(int column) const override { return PQgetisnull(result_.get(), row_, column) != 0; }
 
   void reset() noexcept override {
+    if (std::exchange(is_ahead_, false)) connection_.forget_waiting_statement(result_);
     result_.reset();
     row_ = -1;
     types_.clear();
@@ -208,6 +218,10 @@ class PreparedStatement final : public Statement {
     set_values();
     result_ = connection_.run(sql(), variants_, types_, values_, deadline);
     row_ = -1;
+    note_columns();
+  }
+
+  void note_columns() {
     if (columns_.empty())
       for (int i = 0; i < PQnfields(result_.get()); ++i)
         columns_.emplace_back(PQfname(result_.get(), i));
@@ -229,6 +243,7 @@ class PreparedStatement final : public Statement {
   std::vector<Text> texts_;
   std::vector<const char*> values_;
   Result result_;
+  bool is_ahead_ = false;  // what send_ahead() has sent, or has wait, is for the rows to come
   int row_ = -1;
 };
 
@@ -481,6 +496,7 @@ Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadli
         begun_ = PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
       while (next_result(deadline)) {
       }
+      if (one.answer != nullptr) one.answer->swap(result);
     }
   }
   // The rest are answers that say that they were not run, and that of the end.
@@ -493,6 +509,7 @@ Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadli
     throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
   }
   if (failed_sql.data() != nullptr) return checked(std::move(failed), failed_sql, deadline);
+  if (!begun_) begun_.emplace();
   return result;
 }
 
@@ -590,10 +607,15 @@ Connection::Waiting Connection::waiting(const std::string& sql, const Prepared& 
 
 void Connection::run_later(const std::string& sql, Variants& variants,
                            const std::vector<Oid>& types, const std::vector<const char*>& values,
-                           Deadline deadline) {
+                           Deadline deadline, Result* answer) {
   if (waiting_.size() >= max_waiting_statements) run_waiting(deadline);
   const Prepared& prepared = variant(sql, variants, types, deadline);
   waiting_.push_back(waiting(sql, prepared, values));
+  waiting_.back().answer = answer;
+}
+
+void Connection::forget_waiting_statement(const Result& answer) noexcept {
+  std::erase_if(waiting_, [&](const Waiting& one) { return one.answer == &answer; });
 }
 
 Result Connection::run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,

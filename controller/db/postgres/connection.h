@@ -145,9 +145,12 @@ class Connection final : public db::Connection {
   // Runs a statement. The values of NULLs are null pointers.
   Result run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
              const std::vector<const char*>& values, Deadline deadline);
-  // Has a statement wait that returns no rows.
+  // Has a statement wait. Its result is moved to `answer` when it has run, unless that is null.
   void run_later(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
-                 const std::vector<const char*>& values, Deadline deadline);
+                 const std::vector<const char*>& values, Deadline deadline,
+                 Result* answer = nullptr);
+  // Forgets the statement that waits and whose result would be moved there, if there is one.
+  void forget_waiting_statement(const Result& answer) noexcept;
 
  private:
   // A statement that is sent together with the next one that doesn't wait.
@@ -156,6 +159,7 @@ class Connection final : public db::Connection {
     std::string prepared = {};  // its name; empty if the text itself is sent
     std::vector<std::optional<std::string>> values = {};
     enum class Kind { begins, last_that_begins, savepoint, other } kind = Kind::other;
+    Result* answer = nullptr;  // where its result is wanted
   };
   void settle();
   void close_socket();

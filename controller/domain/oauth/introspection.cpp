@@ -40,12 +40,10 @@ std::optional<TokenFacts> unless_refused(Look&& look) {
   }
 }
 
-std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
-                                       const std::string& hash) {
-  auto rows = find_access_token(tx, hash);
+std::optional<TokenFacts> access_facts(db::Query& rows, const apps::App& client, Instant now) {
   if (!rows.next() || !is_held_by(rows, client.id)) return std::nullopt;
   return unless_refused([&] {
-    const Caller caller = caller_of(rows, tx.now());
+    const Caller caller = caller_of(rows, now);
     return std::optional(TokenFacts{.kind = TokenKind::access,
                                     .user_id = caller.user_id,
                                     .scopes = caller.scopes,
@@ -53,15 +51,13 @@ std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
   });
 }
 
-std::optional<TokenFacts> refresh_facts(db::Tx& tx, const apps::App& client,
-                                        const std::string& hash) {
-  auto rows = find_refresh_token(tx, hash);
+std::optional<TokenFacts> refresh_facts(db::Query& rows, const apps::App& client, Instant now) {
   const bool is_usable = rows.next() && rows.null("consumed_at");
   if (!is_usable || !is_held_by(rows, client.id)) return std::nullopt;
   const Holder holder = holder_of(rows);
   return unless_refused([&] {
     const Instant expires_at = rows.instant("expires_at");
-    check_holder(rows, expires_at, tx.now());
+    check_holder(rows, expires_at, now);
     return std::optional(TokenFacts{.kind = TokenKind::refresh,
                                     .user_id = holder.user_id,
                                     .scopes = holder.scopes,
@@ -128,11 +124,18 @@ Introspection introspect(db::Tx& tx, const std::string& token) {
   }
 }
 
-std::optional<TokenFacts> introspect_for(db::Tx& tx, const apps::App& client,
-                                         const std::string& token) {
-  if (token.starts_with("at_live_")) return access_facts(tx, client, token_hash(token));
-  if (token.starts_with("rt_live_")) return refresh_facts(tx, client, token_hash(token));
-  if (token.starts_with("st_live_")) return session_facts(tx, client, token);
+TokenLookup::TokenLookup(db::Tx& tx, std::string token) : tx_(tx), token_(std::move(token)) {
+  if (token_.starts_with("at_live_"))
+    rows_.emplace(find_access_token(tx, token_hash(token_)));
+  else if (token_.starts_with("rt_live_"))
+    rows_.emplace(find_refresh_token(tx, token_hash(token_)));
+  if (rows_) rows_->send_ahead();
+}
+
+std::optional<TokenFacts> TokenLookup::facts_for(const apps::App& client) {
+  if (token_.starts_with("at_live_")) return access_facts(*rows_, client, tx_.now());
+  if (token_.starts_with("rt_live_")) return refresh_facts(*rows_, client, tx_.now());
+  if (token_.starts_with("st_live_")) return session_facts(tx_, client, token_);
   return std::nullopt;
 }
 

@@ -137,9 +137,19 @@ struct TokenFacts {
   ScopeSet scopes;  // empty for a session token
   Instant expires_at;
 };
-// Returns nothing if the token doesn't work or belongs to another client. Writes nothing.
-std::optional<TokenFacts> introspect_for(db::Tx& tx, const apps::App& client,
-                                         const std::string& token);
+// Looks a token up for a client, which may be found meanwhile: PostgreSQL gets the statement
+// together with the one behind it. The transaction has to last longer. Writes nothing.
+class TokenLookup {
+ public:
+  TokenLookup(db::Tx& tx, std::string token);
+  // Returns nothing if the token doesn't work or belongs to another client. Call it once.
+  std::optional<TokenFacts> facts_for(const apps::App& client);
+
+ private:
+  db::Tx& tx_;
+  const std::string token_;
+  std::optional<db::Query> rows_;  // nothing for a session token
+};
 // Revokes a token (RFC 7009, section 2.1). An access token or a session ends alone; a refresh
 // token, consumed or not, ends with its family. Does nothing if the token is unknown. Throws
 // invalid_grant if it belongs to another client.

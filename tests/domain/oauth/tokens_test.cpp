@@ -27,7 +27,7 @@ struct Fixture {
     return world.write([&](db::Tx& tx) { return oauth::client_credentials(tx, client, scope); });
   }
   std::optional<oauth::TokenFacts> inspect(const apps::App& client, const std::string& token) {
-    return world.read([&](db::Tx& tx) { return oauth::introspect_for(tx, client, token); });
+    return world.read([&](db::Tx& tx) { return oauth::TokenLookup(tx, token).facts_for(client); });
   }
   std::string revoke(const apps::App& client, const std::string& token) {
     return refusal([&] { world.write([&](db::Tx& tx) { oauth::revoke(tx, client, token); }); });
