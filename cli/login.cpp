@@ -271,7 +271,7 @@ std::string Login::named_app(const std::string& name) {
   if (ids.empty())
     throw Failure(Exit::not_found, "you have no app " + name, "`berth apps list` shows your apps.");
   Failure failure(Exit::usage, "several apps are called " + name + ": name one by its id");
-  failure.details = ids;
+  failure.details = std::move(ids);
   throw failure;
 }
 

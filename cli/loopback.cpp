@@ -184,6 +184,7 @@ bool open_in_browser(const std::string& url) {
     if (::fork() != 0) ::_exit(0);
     ::setsid();
     const int nothing = ::open("/dev/null", O_RDWR);
+    if (nothing < 0) ::_exit(126);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, fd);
     ::execlp(program.c_str(), program.c_str(), url.c_str(), static_cast<char*>(nullptr));
     const char failed = 1;

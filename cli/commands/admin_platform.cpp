@@ -299,7 +299,7 @@ void show_isolation(Run& run, bool probe) {
     if (body.at("checked_at").is_string())
       text += "; found at " + cell(body, "checked_at") + ": " + cell(body, "open") +
               " forbidden paths open, " + cell(body, "blocked") + " needed paths shut";
-    text += "\n";
+    text += '\n';
     if (body.at("problem").is_string())
       text += "the newest probe came to no result: " + cell(body, "problem") + "\n";
     return text + isolation_table(body);

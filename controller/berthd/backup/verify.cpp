@@ -276,6 +276,7 @@ Verdict verify_open(db::postgres::Connection& connection, std::ostream& out,
   const std::vector<ledger::AuditPart> parts = ledger::audit_parts(tx);
   std::vector<ledger::Finding> findings(parts.size());
   std::vector<Task> tasks;
+  tasks.reserve(parts.size());
   for (size_t i = 0; i < parts.size(); ++i)
     tasks.push_back({.weight = parts[i].weight, .run = [&, i] { findings[i] = parts[i].run(tx); }});
   run_all(tasks, 1, progress);

@@ -99,7 +99,7 @@ class Recording {
     if (!seen || (report_.impression_token && !impression))
       return unpaid(UnpaidReason::no_impression);
     if (is_clicked(*seen)) return unpaid(UnpaidReason::replayed);
-    return {.clicked_event_id = *seen};
+    return {.clicked_event_id = seen};
   }
 
  private:

@@ -170,7 +170,7 @@ Json applied(const Type& type, const Json& live, const Json& config, const Write
         managers.end(),
         {writer.manager, Operation::apply, api_version(type), writer.subresource, "", {}});
   const FieldSet before = mine->fields;
-  mine->fields = fields;
+  mine->fields = std::move(fields);
 
   Json result = pruned(merged, before, whole, managers);
   const Comparison change = compare(old, result);

@@ -78,8 +78,10 @@ Json Registry::remove(const Type& type, const std::string& name_space, const std
     if (std::find(finalizers.begin(), finalizers.end(), finalizer) == finalizers.end())
       finalizers.push_back(finalizer);
   }
-  if (has_finalizers(ending))
-    return terminating(*live) ? *live : *begin_deletion(key, std::move(ending), 0);
+  if (has_finalizers(ending)) {
+    if (terminating(*live)) return *live;
+    return *begin_deletion(key, std::move(ending), 0);
+  }
   const ObjectPtr last = store_.erase(key);
   return returns_deleted(type.id) ? *last : status_success(type, name, uid_of(*live));
 }

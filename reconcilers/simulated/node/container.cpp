@@ -1,9 +1,9 @@
 #include "reconcilers/simulated/node/container.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
 
 namespace berth::simulated {
@@ -39,7 +39,7 @@ bool may_listen(const Json& pod, const Json& spec, std::int64_t port) {
   std::int64_t first = first_unprivileged_port;
   for (const Json& sysctl : at_path(pod, "/spec/securityContext/sysctls"))
     if (text_at(sysctl, "name") == "net.ipv4.ip_unprivileged_port_start")
-      first = std::atoll(text_at(sysctl, "value").c_str());
+      first = parse_number<std::int64_t>(text_at(sysctl, "value")).value_or(first);
   return port >= first || runs_as_root(pod, spec);
 }
 
@@ -231,7 +231,7 @@ void Container::start(Node& node, const Json& pod, const Json& spec, Moment now)
   const Json& port = get.is_null() ? at_path(spec, "/readinessProbe/tcpSocket/port") : get;
   bool listens = behaviour_ == ImageBehaviour::runs || behaviour_ == ImageBehaviour::talks;
   if (listens && !port.is_null() &&
-      !may_listen(pod, spec, std::atoll(port_of(spec, port).c_str()))) {
+      !may_listen(pod, spec, parse_number<std::int64_t>(port_of(spec, port)).value_or(0))) {
     behaviour_ = ImageBehaviour::port_denied;
     listens = false;
   }
