@@ -68,8 +68,8 @@ TEST_CASE("top shows what deployments use") {
   run(ada, "shop");
   run(ada, "forum");
   const auto measured = [&] {
-    const json usage = ada.must({"top", "-o", "json"}).body().at("usage");
-    return usage.size() == 2 && usage.at(0).value("memory", json()).is_number();
+    const json used = ada.must({"top", "-o", "json"}).body().at("usage");
+    return used.size() == 2 && used.at(0).value("memory", json()).is_number();
   };
   CHECK(eventually(measured));
   CHECK(ada.must({"top"}).out.find(" Mi") != std::string::npos);

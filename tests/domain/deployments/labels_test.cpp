@@ -10,7 +10,6 @@ using namespace berth;
 using namespace berth::test;
 using deployments::Change;
 using deployments::Labels;
-using deployments::Status;
 
 deployments::Order labelled(const std::string& name, const Labels& labels) {
   deployments::Order wanted = order(name);

@@ -68,7 +68,7 @@ TEST_CASE("everything that ended is removed, in batches of any size") {
     Fixture f;
     for (int i = 0; i < 5; ++i) {
       auto tokens = f.world.tokens(f.app, f.bob);
-      f.world.refresh(f.app, tokens.refresh_token);
+      CHECK(f.world.refresh(f.app, tokens.refresh_token));
       f.world.authorize(f.app, f.bob);
       f.world.log_in(f.ada);
     }

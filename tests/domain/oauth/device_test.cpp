@@ -187,7 +187,8 @@ TEST_CASE("only berth's own client may use the device grant, for scopes that it 
   const auto codes = d.start();
   CHECK(refusal([&] {
           d.world.write([&](db::Tx& tx) {
-            return oauth::exchange_device_code(tx, other, codes.device_code, d.world.policy);
+            static_cast<void>(
+                oauth::exchange_device_code(tx, other, codes.device_code, d.world.policy));
           });
         }) == "400 invalid_grant");
   CHECK(d.poll(codes.device_code) == "authorization_pending");

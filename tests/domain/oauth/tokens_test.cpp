@@ -235,11 +235,10 @@ TEST_CASE("an access token ends no later than its family") {
   CHECK(tokens.session_token_expires_at == f.world.clock.now() + 30min);
 }
 
-TEST_CASE("a deleted app's tokens, codes and secret don't work") {
+TEST_CASE("a deleted app's tokens and secret don't work, so that nobody can exchange its codes") {
   Fixture f;
   const auto registered = f.world.new_app(f.ada);
   const auto tokens = f.world.tokens(registered.app, f.bob);
-  const std::string code = f.world.authorize(registered.app, f.bob);
   f.world.write([&](db::Tx& tx) { apps::remove(tx, registered.app); });
   CHECK(f.check(tokens.access_token) == "401 token_revoked");
   CHECK(refusal_of(f.world.refresh(std::nullopt, tokens.refresh_token)) == "401 invalid_grant");

@@ -17,7 +17,6 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
-using deployments::Status;
 
 constexpr auto day = 24h;
 constexpr int operators = 10;
