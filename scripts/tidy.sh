@@ -76,7 +76,7 @@ printf '%s\n' "${!sources[@]}" | sort | "${limit[@]}" xargs -P "$(nproc)" -n 1 b
         --extra-arg=-Xclang --extra-arg=-analyzer-opt-analyze-headers "$@"
       ;;
   esac
-  "$cache/bin/clang-tidy" "$@" 2> >(grep -vE "^[0-9]+ warnings? generated|^Suppressed|^Use -" >&2) ||
+  "$cache/bin/clang-tidy" "$@" 2> >(grep -vE "^[0-9]+ warnings? generated|^Suppressed|^Use -|^\[[0-9]+/" >&2) ||
     echo "$source" >>"$work/failed"
   echo "$source" >>"$work/done"' tidy "${options[@]}"
 looked_at=$(wc -l <"$work/done")

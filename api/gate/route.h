@@ -212,8 +212,8 @@ struct Route {
   // `heavy` if the handler may read very many rows, so that other requests never wait for it. Pages
   // with high numbers are heavy in any case.
   db::Readers readers = db::Readers::ordinary;
-  // Whether a ReadHandler runs in Database::read_committed(): for operations that are called all the
-  // time and look up a few rows.
+  // Whether a ReadHandler runs in Database::read_committed(): for operations that are called all
+  // the time and look up a few rows.
   bool read_committed = false;
   // Whether a WriteHandler runs in Database::write_with_row_locks(): for operations of which many
   // change one row, each of which is written for it.
