@@ -7,7 +7,6 @@
 
 using namespace berth::process;
 using Catch::Contains;
-namespace fs = std::filesystem;
 
 namespace {
 

@@ -395,8 +395,8 @@ TEST_CASE("nodes for containers are written as for kubectl, or as in a pod") {
                            "tenant-node-selector: {example.org/tenants: \"yes\"}\n",
                            "tenant-tolerations: example.org/tenants=yes:NoSchedule,spot\n",
                            "tenant-tolerations: [example.org/tenants=yes:NoSchedule]\n",
-                           "tenant-tolerations: [{key: a, operator: Exists, effect: NoExecute, "
-                           "tolerationSeconds: 60}]\n"}) {
+                           ("tenant-tolerations: [{key: a, operator: Exists, effect: NoExecute, "
+                            "tolerationSeconds: 60}]\n")}) {
     const std::string file = dir.write("berthd.yaml", text).string();
     const Ended shown = run_to_end({"config", "--config", file});
     INFO(text << shown.output);

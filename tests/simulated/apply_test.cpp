@@ -181,7 +181,6 @@ TEST_CASE("what others add stays") {
   world.apply(web, deployment("web"));
   world.cluster.patch("deployments", "apps", "web",
                       {{"metadata", {{"annotations", {{"note", "x"}}}}}});
-  const std::string before = version_of(world.get(web));
   CHECK(world.apply(web, deployment("web")).body["metadata"]["annotations"]["note"] == "x");
   world.cluster.pause_controllers();
   CHECK(version_of(world.apply(web, deployment("web"))) == version_of(world.get(web)));

@@ -205,7 +205,6 @@ TEST_CASE(
   std::mt19937 random{unsigned(seed)};
   shop.open();
   std::string id = shop.id;
-  const std::string app = shop.world.row(id).app_id;
   const auto leave = [&] {
     switch (random() % 3) {
       case 0:

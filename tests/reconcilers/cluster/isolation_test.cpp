@@ -243,7 +243,6 @@ TEST_CASE("isolation: what leads to an ingress controller on the nodes' network 
 TEST_CASE("isolation: a large cluster makes no large report") {
   ProbeSurroundings around = surroundings();
   for (int i = 0; i < 1000; ++i) {
-    const std::string number = std::to_string(i);
     around.nodes.push_back("10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250));
     around.system.push_back({"system", "10.2.0.1", i + 1});
     around.berthd.push_back({"berthd", "10.3.0.1", i + 1});
