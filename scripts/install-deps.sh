@@ -27,7 +27,7 @@ command -v go >/dev/null || bench_oauth+=(golang-go)
 failover=(python3-venv etcd-server postgresql-15)
 command -v go >/dev/null || failover+=(golang-go)
 deb=(dpkg-dev file lintian mmdebstrap systemd man-db curl)
-lint=(clang-format python3-venv shellcheck)
+lint=(clang-format shellcheck)
 fuzz=(clang-16 libclang-rt-16-dev)
 
 case ${1:-build} in

@@ -62,7 +62,7 @@ void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCal
   fields.emplace_back("Vary", "Origin");
   const std::string_view origin = origin_of(request);
   if (origin.empty() || caller.is_other) return;
-  if (!db.read([&](db::Tx& tx) { return is_allowed(tx, origin, caller); })) return;
+  if (!db.read_committed([&](db::Tx& tx) { return is_allowed(tx, origin, caller); })) return;
   allow(origin, fields);
   fields.emplace_back("Access-Control-Expose-Headers", exposed_headers);
 }
@@ -79,7 +79,7 @@ Reply preflight(db::Database& db, const Request& request, Cors cors, const std::
   reply.headers.emplace_back("Vary", "Origin");
   if (cors == Cors::any_origin)
     allow("*", reply.headers);
-  else if (db.read([&](db::Tx& tx) { return apps::is_origin_of_any(tx, origin); }))
+  else if (db.read_committed([&](db::Tx& tx) { return apps::is_origin_of_any(tx, origin); }))
     allow(origin, reply.headers);
   else
     return reply;

@@ -229,8 +229,7 @@ class Database {
   }
   // Does what read() does, but each statement may see what was committed a moment ago, and the one
   // before it not. For what is read all the time and looks up a few rows one after the other, such
-  // as a token and what it is for: PostgreSQL needs half of the time for that, because it neither
-  // begins nor ends a transaction.
+  // as a token and what it is for: it spares PostgreSQL the beginning and the end of a transaction.
   template <typename Work>
   auto read_committed(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     return result_of(work, [this](const TxWork& run) { run_read(run, View::committed); });

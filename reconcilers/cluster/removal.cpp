@@ -20,7 +20,7 @@ bool has(const std::vector<Tracked>& objects, const kube::Resource& resource) {
 
 // Ingresses are deleted first, which frees the host name.
 void ingresses_first(std::vector<Tracked>& objects) {
-  std::partition(objects.begin(), objects.end(), [](const Tracked& tracked) {
+  std::stable_partition(objects.begin(), objects.end(), [](const Tracked& tracked) {
     return tracked.resource->kind == kube::ingresses.kind;
   });
 }

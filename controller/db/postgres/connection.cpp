@@ -158,11 +158,7 @@ class PreparedStatement final : public Statement {
   }
 
   bool next(Deadline deadline) override {
-    if (is_ahead_ && !result_) connection_.run_waiting(deadline);
-    if (!result_)
-      execute(deadline);
-    else
-      note_columns();
+    if (row_ < 0) fetch(deadline);
     return ++row_ < PQntuples(result_.get());
   }
   int run(Deadline deadline) override {
@@ -218,10 +214,11 @@ class PreparedStatement final : public Statement {
     set_values();
     result_ = connection_.run(sql(), variants_, types_, values_, deadline);
     row_ = -1;
-    note_columns();
   }
 
-  void note_columns() {
+  void fetch(Deadline deadline) {
+    if (is_ahead_ && !result_) connection_.run_waiting(deadline);
+    if (!result_) execute(deadline);
     if (columns_.empty())
       for (int i = 0; i < PQnfields(result_.get()); ++i)
         columns_.emplace_back(PQfname(result_.get(), i));
@@ -410,9 +407,9 @@ Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadli
   return checked(std::move(last), sql, deadline);
 }
 
-void Connection::set(const std::string& setting) {
+void Connection::set(const std::string& setting, const std::optional<milliseconds>& most) {
   const std::string sql = "SET " + setting;
-  const auto until = steady_clock::now() + settings_time;
+  const Deadline until = steady_clock::now() + most.value_or(settings_time);
   waiting_.clear();
   discard_answers(until);
   const bool sent = PQsendQuery(connection_.get(), sql.c_str()) == 1;
@@ -421,19 +418,20 @@ void Connection::set(const std::string& setting) {
 
 void Connection::limit_statements(const std::optional<milliseconds>& most) {
   if (most == statement_limit_) return;
-  set("statement_timeout = " + std::to_string(most ? most->count() : 0));
+  set("statement_timeout = " + std::to_string(most ? most->count() : 0), most);
   statement_limit_ = most;
 }
 
-void Connection::begin(const std::vector<std::string>& statements) {
+void Connection::begin(std::vector<std::string> statements) {
   forget_failures();
   waiting_.clear();
   begun_.reset();
-  std::vector<Waiting> all;
-  for (const std::string& sql : statements) {
-    const Prepared& prepared =
-        variant(sql, variants_[sql], {}, steady_clock::now() + settings_time);
-    all.push_back({.sql = sql, .prepared = prepared.name, .kind = Waiting::Kind::begins});
+  const Deadline until = steady_clock::now() + statement_limit_.value_or(settings_time);
+  std::vector<Waiting> all;  // variant() would send what waits
+  for (std::string& sql : statements) {
+    std::string prepared = variant(sql, variants_[sql], {}, until).name;
+    all.push_back(
+        {.sql = std::move(sql), .prepared = std::move(prepared), .kind = Waiting::Kind::begins});
   }
   if (!all.empty()) all.back().kind = Waiting::Kind::last_that_begins;
   waiting_ = std::move(all);

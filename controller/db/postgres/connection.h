@@ -61,8 +61,9 @@ class Connection final : public db::Connection {
   void forget_waiting_statements(std::string_view savepoint = "") override;
 
   // Changes a setting, such as "jit = off", for as long as the connection lasts. Call this between
-  // transactions: the end of one may take it back.
-  void set(const std::string& setting);
+  // transactions: the end of one may take it back. It may take `most`, or some seconds if that is
+  // empty. No test's fault comes here, because SET can't collide.
+  void set(const std::string& setting, const std::optional<std::chrono::milliseconds>& most = {});
   // Has the server stop each statement that takes longer than `most`, or none if it is empty. If
   // that is a change, this is set().
   void limit_statements(const std::optional<std::chrono::milliseconds>& most);
@@ -70,7 +71,7 @@ class Connection final : public db::Connection {
   // Begins a transaction with these statements, which wait until the next one is run, and forgets
   // what was left of the one before. The last of them returns a row, or nothing of interest. If
   // there are none, each statement that follows is a transaction of its own.
-  void begin(const std::vector<std::string>& statements);
+  void begin(std::vector<std::string> statements);
   // Whether they were run, or, if there are none, any statement since; sends those that wait.
   // `begun()` is the first column of the last one's row.
   bool has_begun() const { return begun_.has_value(); }

@@ -97,6 +97,7 @@ Database::Database(Server server, const Clock& clock, Options options)
   heavy.use = "heavy_read";
   heavy.most = options_.heavy_readers;
   writers_.use = "write";
+  writers_.read_only = false;
   writers_.most = options_.writers;
   writers_.max_waiting = options_.max_waiting;
   {
@@ -155,7 +156,7 @@ Database::Lease::Lease(Database& database, Pool& pool, std::optional<millisecond
   try {
     connection_ = database.connect();
     // The statements of read_committed() begin no transaction that could say so.
-    if (&pool != &database.writers_) connection_->set("default_transaction_read_only = on");
+    if (pool.read_only) connection_->set("default_transaction_read_only = on");
   } catch (...) {
     lock.lock();
     --pool.open;
@@ -195,8 +196,8 @@ void Database::run_read(const TxWork& work, View view) {
   }
 }
 
-// Returns false if the server answers nothing. `work` doesn't run again once it
-// has got an answer, because what reads appends to lists of its caller.
+// Returns false if the server answers nothing. `work` doesn't run again once it has got an answer,
+// because what reads appends to lists of its caller.
 bool Database::try_read(const TxWork& work, View view, std::string& why) {
   const auto limit = RequestLimits::statement_time_of_thread();
   Pool& pool = readers_.at(size_t(RequestLimits::readers_of_thread()));

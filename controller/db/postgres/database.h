@@ -84,6 +84,7 @@ class Database final : public db::Database {
   struct Pool {
     const char* use = "";
     unsigned most = 0;
+    bool read_only = true;
     unsigned open = 0;  // idle, in use, or being made
     size_t waiting = 0;
     size_t max_waiting = std::numeric_limits<size_t>::max();
