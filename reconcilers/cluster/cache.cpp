@@ -117,6 +117,10 @@ std::vector<std::string> Cache::deployments_in(const std::string& name_space) co
   return {ids.begin(), ids.end()};
 }
 
+void Cache::drop_old_trees() {
+  for (const auto& informer : informers_) informer->store().drop_old_trees();
+}
+
 void Cache::changed(const Object& object) const {
   if (!synced()) return;  // when the cache becomes complete, everything is queued anyway
   if (const std::string id = label_of(object, manifests::deployment_label); !id.empty())

@@ -71,6 +71,9 @@ class Cache {
   std::vector<std::string> deployments() const;
   std::vector<std::string> deployments_in(const std::string& name_space) const;
 
+  // To be called about every second: frees what is only kept while much happens.
+  void drop_old_trees();
+
  private:
   void changed(const Object& object) const;
 

@@ -278,6 +278,7 @@ void Engine::keep(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
     domains_.refresh_metrics();
+    cache_.drop_old_trees();
     if (scan_again_.exchange(false)) resync_at.reset();
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();

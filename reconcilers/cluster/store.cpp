@@ -193,8 +193,14 @@ ObjectPtr Store::tree_locked(const Kept& kept) const {
 
 void Store::remember_locked(const Kept& kept, const ObjectPtr& tree) const {
   kept.tree = tree;
-  trees_.push_back(tree);
+  trees_.emplace_back(SteadyClock::now(), tree);
   if (trees_.size() > most_trees) trees_.pop_front();
+}
+
+void Store::drop_old_trees() {
+  const std::lock_guard lock(mutex_);
+  const auto kept_since = SteadyClock::now() - trees_kept_for;
+  while (!trees_.empty() && trees_.front().first < kept_since) trees_.pop_front();
 }
 
 void Store::erase_locked(const std::string& key) {

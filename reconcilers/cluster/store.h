@@ -23,8 +23,8 @@ using ObjectPtr = std::shared_ptr<const Object>;
 // and in the answers to berth's own writes. The answers are included so that a loop never repeats a
 // write just because the watch event of the first one hasn't arrived yet. Thread-safe.
 //
-// An object is kept as JSON text, which takes a sixth of the memory of a tree; those that were used
-// last are kept as trees as well.
+// An object is kept as JSON text, which takes a sixth of the memory of a tree; those that were
+// parsed last are kept as trees as well, for some seconds.
 class Store {
  public:
   // Null if there is no such object. Cluster-scoped objects have an empty namespace.
@@ -48,6 +48,11 @@ class Store {
   // Takes a complete list. Returns the objects that are new, changed or gone.
   std::vector<ObjectPtr> replace(std::vector<Object> objects, const std::string& resource_version);
 
+  // Frees the trees that were made more than `trees_kept_for` ago. A few that were kept for good
+  // would cost far more than their own memory, because each of their nodes keeps the allocator from
+  // giving back the pages around it, which were full of nodes while much happened.
+  void drop_old_trees();
+
  private:
   using SteadyClock = std::chrono::steady_clock;
 
@@ -59,7 +64,8 @@ class Store {
   static constexpr size_t max_deleted = 4096;
   static constexpr std::chrono::seconds deleted_for{60};  // how long they are remembered at least
 
-  static constexpr size_t most_trees = 256;  // how many objects are also kept as trees
+  static constexpr size_t most_trees = 1024;  // how many objects are also kept as trees at most
+  static constexpr std::chrono::seconds trees_kept_for{5};
 
   struct Kept {
     std::string text;
@@ -79,7 +85,8 @@ class Store {
   mutable std::mutex mutex_;
   std::map<std::string, Kept> objects_;  // by namespace/name
   std::unordered_map<std::string, std::set<std::string>> keys_of_deployment_;
-  mutable std::deque<ObjectPtr> trees_;  // the ones used last, oldest first
+  // The trees that were made last and when they were made, oldest first.
+  mutable std::deque<std::pair<SteadyClock::time_point, ObjectPtr>> trees_;
   // By uid, the resourceVersion of the deletion.
   std::unordered_map<std::string, std::uint64_t> deleted_;
   std::deque<std::pair<SteadyClock::time_point, std::string>> deleted_order_;

@@ -428,3 +428,29 @@ TEST_CASE("the metrics of pods") {
   CHECK(answer.body["items"][0]["containers"][0]["usage"]["memory"].get<std::string>().ends_with(
       "Ki"));
 }
+
+TEST_CASE("what was begun goes on before a new deployment is begun") {
+  constexpr int count = 40;
+  World world;
+  world.cluster.pause_controllers();
+  const Json list = world.get(deployments).body;
+  const Watcher watcher(world.cluster,
+                        deployments + "?watch=true&resourceVersion=" +
+                            list["metadata"]["resourceVersion"].get_ref<const std::string&>());
+  const auto name_of_number = [](int number) { return "web-" + std::to_string(number); };
+  for (int i = 0; i < count; ++i)
+    REQUIRE(world.post(deployments, deployment(name_of_number(i), "nginx:1.27", 1)).status == 201);
+  world.cluster.resume_controllers();
+
+  const auto begun = [&](const Json& event) {
+    return event["type"] == "MODIFIED" &&
+           event["object"]["metadata"]["name"] == name_of_number(count - 1);
+  };
+  const auto has_ready_pod = [](const Json& event) {
+    return event["object"]["status"].value("readyReplicas", 0) == 1;
+  };
+  // The first look at the last one comes after another one is ready.
+  REQUIRE(World::wait([&] { return std::ranges::any_of(watcher.events(), begun); }));
+  const auto events = watcher.events();
+  CHECK(std::ranges::find_if(events, has_ready_pod) < std::ranges::find_if(events, begun));
+}

@@ -1,6 +1,7 @@
 #include "reconcilers/simulated/apiserver/apply.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "reconcilers/simulated/apiserver/merge.h"
 
@@ -9,13 +10,53 @@ namespace {
 
 enum class Operation { apply, update };
 
+// The fields of one manager. They are kept as text (fieldsV1 in JSON) until somebody looks at them,
+// because most writes concern a single manager.
+class OwnedFields {
+ public:
+  OwnedFields() : set_(FieldSet()) {}
+  // A client may have sent the set itself instead of its text.
+  explicit OwnedFields(const Json& value) {
+    if (value.is_string())
+      text_ = value.get_ref<const std::string&>();
+    else
+      set_ = FieldSet::from_json(value);
+  }
+
+  const FieldSet& get() const {
+    if (!set_) {
+      const Json parsed = Json::parse(text_, nullptr, false);
+      set_ = parsed.is_object() ? FieldSet::from_json(parsed) : FieldSet();
+    }
+    return *set_;
+  }
+  void set(FieldSet fields) {
+    if (get() == fields) return;
+    set_ = std::move(fields);
+    text_.clear();
+  }
+  std::string text() const { return text_.empty() ? get().to_json().dump() : text_; }
+  bool empty() const { return text_.empty() ? get().empty() : text_ == "{}"; }
+  // False if the text alone shows that the manager owns nothing of `fields`.
+  bool may_have_some_of(const FieldSet& fields) const {
+    if (text_.empty()) return true;
+    return std::ranges::any_of(fields.children(), [&](const auto& child) {
+      return text_.find(Json(child.first).dump()) != std::string::npos;
+    });
+  }
+
+ private:
+  std::string text_;  // empty if only the set is known
+  mutable std::optional<FieldSet> set_;
+};
+
 struct Manager {
   std::string name;
   Operation operation;
   std::string version;
   Subresource subresource;
   std::string time;
-  FieldSet fields;
+  OwnedFields fields;
 
   bool is(const Writer& writer, Operation how) const {
     return name == writer.manager && operation == how && subresource == writer.subresource;
@@ -23,13 +64,6 @@ struct Manager {
 };
 
 using Managers = std::vector<Manager>;
-
-// A client may have sent the set itself instead of its text.
-FieldSet fields_in(const Json& value) {
-  if (!value.is_string()) return FieldSet::from_json(value);
-  const Json set = Json::parse(value.get_ref<const std::string&>(), nullptr, false);
-  return set.is_object() ? FieldSet::from_json(set) : FieldSet();
-}
 
 Managers managers_of(const Json& object) {
   Managers managers;
@@ -39,7 +73,7 @@ Managers managers_of(const Json& object) {
          text_at(entry, "operation") == "Apply" ? Operation::apply : Operation::update,
          text_at(entry, "apiVersion"),
          text_at(entry, "subresource") == "status" ? Subresource::status : Subresource::none,
-         text_at(entry, "time"), fields_in(at_path(entry, "/fieldsV1"))});
+         text_at(entry, "time"), OwnedFields(at_path(entry, "/fieldsV1"))});
   return managers;
 }
 
@@ -55,7 +89,7 @@ void set_managers(Json& object, Managers managers) {
                {"operation", one.operation == Operation::apply ? "Apply" : "Update"},
                {"apiVersion", one.version},
                {"fieldsType", "FieldsV1"},
-               {"fieldsV1", one.fields.to_json().dump()}};
+               {"fieldsV1", one.fields.text()}};
     if (!one.time.empty()) entry["time"] = one.time;
     if (one.subresource == Subresource::status) entry["subresource"] = "status";
     entries.push_back(std::move(entry));
@@ -129,11 +163,14 @@ void take_over(Managers& managers, const Comparison& change, const Writer& write
   std::vector<Clash> clashes;
   for (Manager& other : managers) {
     if (other.is(writer, operation)) continue;
-    const FieldSet taken = other.fields.common_with(touched);
-    if (!taken.empty() && force == Force::no)
-      for (const std::string& path : taken.paths()) clashes.push_back({shown(other), path});
-    if (!taken.empty()) other.fields = other.fields.minus(taken);
-    if (!change.removed.empty()) other.fields = other.fields.minus(change.removed);
+    if (other.fields.may_have_some_of(touched)) {
+      const FieldSet taken = other.fields.get().common_with(touched);
+      if (!taken.empty() && force == Force::no)
+        for (const std::string& path : taken.paths()) clashes.push_back({shown(other), path});
+      if (!taken.empty()) other.fields.set(other.fields.get().minus(taken));
+    }
+    if (other.fields.may_have_some_of(change.removed))
+      other.fields.set(other.fields.get().minus(change.removed));
   }
   if (!clashes.empty()) throw apply_conflict(clashes);
 }
@@ -149,7 +186,7 @@ Json without_managers(Json object) {
 Json pruned(const Json& merged, const FieldSet& before, const FieldSet& applied,
             const Managers& managers) {
   FieldSet owned = applied;
-  for (const Manager& manager : managers) owned.add(manager.fields);
+  for (const Manager& manager : managers) owned.add(manager.fields.get());
   const FieldSet gone = before.with_named_parents().minus(owned.with_named_parents());
   return gone.empty() ? merged : without(merged, gone);
 }
@@ -169,8 +206,8 @@ Json applied(const Type& type, const Json& live, const Json& config, const Write
     mine = managers.insert(
         managers.end(),
         {writer.manager, Operation::apply, api_version(type), writer.subresource, "", {}});
-  const FieldSet before = mine->fields;
-  mine->fields = std::move(fields);
+  const FieldSet before = mine->fields.get();
+  mine->fields.set(std::move(fields));
 
   Json result = pruned(merged, before, whole, managers);
   const Comparison change = compare(old, result);
@@ -241,10 +278,11 @@ void track_update(const Type& type, const Json& live, Json& next, const Writer& 
                                             timestamp(),
                                             {}});
   if (mine != managers.end()) {
-    const FieldSet before = mine->fields;
-    mine->fields.add(touched);
-    mine->fields = mine->fields.minus(change.removed);
-    if (!touched.empty() || mine->fields != before) mine->time = timestamp();
+    FieldSet mine_now = mine->fields.get();
+    mine_now.add(touched);
+    mine_now = mine_now.minus(change.removed);
+    if (!touched.empty() || mine_now != mine->fields.get()) mine->time = timestamp();
+    mine->fields.set(std::move(mine_now));
   }
   set_managers(next, std::move(managers));
 }

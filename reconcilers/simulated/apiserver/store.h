@@ -80,7 +80,7 @@ class Store {
   static constexpr std::chrono::seconds history_time{10};
   // How many of the objects that were used last are kept as trees as well, until rest() is called.
   // Events aren't kept so, because they are hardly ever read.
-  static constexpr size_t most_trees = 6'144;
+  static constexpr size_t most_trees = 3'072;
 
   FairMutex& mutex() { return mutex_; }
 

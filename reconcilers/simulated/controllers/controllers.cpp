@@ -13,6 +13,8 @@ namespace {
 constexpr std::chrono::seconds longest_sleep{60};
 // For how long the thread keeps the store's mutex while there is work.
 constexpr std::chrono::milliseconds longest_turn{2};
+// How many works on what was begun come before the next new deployment at most.
+constexpr int most_before_new = 64;
 // After this time without a change the store gives memory back.
 constexpr std::chrono::seconds quiet_time{1};
 
@@ -55,14 +57,26 @@ bool Controllers::has_work() const {
 }
 
 std::optional<Controllers::Work> Controllers::next_work() {
-  if (!has_work()) return std::nullopt;
   if (Queue& first = queues_[Loop::name_space]; !first.empty())
     return Work{Loop::name_space, first.take()};
+  Queue& new_ones = queues_[Loop::new_deployment];
+  if (!new_ones.empty() && turns_before_new_ >= most_before_new) return take_new();
+  // The loop after the one that had the last turn comes first, that one itself last.
   auto at = queues_.upper_bound(last_);
-  while (at == queues_.end() || at->second.empty())
-    at = at == queues_.end() ? queues_.begin() : std::next(at);
-  last_ = at->first;
-  return Work{at->first, at->second.take()};
+  for (size_t i = 0; i < queues_.size(); ++i, ++at) {
+    if (at == queues_.end()) at = queues_.begin();
+    if (at->first == Loop::new_deployment || at->second.empty()) continue;
+    last_ = at->first;
+    ++turns_before_new_;
+    return Work{at->first, at->second.take()};
+  }
+  if (new_ones.empty()) return std::nullopt;
+  return take_new();
+}
+
+Controllers::Work Controllers::take_new() {
+  turns_before_new_ = 0;
+  return {Loop::deployment, queues_[Loop::new_deployment].take()};
 }
 
 void Controllers::run() {
@@ -141,7 +155,7 @@ void Controllers::notice(const Notice& change) {
       notice_pod(change);
       break;
     case Kind::deployments:
-      add(Loop::deployment, key);
+      add(change.type == ChangeType::added ? Loop::new_deployment : Loop::deployment, key);
       if (change.type == ChangeType::deleted) deployments_.forget(uid_of(*change.object));
       break;
     case Kind::replica_sets:
@@ -217,6 +231,7 @@ std::optional<Moment> Controllers::work(const Work& work, Moment now) {
   const auto& [loop, key] = work;
   switch (loop) {
     case Loop::deployment:
+    case Loop::new_deployment:
       return deployments_.reconcile(key, now);
     case Loop::replica_set:
       return replica_sets_.reconcile(key, now);

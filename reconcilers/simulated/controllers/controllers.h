@@ -33,7 +33,17 @@ class Controllers {
   void slow_down(int factor) { node_.timing = timing_.slowed(factor); }
 
  private:
-  enum class Loop { name_space, garbage, replica_set, pod, deployment, quota, certificate };
+  // Deployments that are new have a queue of their own.
+  enum class Loop {
+    name_space,
+    garbage,
+    replica_set,
+    pod,
+    deployment,
+    quota,
+    certificate,
+    new_deployment
+  };
   using Work = std::pair<Loop, Key>;
 
   // The keys that a loop has to process: each once, in the order of their arrival.
@@ -58,8 +68,11 @@ class Controllers {
   void notice_secret(const Notice& change);
   void add(Loop loop, const Key& key) { queues_[loop].add(key); }
   // The loops take turns, so that none starves another. Only new namespaces always come first,
-  // because nothing can run in them before they are filled.
+  // because nothing can run in them before they are filled, and a new deployment comes when what
+  // was begun has no work, or after `most_before_new` turns. So of thousands of deployments that
+  // are created together, the first ones run soon, and the objects of few are in use at a time.
   std::optional<Work> next_work();
+  Work take_new();
   bool has_work() const;
   void add_owners(const Json& object, Kind kind, Loop loop);
   void add_quotas(const std::string& name_space) {
@@ -84,6 +97,7 @@ class Controllers {
   Moment last_work_;
   std::map<Loop, Queue> queues_;
   Loop last_ = Loop::name_space;  // the loop that had the last turn
+  int turns_before_new_ = 0;      // since the last new deployment
   std::set<std::pair<Moment, Work>> timers_;
   std::map<Work, Moment> due_;  // the time of each timer
   std::jthread thread_;
