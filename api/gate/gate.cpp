@@ -289,6 +289,7 @@ Reply Gate::run(Passage& passage, Call& call) {
   const db::RequestLimits limits = limits_of(route, call);
   const auto* read = std::get_if<ReadHandler>(&route.run);
   const auto in_read = [&](auto&& work) {
+    if (limits.readers == db::Readers::heavy) return read_heavily(route, limits, work);
     return route.read_committed ? services_.db.read_committed(work) : services_.db.read(work);
   };
   if (read != nullptr && route.body_kind == Body::none)
@@ -311,6 +312,18 @@ Reply Gate::run(Passage& passage, Call& call) {
   if (read != nullptr) return in_read([&](db::Tx& tx) { return read->run(tx, call, services_); });
   if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
   return write(passage, call);
+}
+
+// `limits` are those of the calling thread.
+Reply Gate::read_heavily(const Route& route, const db::RequestLimits& limits,
+                         const std::function<Reply(db::Tx&)>& work) {
+  Reply reply;
+  HeavyReads& threads = route.readers == db::Readers::heavy ? heavy_reads_ : deep_pages_;
+  threads.run([&] {
+    const db::RequestLimits same(limits.readers, limits.statement_time);
+    reply = services_.db.read(work);
+  });
+  return reply;
 }
 
 // Counts the request against the route's rate limit: for the grant of its token, for its user, or

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "api/gate/authenticate.h"
+#include "api/gate/heavy_reads.h"
 #include "api/gate/idempotency.h"
 #include "api/gate/internal_secret.h"
 #include "api/gate/metrics.h"
@@ -31,6 +33,8 @@ class Gate {
   Reply answer(Passage& passage);
   std::optional<Bearer> admit_admin(Passage& passage);
   Reply run(Passage& passage, Call& call);
+  Reply read_heavily(const Route& route, const db::RequestLimits& limits,
+                     const std::function<Reply(db::Tx&)>& work);
   Reply answer_to_preflight(const Request& request, const std::string& allow) const;
   void add_cors_fields(const Passage& passage, Response& response) const;
   void add_cursor(Reply& reply, const Call& call) const;
@@ -55,6 +59,11 @@ class Gate {
   RateLimiter network_limits_;
   RateLimiter caller_limits_;
   InternalSecret internal_secret_;
+  // As many threads as the database has connections for heavy reads. Pages with high numbers, which
+  // anybody may ask for, have one of their own: two that count through an index as fast as they can
+  // would take both processors of a small machine.
+  HeavyReads heavy_reads_{2};
+  HeavyReads deep_pages_{1};
   std::unordered_map<const Route*, Validator> validators_;
 };
 

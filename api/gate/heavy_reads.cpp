@@ -1,0 +1,75 @@
+#include "api/gate/heavy_reads.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/db/request_limits.h"
+
+namespace berth::api {
+namespace {
+
+constexpr int nice_value = 10;  // setpriority(2); a tenth of the weight of other threads
+
+}  // namespace
+
+HeavyReads::HeavyReads(unsigned threads) {
+  for (unsigned i = 0; i < threads; ++i) {
+    threads_.emplace_back([this] { serve(); });
+    pthread_setname_np(threads_.back().native_handle(), "heavy reads");
+  }
+}
+
+HeavyReads::~HeavyReads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  added_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void HeavyReads::run(const std::function<void()>& work) {
+  Task task{.work = work, .changed = {}, .over = false, .failure = nullptr};
+  std::unique_lock lock(mutex_);
+  waiting_.push_back(&task);
+  added_.notify_one();
+  const auto until = std::chrono::steady_clock::now() + db::RequestLimits::reader_wait;
+  if (!task.changed.wait_until(lock, until, [&] { return task.over; })) {
+    if (const auto mine = std::ranges::find(waiting_, &task); mine != waiting_.end()) {
+      waiting_.erase(mine);
+      throw db::too_slow("there was no free thread for heavy reads");
+    }
+    task.changed.wait(lock, [&] { return task.over; });  // it runs
+  }
+  if (task.failure) std::rethrow_exception(task.failure);
+}
+
+void HeavyReads::serve() {
+  // On Linux, this concerns the calling thread alone. A system that refuses it has only lost the
+  // order.
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), nice_value);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    added_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Task& task = *waiting_.front();
+    waiting_.pop_front();
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      task.work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    task.failure = std::move(failure);
+    task.over = true;
+    task.changed.notify_one();
+  }
+}
+
+}  // namespace berth::api
