@@ -52,7 +52,7 @@ class Query {
   int run() { return statement_->run(deadline_); }
   // See Tx::execute_later().
   void run_later() { statement_->run_later(deadline_); }
-  // Call this before next() if another statement is run first. PostgreSQL gets both in one round
+  // Call this before next() or run() if another statement is run first. PostgreSQL gets both in one round
   // trip; what this one throws may then be thrown by the other one.
   void send_ahead() { statement_->send_ahead(deadline_); }
 

@@ -424,6 +424,35 @@ TEST_CASE("rows that were sent for ahead are there, whatever ran meanwhile") {
   }
 }
 
+TEST_CASE("a change that was sent ahead is made once, and counted") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) {
+    put(tx, "a", "1");
+    auto change = tx.query(R"(UPDATE meta SET value = value || $2 WHERE key = $1)", "a", "+");
+    auto none = tx.query(R"(UPDATE meta SET value = '' WHERE key = $1)", "b");
+    auto rows = tx.query(R"(SELECT value FROM meta WHERE key = $1)", "a");
+    for (db::Query* one : {&change, &none, &rows}) one->send_ahead();
+    CHECK(change.run() == 1);
+    CHECK(none.run() == 0);
+    REQUIRE(rows.next());
+    CHECK(rows.text("value") == "1+");
+    // Without being sent ahead, it runs again.
+    CHECK(change.run() == 1);
+  });
+  CHECK(value_of(f.opened, "a") == "1++");
+  // One that nobody waits for isn't made.
+  f.opened.write(
+      [](db::Tx& tx) { tx.query(R"(UPDATE meta SET value = '' WHERE key = 'a')").send_ahead(); });
+  CHECK(value_of(f.opened, "a") == "1++");
+}
+
+TEST_CASE("berthd writes with as many connections as its processors can use") {
+  CHECK(db::postgres::writers_for(0) == 8);  // unknown
+  CHECK(db::postgres::writers_for(2) == 8);
+  CHECK(db::postgres::writers_for(3) == 12);
+  CHECK(db::postgres::writers_for(64) == 16);
+}
+
 TEST_CASE("the failure of a statement that waited undoes the write, wherever it shows") {
   Fixture f;
   f.opened.write([](db::Tx& tx) { put(tx, "there", "1"); });

@@ -162,7 +162,12 @@ class PreparedStatement final : public Statement {
     return ++row_ < PQntuples(result_.get());
   }
   int run(Deadline deadline) override {
-    execute(deadline);
+    if (std::exchange(is_ahead_, false)) {
+      if (!result_) connection_.run_waiting(deadline);
+    } else {
+      result_.reset();
+    }
+    if (!result_) execute(deadline);
     if (PQntuples(result_.get()) > 0)
       throw std::logic_error("rows of this statement are ignored: " + sql());
     return parse_number<int>(PQcmdTuples(result_.get())).value_or(0);

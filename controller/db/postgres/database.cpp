@@ -88,6 +88,8 @@ void roll_back(Connection& connection, Deadline deadline) {
 
 }  // namespace
 
+unsigned writers_for(unsigned processors) { return std::clamp(processors * 4, 8U, 16U); }
+
 Database::Database(Server server, const Clock& clock, Options options)
     : server_(std::move(server)), clock_(clock), options_(std::move(options)) {
   Pool& ordinary = readers_.at(size_t(Readers::ordinary));

@@ -18,10 +18,16 @@
 
 namespace berth::db::postgres {
 
+// How many connections write at the same time by default: four for each processor, from 8 to 16.
+// Each has a process on the server, so more of them than the processors can use only make those
+// take turns; fewer would wait for the network and for the server's disk.
+unsigned writers_for(unsigned processors);
+
 struct Options {
-  unsigned readers = 8;         // connections that read() can use at the same time
-  unsigned heavy_readers = 2;   // further ones, for Readers::heavy
-  unsigned writers = 16;        // connections that write() can use at the same time
+  unsigned readers = 8;        // connections that read() can use at the same time
+  unsigned heavy_readers = 2;  // further ones, for Readers::heavy
+  // Connections that write() can use at the same time.
+  unsigned writers = writers_for(std::thread::hardware_concurrency());
   size_t max_waiting = 10'000;  // writes that wait for a connection; further ones are refused
   // How often a write is run that collides with others or whose connection is lost, and for how
   // long it is run again.

@@ -89,19 +89,29 @@ bool takes_from(const Transaction& transaction, const Account& account) {
   return std::ranges::any_of(transaction.legs, [&](const Leg& leg) { return leg.from == account; });
 }
 
-// Whether the account is one for whose credits there is pending.h, has room for the amount, and
-// passes nothing on in the same transaction. Reads the account's row, but changes nothing.
-std::optional<Changed> leave_pending(db::Tx& tx, const Account& account, std::int64_t amount,
-                                     const Transaction& transaction) {
-  if (!may_have_pending(tx, account) || takes_from(transaction, account)) return std::nullopt;
-  const std::int64_t number = tx.number(R"(
-      SELECT number
-      FROM ledger_accounts
-      WHERE id = $1 AND credited <= $2)",
-                                        account.id(), max_credited_with_pending - amount);
-  if (number == 0) return std::nullopt;
-  return Changed{.number = number, .totals = {}};
-}
+// Looks whether the credit of a leg may stay pending: the account is one for whose credits there is
+// pending.h, has room for the amount, and passes nothing on in the same transaction. The statement,
+// which changes nothing, is sent together with the next one.
+class MayStayPending {
+ public:
+  MayStayPending(db::Tx& tx, const Leg& leg, const Transaction& transaction) {
+    if (!may_have_pending(tx, leg.to) || takes_from(transaction, leg.to)) return;
+    rows_.emplace(tx.query(R"(
+        SELECT number
+        FROM ledger_accounts
+        WHERE id = $1 AND credited <= $2)",
+                           leg.to.id(), max_credited_with_pending - leg.amount));
+    rows_->send_ahead();
+  }
+  // Returns the account's number, without totals, or nothing if the credit may not stay pending.
+  std::optional<Changed> account() {
+    if (!rows_ || !rows_->next()) return std::nullopt;
+    return Changed{.number = rows_->integer("number"), .totals = {}};
+  }
+
+ private:
+  std::optional<db::Query> rows_;
+};
 
 std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
   while (fold(tx, account) > 0) {
@@ -122,9 +132,10 @@ std::optional<Moved> move(db::Tx& tx, const Leg& leg, const Transaction& transac
     throw std::logic_error("a movement must have from 1 to max_points points");
   if (leg.from.id() == leg.to.id())
     throw std::logic_error("a movement must have two different accounts");
+  MayStayPending pending(tx, leg, transaction);
   const auto from = take(tx, leg.from, leg.amount);
   if (!from) return std::nullopt;
-  auto to = leave_pending(tx, leg.to, leg.amount, transaction);
+  auto to = pending.account();
   if (!to) to = give(tx, leg.to, leg.amount);
   if (!to)
     throw invalid_field("amount",
@@ -211,16 +222,21 @@ void lock(db::Tx& tx, const Account& account) {
 }
 
 std::int64_t balance(db::Tx& tx, const Account& account) {
+  auto rows = balance_query(tx, account);
+  return rows.next() ? rows.integer("points") : 0;
+}
+
+db::Query balance_query(db::Tx& tx, const Account& account) {
   if (!may_have_pending(tx, account))
-    return tx.number(R"(SELECT balance FROM ledger_accounts WHERE id = $1)", account.id());
+    return tx.query(R"(SELECT balance AS points FROM ledger_accounts WHERE id = $1)", account.id());
   // One statement, so that in a write with row locks, too, each credit is in one of the two places.
-  return tx.number(R"(
+  return tx.query(R"(
       SELECT a.balance + coalesce((SELECT sum(p.amount)
                                    FROM ledger_pending p
                                    WHERE p.account_number = a.number), 0) AS points
       FROM ledger_accounts a
       WHERE a.id = $1)",
-                   account.id());
+                  account.id());
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
@@ -232,6 +248,7 @@ std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
   if (transaction.legs.empty() || transaction.legs.size() > max_legs)
     throw std::logic_error("a transaction has no or too many movements");
+  KindLookup kind(tx, transaction.kind);
   std::vector<Moved> moved;
   for (const Leg& leg : transaction.legs) {
     const auto one = move(tx, leg, transaction);
@@ -246,7 +263,7 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
   const Instant at = posting_time(tx, transaction, moved, newest);
   const std::string id = new_uuid(at);
   const NewTransaction added = add_transaction(
-      tx, {.id = id, .kind = transaction.kind, .memo = transaction.memo, .at = at}, newest);
+      tx, {.id = id, .kind = kind.number(), .memo = transaction.memo, .at = at}, newest);
   int place = 0;  // in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
     tx.execute_later(R"(

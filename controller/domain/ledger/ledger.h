@@ -36,6 +36,8 @@ void open_account(db::Tx& tx, const Account& account);
 void lock(db::Tx& tx, const Account& account);
 // The account's balance; 0 if the account doesn't exist.
 std::int64_t balance(db::Tx& tx, const Account& account);
+// The statement that reads it: `points` in one row, or no row if the account doesn't exist.
+db::Query balance_query(db::Tx& tx, const Account& account);
 
 struct Movement {
   std::string_view kind;  // such as "mint" or "deployment"

@@ -26,6 +26,10 @@ void append_hex(std::string& text, std::int64_t value) {
     text += digits[std::bit_cast<std::uint64_t>(value) >> shift & 0xf];
 }
 
+db::Query find_kind(db::Tx& tx, std::string_view kind) {
+  return tx.query(R"(SELECT number FROM ledger_kinds WHERE kind = $1)", kind);
+}
+
 }  // namespace
 
 std::int64_t first_number(Instant at) {
@@ -61,16 +65,24 @@ std::int64_t account_number(db::Tx& tx, const Account& account) {
 }
 
 std::int64_t kind_number(db::Tx& tx, std::string_view kind) {
-  return tx.number(R"(SELECT number FROM ledger_kinds WHERE kind = $1)", kind);
+  auto rows = find_kind(tx, kind);
+  return rows.next() ? rows.integer("number") : 0;
 }
 
-std::int64_t add_kind(db::Tx& tx, std::string_view kind) {
-  if (const std::int64_t known = kind_number(tx, kind); known > 0) return known;
-  return tx.number(R"(
+KindLookup::KindLookup(db::Tx& tx, std::string_view kind)
+    : tx_(tx), kind_(kind), rows_(find_kind(tx, kind)) {
+  rows_->send_ahead();
+}
+
+std::int64_t KindLookup::number() {
+  const std::int64_t known = rows_->next() ? rows_->integer("number") : 0;
+  rows_.reset();
+  if (known > 0) return known;
+  return tx_.number(R"(
       INSERT INTO ledger_kinds (number, kind)
       VALUES (coalesce((SELECT max(number) FROM ledger_kinds), 0) + 1, $1)
       RETURNING number)",
-                   kind);
+                    kind_);
 }
 
 }  // namespace berth::ledger

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,7 +44,18 @@ Instant time_of_id(const IdParts& parts);
 // Return the number of an account, or of a kind of transactions; 0 if there is none.
 std::int64_t account_number(db::Tx& tx, const Account& account);
 std::int64_t kind_number(db::Tx& tx, std::string_view kind);
-// Returns the number of the kind, after giving it one if it has none.
-std::int64_t add_kind(db::Tx& tx, std::string_view kind);
+// Looks up the number of a kind for a transaction of it. The statement is sent together with the
+// next one of the write.
+class KindLookup {
+ public:
+  KindLookup(db::Tx& tx, std::string_view kind);
+  // Returns the number, after giving the kind one if it has none. Call it once.
+  std::int64_t number();
+
+ private:
+  db::Tx& tx_;
+  const std::string kind_;
+  std::optional<db::Query> rows_;
+};
 
 }  // namespace berth::ledger

@@ -49,7 +49,8 @@ int move_transaction(db::Tx& tx, const std::string& id) {
     if (!rows.next()) return 0;  // its postings weren't neighbours, and it is moved
     const std::string kind = rows.text("kind"), memo = rows.text("memo");
     added = add_transaction_before(
-        tx, {.id = id, .kind = kind, .memo = memo, .at = rows.instant("at")});
+        tx,
+        {.id = id, .kind = KindLookup(tx, kind).number(), .memo = memo, .at = rows.instant("at")});
   }
   const int copied = tx.execute(R"(
       INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)

@@ -29,7 +29,6 @@ NewTransaction add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
   if (time_of_number(number) != row.at)
     throw Error(Code::unavailable, "the ledger has no room for another transaction at this time");
   const IdParts id = parts_of_id(row.id);
-  const std::int64_t kind = add_kind(tx, row.kind);
   static const std::string insert = R"(
       INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo)
       VALUES ($1, $2, $3, $4, $5)
@@ -37,10 +36,10 @@ NewTransaction add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
   static const std::string insert_and_return = insert + R"(RETURNING number)";
   // Only where a trigger changes the number. SQLite would build a table in memory for RETURNING.
   if (tx.writers_collide())
-    number = tx.number(insert_and_return, number, id.high, id.low, kind, row.memo);
+    number = tx.number(insert_and_return, number, id.high, id.low, row.kind, row.memo);
   else
-    tx.execute(insert, number, id.high, id.low, kind, row.memo);
-  return {.number = number, .kind = kind};
+    tx.execute(insert, number, id.high, id.low, row.kind, row.memo);
+  return {.number = number, .kind = row.kind};
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace berth::ledger {
 
 struct TransactionRow {
-  std::string id;  // a UUID
-  std::string_view kind;
+  std::string id;         // a UUID
+  std::int64_t kind = 0;  // its number
   std::string_view memo;
   Instant at;
 };

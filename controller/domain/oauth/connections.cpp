@@ -131,8 +131,8 @@ std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id) {
   return ids;
 }
 
-void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
-  const int counted = tx.execute(R"(
+db::Query spending_count(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
+  return tx.query(R"(
       UPDATE grants
       SET spent_day = $2,
           spent_on_day = CASE WHEN spent_day = $2 AND spent_on_day + $3 < $4 THEN spent_on_day + $3
@@ -141,11 +141,19 @@ void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount
       WHERE id = $1
         AND (daily_spend_limit IS NULL
              OR CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit))",
-                                 grant_id, utc_day(tx.now()), amount, ledger::max_points);
-  if (counted == 0)
+                  grant_id, utc_day(tx.now()), amount, ledger::max_points);
+}
+
+void require_counted(db::Query& count) {
+  if (count.run() == 0)
     throw Error(
         Code::spend_limit_reached,
         "the app has reached the user's limit of spending for today; the day ends at midnight UTC");
+}
+
+void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
+  auto count = spending_count(tx, grant_id, amount);
+  require_counted(count);
 }
 
 }  // namespace berth::connections

@@ -61,6 +61,10 @@ std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id);
 // spend's transaction, with the grant of its token. Throws spend_limit_reached if the amount
 // exceeds what is left of the limit.
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount);
+// The same in two steps, for whoever sends other statements together with this one: the statement,
+// and what runs it and throws.
+db::Query spending_count(db::Tx& tx, const std::string& grant_id, std::int64_t amount);
+void require_counted(db::Query& count);
 
 // The last use of each grant, collected in memory and written in batches.
 class UseLog : public berth::UseLog {

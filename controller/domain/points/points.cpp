@@ -23,24 +23,26 @@ constexpr std::array<std::string_view, 2> earnings = {"spend", "impression"};
 
 Error too_little() { return {Code::insufficient_balance, "the balance is lower than the amount"}; }
 
-// Counts the spending of a referred user, and rewards the referrer once it is enough. If the reward
-// is refused (a cap, an empty treasury), the user's next spending tries again.
+// Counts the spending of a user whom somebody has referred, and who hasn't been rewarded for it.
+db::Query referral_count(db::Tx& tx, const Spending& spending) {
+  return tx.query(R"(
+      UPDATE users
+      SET referral_spent = CASE WHEN referral_spent + $2 < $4 THEN referral_spent + $2
+                                ELSE $4 END
+      WHERE id = $1
+        AND referred_by IS NOT NULL
+        AND referral_rewarded_at IS NULL
+        AND is_returning = 0
+        AND NOT EXISTS (
+          SELECT 1
+          FROM apps a
+          WHERE a.id = $3 AND a.owner_id IN (users.id, users.referred_by)))",
+                  spending.user_id, spending.amount, spending.app_id, ledger::max_points);
+}
+
+// Rewards the referrer once the spending that was counted is enough. If the reward is refused (a
+// cap, an empty treasury), the user's next spending tries again.
 void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
-  const int counted =
-      tx.execute(R"(
-          UPDATE users
-          SET referral_spent = CASE WHEN referral_spent + $2 < $4 THEN referral_spent + $2
-                                    ELSE $4 END
-          WHERE id = $1
-            AND referred_by IS NOT NULL
-            AND referral_rewarded_at IS NULL
-            AND is_returning = 0
-            AND NOT EXISTS (
-              SELECT 1
-              FROM apps a
-              WHERE a.id = $3 AND a.owner_id IN (users.id, users.referred_by)))",
-                 spending.user_id, spending.amount, spending.app_id, ledger::max_points);
-  if (counted == 0) return;
   std::string referrer;
   {
     auto rows = tx.query(R"(
@@ -221,9 +223,15 @@ std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& r
                          .amount = spending.amount,
                          .memo = spending.description}))
     throw too_little();
-  connections::count_spending(tx, spending.grant_id, spending.amount);
-  consider_referral(tx, spending, rules);
-  return ledger::balance(tx, user);
+  // On PostgreSQL these three need one round trip together. The reward doesn't change the balance,
+  // because it is the referrer's.
+  auto in_limit = connections::spending_count(tx, spending.grant_id, spending.amount);
+  auto referral = referral_count(tx, spending);
+  auto left = ledger::balance_query(tx, user);
+  for (db::Query* one : {&in_limit, &referral, &left}) one->send_ahead();
+  connections::require_counted(in_limit);
+  if (referral.run() > 0) consider_referral(tx, spending, rules);
+  return left.next() ? left.integer("points") : 0;
 }
 
 std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
