@@ -153,7 +153,7 @@ def of_points(ids):
         return app, today - YEAR - ids.random.randrange(YEAR), today
 
     return [
-        Statement("balance", LEDGER + "ledger.cpp", "SELECT balance FROM ledger_accounts",
+        Statement("balance", LEDGER + "ledger.cpp", "SELECT balance AS points FROM ledger_accounts",
                   lambda: ("user:" + ids.user(),)),
         Statement("a user's history: count", points, counted, lambda: (ids.account(), "", 0, MOST, COUNTED)),
         Statement("a user's history: first page", points, page, first_page(ids.account)),
