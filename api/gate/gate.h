@@ -62,8 +62,10 @@ class Gate {
   // As many threads as the database has connections for heavy reads. Pages with high numbers, which
   // anybody may ask for, have one of their own: two that count through an index as fast as they can
   // would take both processors of a small machine.
-  HeavyReads heavy_reads_{2};
-  HeavyReads deep_pages_{1};
+  static constexpr unsigned heavy_read_threads = 2;
+  static constexpr unsigned deep_page_threads = 1;
+  HeavyReads heavy_reads_{heavy_read_threads};
+  HeavyReads deep_pages_{deep_page_threads};
   std::unordered_map<const Route*, Validator> validators_;
 };
 

@@ -52,8 +52,9 @@ class Query {
   int run() { return statement_->run(deadline_); }
   // See Tx::execute_later().
   void run_later() { statement_->run_later(deadline_); }
-  // Call this before next() or run() if another statement is run first. PostgreSQL gets both in one
-  // round trip; what this one throws may then be thrown by the other one.
+  // Call this before next() or run(), without which it may not run, if another statement runs
+  // first. PostgreSQL gets both in one round trip; the other one may then throw what this one
+  // would.
   void send_ahead() { statement_->send_ahead(deadline_); }
 
   // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.

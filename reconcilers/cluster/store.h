@@ -48,9 +48,8 @@ class Store {
   // Takes a complete list. Returns the objects that are new, changed or gone.
   std::vector<ObjectPtr> replace(std::vector<Object> objects, const std::string& resource_version);
 
-  // Frees the trees that were made more than `trees_kept_for` ago. A few that were kept for good
-  // would cost far more than their own memory, because each of their nodes keeps the allocator from
-  // giving back the pages around it, which were full of nodes while much happened.
+  // Frees the trees that were made more than `trees_kept_for` ago, so that they take no memory
+  // while nothing happens.
   void drop_old_trees();
 
  private:

@@ -162,12 +162,9 @@ class PreparedStatement final : public Statement {
     return ++row_ < PQntuples(result_.get());
   }
   int run(Deadline deadline) override {
-    if (std::exchange(is_ahead_, false)) {
-      if (!result_) connection_.run_waiting(deadline);
-    } else {
-      result_.reset();
-    }
-    if (!result_) execute(deadline);
+    if (!is_ahead_) result_.reset();
+    wait_or_execute(deadline);
+    is_ahead_ = false;
     if (PQntuples(result_.get()) > 0)
       throw std::logic_error("rows of this statement are ignored: " + sql());
     return parse_number<int>(PQcmdTuples(result_.get())).value_or(0);
@@ -221,9 +218,14 @@ class PreparedStatement final : public Statement {
     row_ = -1;
   }
 
-  void fetch(Deadline deadline) {
+  // Makes sure that there is a result: that of send_ahead(), or one of a new run.
+  void wait_or_execute(Deadline deadline) {
     if (is_ahead_ && !result_) connection_.run_waiting(deadline);
     if (!result_) execute(deadline);
+  }
+
+  void fetch(Deadline deadline) {
+    wait_or_execute(deadline);
     if (columns_.empty())
       for (int i = 0; i < PQnfields(result_.get()); ++i)
         columns_.emplace_back(PQfname(result_.get(), i));

@@ -248,7 +248,7 @@ std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
   if (transaction.legs.empty() || transaction.legs.size() > max_legs)
     throw std::logic_error("a transaction has no or too many movements");
-  KindLookup kind(tx, transaction.kind);
+  KindLookup kind_lookup(tx, transaction.kind);
   std::vector<Moved> moved;
   for (const Leg& leg : transaction.legs) {
     const auto one = move(tx, leg, transaction);
@@ -262,21 +262,22 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
   const std::int64_t newest = newest_transaction(tx);
   const Instant at = posting_time(tx, transaction, moved, newest);
   const std::string id = new_uuid(at);
-  const NewTransaction added = add_transaction(
-      tx, {.id = id, .kind = kind.number(), .memo = transaction.memo, .at = at}, newest);
+  const std::int64_t kind = kind_lookup.number();
+  const std::int64_t number =
+      add_transaction(tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
   int place = 0;  // in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
     tx.execute_later(R"(
         INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
         VALUES ($1, $2, $3, $4, $5, $6))",
-                     after.number, amount > 0, added.number, place, added.kind, amount);
+                     after.number, amount > 0, number, place, kind, amount);
     if (after.totals)
       count_posting(tx, account, utc_day(at), transaction.kind, amount, *after.totals);
     else
       add_pending(tx, {.account = after.number,
-                       .transaction = added.number,
+                       .transaction = number,
                        .leg = place,
-                       .kind = added.kind,
+                       .kind = kind,
                        .amount = amount});
     ++place;
   };

@@ -39,7 +39,8 @@ std::vector<std::string> newest(db::Tx& tx, int limit) {
 
 // Returns the number of its postings.
 int move_transaction(db::Tx& tx, const std::string& id) {
-  NewTransaction added;
+  std::int64_t number = 0;
+  std::int64_t kind = 0;
   {
     auto rows = tx.query(R"(
         SELECT kind, memo, at
@@ -47,10 +48,10 @@ int move_transaction(db::Tx& tx, const std::string& id) {
         WHERE id = $1)",
                          id);
     if (!rows.next()) return 0;  // its postings weren't neighbours, and it is moved
-    const std::string kind = rows.text("kind"), memo = rows.text("memo");
-    added = add_transaction_before(
-        tx,
-        {.id = id, .kind = KindLookup(tx, kind).number(), .memo = memo, .at = rows.instant("at")});
+    kind = KindLookup(tx, rows.text("kind")).number();
+    const std::string memo = rows.text("memo");
+    number = add_transaction_before(
+        tx, {.id = id, .kind = kind, .memo = memo, .at = rows.instant("at")});
   }
   const int copied = tx.execute(R"(
       INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
@@ -59,7 +60,7 @@ int move_transaction(db::Tx& tx, const std::string& id) {
       FROM ledger_postings_old p
       JOIN ledger_accounts a ON a.id = p.account_id
       WHERE p.transaction_id = $1)",
-                                id, added.number, added.kind);
+                                id, number, kind);
   const int removed =
       tx.execute(R"(DELETE FROM ledger_postings_old WHERE transaction_id = $1)", id);
   if (copied != removed) throw std::logic_error("not all postings of " + id + " could be moved");

@@ -25,7 +25,7 @@ std::int64_t first_place(db::Tx& tx, std::int64_t first) {
                    first, first + places);
 }
 
-NewTransaction add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
+std::int64_t add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
   if (time_of_number(number) != row.at)
     throw Error(Code::unavailable, "the ledger has no room for another transaction at this time");
   const IdParts id = parts_of_id(row.id);
@@ -39,7 +39,7 @@ NewTransaction add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
     number = tx.number(insert_and_return, number, id.high, id.low, row.kind, row.memo);
   else
     tx.execute(insert, number, id.high, id.low, row.kind, row.memo);
-  return {.number = number, .kind = row.kind};
+  return number;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::int64_t newest_transaction(db::Tx& tx) {
   return tx.number(R"(SELECT coalesce(max(number), 0) FROM ledger_transactions)");
 }
 
-NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest) {
+std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest) {
   const std::int64_t first = first_number(row.at);
   // A trigger adds a place that is free (migration 0065).
   if (tx.writers_collide()) return add(tx, row, first + middle_place);
@@ -58,7 +58,7 @@ NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row, std::int64
   return add(tx, row, last >= first ? last + 1 : first + middle_place);
 }
 
-NewTransaction add_transaction_before(db::Tx& tx, const TransactionRow& row) {
+std::int64_t add_transaction_before(db::Tx& tx, const TransactionRow& row) {
   const std::int64_t first = first_number(row.at);
   const std::int64_t next = first_place(tx, first);
   return add(tx, row, (next > 0 ? next : first + middle_place) - 1);

@@ -11,19 +11,17 @@ struct TransactionRow {
   std::string_view memo;
   Instant at;
 };
-struct NewTransaction {
-  std::int64_t number = 0;
-  std::int64_t kind = 0;  // the number of its kind
-};
 // Returns the number of the newest transaction, or 0 if there is none. On PostgreSQL it returns 0
 // without reading, because whoever reads it collides with all who add one.
 std::int64_t newest_transaction(db::Tx& tx);
-// Adds the transaction behind all others of its millisecond. `newest` is what newest_transaction()
-// returned. Throws Error `unavailable` if the others have taken all places, or if there are no
-// numbers for the time. On PostgreSQL places rise from call to call over all writes and begin again
-// after 2^19, so nothing is read; one that is taken violates the key, and the write runs again.
-NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest);
-// Adds the transaction before all others of its millisecond. Throws like add_transaction().
-NewTransaction add_transaction_before(db::Tx& tx, const TransactionRow& row);
+// Adds the transaction behind all others of its millisecond, and returns its number. `newest` is
+// what newest_transaction() returned. Throws Error `unavailable` if the others have taken all
+// places, or if there are no numbers for the time. On PostgreSQL places rise from call to call over
+// all writes and begin again after 2^19, so nothing is read; one that is taken violates the key,
+// and the write runs again.
+std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest);
+// Adds the transaction before all others of its millisecond. Returns and throws like
+// add_transaction().
+std::int64_t add_transaction_before(db::Tx& tx, const TransactionRow& row);
 
 }  // namespace berth::ledger

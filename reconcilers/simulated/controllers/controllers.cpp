@@ -67,7 +67,7 @@ std::optional<Controllers::Work> Controllers::next_work() {
     if (at == queues_.end()) at = queues_.begin();
     if (at->first == Loop::new_deployment || at->second.empty()) continue;
     last_ = at->first;
-    ++turns_before_new_;
+    turns_before_new_ = new_ones.empty() ? 0 : turns_before_new_ + 1;
     return Work{at->first, at->second.take()};
   }
   if (new_ones.empty()) return std::nullopt;

@@ -97,7 +97,7 @@ class Controllers {
   Moment last_work_;
   std::map<Loop, Queue> queues_;
   Loop last_ = Loop::name_space;  // the loop that had the last turn
-  int turns_before_new_ = 0;      // since the last new deployment
+  int turns_before_new_ = 0;      // that a new deployment has waited for
   std::set<std::pair<Moment, Work>> timers_;
   std::map<Work, Moment> due_;  // the time of each timer
   std::jthread thread_;
