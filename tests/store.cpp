@@ -9,10 +9,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "controller/base/crypto.h"
 #include "controller/base/url.h"
 #include "controller/db/postgres/database.h"
 #include "controller/db/postgres/migrate.h"
 #include "controller/db/sqlite/database.h"
+#include "controller/db/sqlite/migrate.h"
+#include "tests/temp_dir.h"
 
 namespace berth::test {
 namespace {
@@ -116,6 +119,26 @@ db::postgres::Fault sometimes(std::string_view sql) {
   return db::postgres::Fault::collision;
 }
 
+// Returns a SQLite file with the newest schema, which a store copies instead of running all
+// migrations. The file is made once for each set of migrations and folder of temporary files, and
+// is shared by all processes that use this folder.
+const std::filesystem::path& sqlite_schema() {
+  static const std::filesystem::path shared = [] {
+    std::string texts;
+    for (const EmbeddedFile& file : db::sqlite::migrations::files())
+      texts.append(file.name).append(file.text);
+    std::filesystem::path name =
+        std::filesystem::temp_directory_path() / ("berth-schema-" + std::to_string(::getuid()) +
+                                                  "-" + hex(sha256(texts)).substr(0, 16) + ".db");
+    if (std::filesystem::exists(name)) return name;
+    const TempDir own;
+    db::sqlite::Database(own / "berth.db", Clock(), {.readers = 1, .vfs = {}});
+    std::filesystem::rename(own / "berth.db", name);
+    return name;
+  }();
+  return shared;
+}
+
 std::string with_schema() {
   {
     const std::lock_guard lock(shelf().mutex);
@@ -181,6 +204,7 @@ std::string TestDatabase::url(const std::string& host, int port) const {
 
 Store::Store(const std::filesystem::path& file, const Clock& clock) {
   if (!on_postgres()) {
+    if (!std::filesystem::exists(file)) std::filesystem::copy_file(sqlite_schema(), file);
     opened_ = std::make_unique<db::sqlite::Database>(file, clock,
                                                      db::sqlite::Options{.readers = 2, .vfs = {}});
     return;
