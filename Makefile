@@ -20,7 +20,7 @@ help: ## this list
 
 build: ## berthd and the client berth in build/release (PRESET=dev, asan, tsan for the others)
 	@scripts/install-deps.sh build
-	@cmake --preset $(PRESET) $(LAUNCHER) -DBERTH_TESTS=OFF >/dev/null
+	@cmake --preset $(PRESET) $(LAUNCHER) -DBERTH_TESTS=OFF -DBERTH_BENCH=OFF >/dev/null
 	@cmake --build --preset $(PRESET)
 	@scripts/check-hardening.sh $(if $(filter release,$(PRESET)),,--no-fortify) $(BUILD)/berthd $(BUILD)/berth
 

@@ -231,7 +231,7 @@ int bare(const char* file, int group, double seconds) {
   const Clock clock;
   const Who somebody = [&] {
     db::sqlite::Database database(file, clock);
-    database.write([](db::Tx& tx) { ledger::add_kind(tx, "spend"); });
+    database.write([](db::Tx& tx) { ledger::KindLookup(tx, "spend").number(); });
     return database.read(who);
   }();
   Bare sqlite(file);
@@ -293,7 +293,7 @@ int fill(const char* file, std::int64_t postings) {
   database.write([&](db::Tx& tx) {
     for (int i = 0; i < users; ++i)
       ledger::open_account(tx, ledger::user_account("filled" + std::to_string(i)));
-    kind = ledger::add_kind(tx, "mint");
+    kind = ledger::KindLookup(tx, "mint").number();
     issuance = ledger::account_number(tx, ledger::issuance());
     first_user = ledger::account_number(tx, ledger::user_account("filled0"));
   });
