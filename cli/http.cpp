@@ -1,5 +1,7 @@
 #include "cli/http.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <exception>
 #include <sstream>
@@ -8,12 +10,23 @@
 #include "controller/base/ascii.h"
 #include "controller/base/curl.h"
 #include "controller/base/url.h"
+#include "controller/base/version.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr long connect_time_ms = 10'000;
-constexpr const char* user_agent = "berth-cli";
+// The list of the account's devices shows this, such as "berth-cli/0.1.0 (Linux x86_64)".
+const std::string& user_agent() {
+  static const std::string text = [] {
+    utsname system = {};
+    std::string name = "berth-cli/" + std::string(version);
+    if (uname(&system) == 0)
+      name += std::string(" (") + system.sysname + " " + system.machine + ")";
+    return name;
+  }();
+  return text;
+}
 
 struct Exchange {
   const HttpRequest* request = nullptr;
@@ -63,7 +76,7 @@ void set_up(Exchange& exchange, const curl::Lines& headers) {
   easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
   easy.set(CURLOPT_FOLLOWLOCATION, 0L);
   easy.set(CURLOPT_NOSIGNAL, 1L);
-  easy.set(CURLOPT_USERAGENT, user_agent);
+  easy.set(CURLOPT_USERAGENT, user_agent().c_str());
   easy.set(CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
   easy.set(CURLOPT_CUSTOMREQUEST, request.method);
   easy.set(CURLOPT_HTTPHEADER, headers);

@@ -1,7 +1,10 @@
 #include "cli/login.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <thread>
 
 #include "controller/base/crypto.h"
@@ -72,6 +75,12 @@ Tokens refreshed_or_new(Api& api, const Account& account, const StoredApp& app) 
   return new_tokens(api, account, app);
 }
 
+// Returns what the list of the account's devices calls this machine; empty if it has no name.
+std::string machine_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 }  // namespace
 
 const std::vector<std::string>& useful_scopes() {
@@ -106,6 +115,7 @@ Tokens exchange_code(Api& api, const StoredApp& app, const std::string& code,
                                                            {"code_verifier", verifier},
                                                            {"client_id", app.client_id}};
   if (!app.client_secret.empty()) form.emplace_back("client_secret", app.client_secret);
+  if (app.client_id == built_in_client) form.emplace_back("device_name", machine_name());
   return tokens_in(api.raw(form_post("/api/oauth/token", form)), Grant::authorization_code);
 }
 
@@ -183,6 +193,7 @@ Tokens finish_device_login(Api& api, const DeviceCodes& codes) {
     const HttpResponse response = api.raw(form_post(
         "/api/oauth/token", {{"grant_type", "urn:ietf:params:oauth:grant-type:device_code"},
                              {"device_code", codes.device_code},
+                             {"device_name", machine_name()},
                              {"client_id", built_in_client}}));
     if (response.status == 200) return tokens_in(response, Grant::authorization_code);
     const Failure failure = failure_of(response);

@@ -90,6 +90,7 @@ oauth::Caller console_caller(db::Tx& tx, const Access& access, const std::string
   return {.user_id = user_id,
           .app_id = app ? app->id : "",
           .grant_id = "",
+          .family_id = "",
           .scopes = scopes,
           .expires_at = Instant::max(),
           .first_party = true};
@@ -279,8 +280,8 @@ Bearer noting_refusals(const Shown& shown, Check&& check) {
   }
 }
 
-// Makes the refusal of a user who isn't accepted as an admin. `step_up` tells the console what the
-// user can do about it, and is empty if they can do nothing.
+// Makes the refusal of a user who isn't accepted as an admin. `step_up` tells the console and
+// the hosted pages what the user can do about it, and is empty if they can do nothing.
 Error no_admin(const accounts::User& user, const char* why, const std::string& step_up = {}) {
   const Details details =
       step_up.empty() ? Details() : Details{{std::string("step_up"), {step_up}}};
@@ -291,17 +292,20 @@ Error no_admin(const accounts::User& user, const char* why, const std::string& s
 
 }  // namespace
 
+void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id) {
+  if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
+  if (!user.totp_enabled)
+    throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
+  if (!accounts::has_fresh_second_factor(tx, session_id))
+    throw no_admin(user,
+                   "the second factor was last proven more than 15 minutes ago; prove it again",
+                   "prove_second_factor");
+}
+
 Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services) {
   return noting_refusals({.token = jwt, .is_console = true}, [&] {
     Bearer bearer = use_session(tx, jwt, services);
-    const accounts::User& user = *bearer.user;
-    if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
-    if (!user.totp_enabled)
-      throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
-    if (!accounts::has_fresh_second_factor(tx, bearer.session_id))
-      throw no_admin(user,
-                     "the second factor was last proven more than 15 minutes ago; prove it again",
-                     "prove_second_factor");
+    admit_admin(tx, *bearer.user, bearer.session_id);
     return bearer;
   });
 }
@@ -318,6 +322,8 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
                 "the user allows this app only to read with its session token, not to act as them");
   if (bearer.caller && !bearer.caller->grant_id.empty())
     services.uses.note(bearer.caller->grant_id, tx.now());
+  if (bearer.caller && bearer.caller->first_party && !bearer.caller->family_id.empty())
+    services.device_uses.note(bearer.caller->family_id, tx.now());
   if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
   if (bearer.ends_idle) services.session_uses.note(bearer.session_id, tx.now());
   call.user = std::move(bearer.user);

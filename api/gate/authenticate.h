@@ -43,10 +43,13 @@ Shown shown_by(const Request& request, const Services& services);
 // internal access. Throws like authenticate().
 Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
 
-// Returns the admin who uses the console, by the JWT of their session cookie. They need a second
-// factor that they have proven in this session within accounts::second_factor_fresh_for. Throws
-// what authenticate() throws for a session, and forbidden; its detail `step_up` is
+// Admits the user of a session as an admin of the platform: for the API, by check_admin(), and for
+// the hosted pages. They need a second factor that they have proven in this session within
+// accounts::second_factor_fresh_for. Throws forbidden; its detail `step_up` is
 // `enable_second_factor` or `prove_second_factor` if that would help.
+void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id);
+// Returns the admin who uses the console, by the JWT of their session cookie. Throws what
+// authenticate() throws for a session, and what admit_admin() throws.
 Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services);
 
 // Whether a route with this access requires a token. Open routes and those below /api/internal/

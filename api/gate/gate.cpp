@@ -481,8 +481,11 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
   // Responses with tokens or codes must not be cached (RFC 6749, section 5.1); neither must any
   // that are meant for one caller.
-  if (is_oauth(passage.shape) || passage.request.path.starts_with(api_prefix))
+  if (is_oauth(passage.shape) || passage.request.path.starts_with(api_prefix)) {
     response.add_header("Cache-Control", "no-store");
+    // An answer that is opened as a document shares no window with the page that opened it.
+    response.add_header("Cross-Origin-Opener-Policy", "same-origin");
+  }
   response.caller_is_known = passage.caller_is_known;
   if (passage.rate) {
     response.add_header("RateLimit-Limit", std::to_string(passage.rate->limit));

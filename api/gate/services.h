@@ -26,6 +26,7 @@
 #include "controller/domain/kernel/replicas.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/devices.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/social/chat_words.h"
 #include "controller/domain/social/presence.h"
@@ -105,6 +106,7 @@ struct Services {
   PasswordHasher& passwords;
   connections::UseLog& uses;
   accounts::SessionUses& session_uses;
+  devices::UseLog& device_uses;
   SecurityLog& security;
   // The berthd on this database; null if this one has it for itself.
   const Replicas* replicas = nullptr;

@@ -3,6 +3,7 @@
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/oauth/devices.h"
 
 namespace berth::api::pages {
 namespace {
@@ -18,6 +19,17 @@ Values session_values(const accounts::SessionInfo& session, const std::string& c
   values.set("user_agent", session.user_agent.empty() ? "Unknown program" : session.user_agent);
   values.set("since", in_words(session.created_at));
   values.set("current", flag(session.id == current));
+  return values;
+}
+
+Values device_values(const devices::Device& device) {
+  Values values(Values::type::object);
+  values.set("id", device.id);
+  values.set("name", device.name);
+  values.set("program", device.program.empty() ? "Unknown program" : device.program);
+  values.set("address", device.address.empty() ? "an unknown address" : device.address);
+  values.set("since", in_words(device.connected_at));
+  values.set("last_used", in_words(device.last_used));
   return values;
 }
 
@@ -39,6 +51,12 @@ Page account_page(const Visit& visit) {
     for (const accounts::SessionInfo& session : list.items)
       sessions.push_back(session_values(session, visit.visitor->session_id));
     page.values.set("sessions", sessions);
+    Values programs(Values::type::list);
+    for (const devices::Device& device :
+         devices::list(tx, user.id, {.page = 1, .page_size = PageRequest::max_size}).items)
+      programs.push_back(device_values(device));
+    if (!programs.is_empty_list()) page.values.set("has_devices", flag(true));
+    page.values.set("devices", programs);
     return page;
   });
 }
@@ -82,11 +100,17 @@ Page rename(Visit& visit) {
 }
 
 Page change_password(Visit& visit) {
-  return change(visit, "Your password was changed, and your other sessions have ended.", [&] {
+  const bool keeps = !visit.field("keep_others").empty();
+  const char* done = keeps
+                         ? "Your password was changed. Your other sessions go on."
+                         : "Your password was changed, and your other sessions have ended, as has "
+                           "the access of programs and apps.";
+  return change(visit, done, [&] {
     api::change_password(visit.user(),
                          {.current = visit.field("current_password"),
                           .fresh = visit.field("new_password"),
                           .kept_session = visit.visitor->session_id,
+                          .others = keeps ? accounts::OtherWays::keep : accounts::OtherWays::end,
                           .address = visit.address},
                          visit.services);
   });
@@ -106,6 +130,13 @@ Page end_session(Visit& visit) {
   return change(visit, "The session has ended.", [&] {
     visit.services.db.write(
         [&](db::Tx& tx) { accounts::end_session(tx, visit.user().id, visit.field("id")); });
+  });
+}
+
+Page end_device(Visit& visit) {
+  return change(visit, "The program was disconnected.", [&] {
+    visit.services.db.write(
+        [&](db::Tx& tx) { devices::end(tx, visit.user().id, visit.field("id")); });
   });
 }
 

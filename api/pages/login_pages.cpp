@@ -25,7 +25,9 @@ std::string pending_of(const Visit& visit, const accounts::Credentials& account)
   return base64(seal(visit.services.keys.data, content.dump(), "login:" + visit.form_id));
 }
 
-std::optional<std::string> pending_user(const Visit& visit) {
+// Returns the account whose password the browser has entered; nothing if that is too long ago, or
+// the password has changed since.
+std::optional<accounts::Credentials> pending_user(const Visit& visit) {
   const auto sealed = parse_base64(visit.field("pending"));
   const auto text = sealed
                         ? open_sealed(visit.services.keys.data, *sealed, "login:" + visit.form_id)
@@ -37,7 +39,8 @@ std::optional<std::string> pending_user(const Visit& visit) {
   const std::string user_id = content.at("user");
   const std::string hash =
       visit.services.db.read([&](db::Tx& tx) { return accounts::password_hash_of(tx, user_id); });
-  return hex(sha256(hash)) == content.at("password") ? std::optional(user_id) : std::nullopt;
+  if (hex(sha256(hash)) != content.at("password")) return std::nullopt;
+  return accounts::Credentials{.user_id = user_id, .password_hash = hash};
 }
 
 Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
@@ -107,13 +110,14 @@ Page log_in(Visit& visit) {
 }
 
 Page log_in_by_code(Visit& visit) {
-  const auto user_id = pending_user(visit);
-  if (!user_id)
+  const auto account = pending_user(visit);
+  if (!account)
     return refused(login_page(visit, safe_next(visit.field("next")), ""),
                    Error(Code::validation_failed, "that took too long; start again"));
   return unless_refused(
       [&] {
-        return enter(visit, sign_in_by_code({.user_id = *user_id,
+        return enter(visit, sign_in_by_code({.user_id = account->user_id,
+                                             .password_hash = account->password_hash,
                                              .code = visit.field("code"),
                                              .address = visit.address,
                                              .user_agent = visit.user_agent(),

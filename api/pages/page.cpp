@@ -22,6 +22,7 @@ void add_security_headers(Response& response, std::string policy) {
   response.add_header("Content-Security-Policy", std::move(policy));
   response.add_header("X-Frame-Options", "DENY");
   response.add_header("Referrer-Policy", "same-origin");
+  response.add_header("Cross-Origin-Opener-Policy", "same-origin");
 }
 
 Page go_to(std::string path) {
@@ -73,8 +74,8 @@ std::string safe_next(const std::string& next) {
   if (is_plain && next.starts_with("/api/oauth/authorize?")) return next;
   // Dots could lead out of the console.
   if ((next == "/console" || next.starts_with("/console/")) && !next.contains("..")) return next;
-  for (const char* page : {"/account", "/account/totp", "/connected-apps", "/device",
-                           "/admin/scope-requests", "/docs/api"})
+  for (const char* page :
+       {"/account", "/account/totp", "/connected-apps", "/device", admins_page, "/docs/api"})
     if (next == page) return next;
   return "/account";
 }

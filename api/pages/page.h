@@ -75,6 +75,8 @@ Page unless_refused(Work&& work, Again&& again) {
   }
 }
 
+inline constexpr const char* admins_page = "/admin/scope-requests";
+
 // Returns where to go after the login: `next` if it is the console, one of berth's own pages or an
 // authorization request, and /account if it is anything else.
 std::string safe_next(const std::string& next);
@@ -118,6 +120,7 @@ Page rename(Visit& visit);
 Page change_password(Visit& visit);
 Page resend_verification(Visit& visit);
 Page end_session(Visit& visit);
+Page end_device(Visit& visit);
 Page delete_account(Visit& visit);
 
 // In totp_pages.cpp:
@@ -126,6 +129,9 @@ Page set_up_totp(Visit& visit);
 Page enable_totp(Visit& visit);
 Page disable_totp(Visit& visit);
 Page new_recovery_codes(Visit& visit);
+Page prove_totp(Visit& visit);
+// Returns a page on which the visitor proves their second factor again. It leads to `next`.
+Page prove_totp_page(const std::string& next);
 
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);

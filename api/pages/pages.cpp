@@ -5,6 +5,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "api/gate/authenticate.h"
 #include "api/gate/client_address.h"
 #include "api/gate/repeated_field.h"
 #include "api/pages/page.h"
@@ -15,8 +16,6 @@
 
 namespace berth::api::pages {
 namespace {
-
-enum class Who { anybody, user, admin };
 
 const Rate shown = per_minute(120);  // page views from one network
 const Rate sent = per_minute(20);    // forms of one kind
@@ -33,56 +32,61 @@ Page refuse(int status, const std::string& title, const std::string& text) {
 
 }  // namespace
 
-struct Pages::Row {
-  std::string_view method;
-  std::string_view path;
-  std::string_view name;  // in metrics
-  Who who;
+struct Pages::Row : PageRow {
   Page (*run)(Visit&);
 };
 
-const Pages::Row* Pages::find(const Request& request, std::string_view path) {
+std::span<const Pages::Row> Pages::table() {
   static constexpr Row rows[] = {
-      {"GET", "/login", "page_login", Who::anybody, show_login},
-      {"POST", "/login", "page_login", Who::anybody, log_in},
-      {"POST", "/login/code", "page_login_code", Who::anybody, log_in_by_code},
-      {"POST", "/logout", "page_logout", Who::anybody, log_out},
-      {"GET", "/register", "page_register", Who::anybody, show_registration},
-      {"POST", "/register", "page_register", Who::anybody, register_account},
-      {"GET", "/verify-email", "page_verify_email", Who::anybody, show_verification},
-      {"POST", "/verify-email", "page_verify_email", Who::anybody, verify_email},
-      {"GET", "/forgot-password", "page_forgot_password", Who::anybody, show_forgot_password},
-      {"POST", "/forgot-password", "page_forgot_password", Who::anybody, forgot_password},
-      {"GET", "/reset-password", "page_reset_password", Who::anybody, show_reset_password},
-      {"POST", "/reset-password", "page_reset_password", Who::anybody, reset_password},
-      {"GET", "/", "page_home", Who::anybody, show_home},
-      {"GET", "/account", "page_account", Who::user, show_account},
-      {"POST", "/account/username", "page_username", Who::user, rename},
-      {"POST", "/account/password", "page_password", Who::user, change_password},
-      {"POST", "/account/resend-verification", "page_resend", Who::user, resend_verification},
-      {"POST", "/account/sessions/end", "page_end_session", Who::user, end_session},
-      {"POST", "/account/delete", "page_delete_account", Who::user, delete_account},
-      {"GET", "/account/totp", "page_totp", Who::user, show_totp},
-      {"POST", "/account/totp/setup", "page_set_up_totp", Who::user, set_up_totp},
-      {"POST", "/account/totp/enable", "page_enable_totp", Who::user, enable_totp},
-      {"POST", "/account/totp/disable", "page_disable_totp", Who::user, disable_totp},
-      {"POST", "/account/totp/recovery-codes", "page_recovery_codes", Who::user,
+      {{"GET", "/login", "page_login", Who::anybody}, show_login},
+      {{"POST", "/login", "page_login", Who::anybody}, log_in},
+      {{"POST", "/login/code", "page_login_code", Who::anybody}, log_in_by_code},
+      {{"POST", "/logout", "page_logout", Who::anybody}, log_out},
+      {{"GET", "/register", "page_register", Who::anybody}, show_registration},
+      {{"POST", "/register", "page_register", Who::anybody}, register_account},
+      {{"GET", "/verify-email", "page_verify_email", Who::anybody}, show_verification},
+      {{"POST", "/verify-email", "page_verify_email", Who::anybody}, verify_email},
+      {{"GET", "/forgot-password", "page_forgot_password", Who::anybody}, show_forgot_password},
+      {{"POST", "/forgot-password", "page_forgot_password", Who::anybody}, forgot_password},
+      {{"GET", "/reset-password", "page_reset_password", Who::anybody}, show_reset_password},
+      {{"POST", "/reset-password", "page_reset_password", Who::anybody}, reset_password},
+      {{"GET", "/", "page_home", Who::anybody}, show_home},
+      {{"GET", "/account", "page_account", Who::user}, show_account},
+      {{"POST", "/account/username", "page_username", Who::user}, rename},
+      {{"POST", "/account/password", "page_password", Who::user}, change_password},
+      {{"POST", "/account/resend-verification", "page_resend", Who::user}, resend_verification},
+      {{"POST", "/account/sessions/end", "page_end_session", Who::user}, end_session},
+      {{"POST", "/account/devices/end", "page_end_device", Who::user}, end_device},
+      {{"POST", "/account/delete", "page_delete_account", Who::user}, delete_account},
+      {{"GET", "/account/totp", "page_totp", Who::user}, show_totp},
+      {{"POST", "/account/totp/setup", "page_set_up_totp", Who::user}, set_up_totp},
+      {{"POST", "/account/totp/enable", "page_enable_totp", Who::user}, enable_totp},
+      {{"POST", "/account/totp/disable", "page_disable_totp", Who::user}, disable_totp},
+      {{"POST", "/account/totp/recovery-codes", "page_recovery_codes", Who::user},
        new_recovery_codes},
-      {"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, show_consent},
-      {"POST", "/consent", "page_consent", Who::user, decide_consent},
-      {"GET", "/device", "page_device", Who::user, show_device},
-      {"POST", "/device", "page_device_code", Who::user, enter_device_code},
-      {"POST", "/device/decide", "page_decide_device", Who::user, decide_device},
-      {"GET", "/connected-apps", "page_connected_apps", Who::user, show_connected_apps},
-      {"POST", "/connected-apps/limit", "page_limit_app", Who::user, limit_app},
-      {"POST", "/connected-apps/session", "page_session_access", Who::user, change_session_access},
-      {"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, disconnect_app},
-      {"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, show_scope_requests},
-      {"POST", "/admin/scope-requests/approve", "page_approve", Who::admin, approve_scopes},
-      {"POST", "/admin/scope-requests/reject", "page_reject", Who::admin, reject_scopes},
+      {{"POST", "/account/totp/prove", "page_prove_totp", Who::user}, prove_totp},
+      {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody}, show_consent},
+      {{"POST", "/consent", "page_consent", Who::user}, decide_consent},
+      {{"GET", "/device", "page_device", Who::user}, show_device},
+      {{"POST", "/device", "page_device_code", Who::user}, enter_device_code},
+      {{"POST", "/device/decide", "page_decide_device", Who::user}, decide_device},
+      {{"GET", "/connected-apps", "page_connected_apps", Who::user}, show_connected_apps},
+      {{"POST", "/connected-apps/limit", "page_limit_app", Who::user}, limit_app},
+      {{"POST", "/connected-apps/session", "page_session_access", Who::user},
+       change_session_access},
+      {{"POST", "/connected-apps/disconnect", "page_disconnect", Who::user}, disconnect_app},
+      {{"GET", "/admin/scope-requests", "page_scope_requests", Who::admin}, show_scope_requests},
+      {{"POST", "/admin/scope-requests/approve", "page_approve", Who::admin}, approve_scopes},
+      {{"POST", "/admin/scope-requests/reject", "page_reject", Who::admin}, reject_scopes},
   };
+  return rows;
+}
+
+std::vector<PageRow> Pages::rows() { return {table().begin(), table().end()}; }
+
+const Pages::Row* Pages::find(const Request& request, std::string_view path) {
   const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
-  for (const Row& row : rows)
+  for (const Row& row : table())
     if (row.method == method && row.path == path &&
         (wants_html(request) || !(row.path == "/" || row.path.starts_with("/api/"))))
       return &row;
@@ -144,15 +148,44 @@ void show(const Visit& visit, Page page, Response& response) {
   response.body = render(page.content, page.values);
 }
 
+// Returns why the visitor isn't admitted as an admin, by the same rule as for the API.
+std::optional<Error> refusal_of_admin(const Visit& visit) {
+  try {
+    visit.services.db.read(
+        [&](db::Tx& tx) { admit_admin(tx, visit.user(), visit.visitor->session_id); });
+    return std::nullopt;
+  } catch (const Error& refusal) {
+    return refusal;
+  }
+}
+
+// Returns the page that takes the place of an admin's page: with what the visitor can do about it.
+Page no_admins_page(const Error& refusal) {
+  const auto step_up = refusal.details.find("step_up");
+  Page page;
+  if (step_up == refusal.details.end())
+    page = message("No access", {"This page is for admins of the platform."});
+  else if (step_up->second.front() == "prove_second_factor")
+    page = prove_totp_page(admins_page);
+  else
+    page = message("No access", {"Admins need a second factor."}, "/account/totp",
+                   "Set up the second factor");
+  page.status = status(refusal.code);
+  page.event = security_event_of(refusal);
+  return page;
+}
+
 // Returns the page of a row, or the page that says why it can't be shown.
 Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
   if (who != Who::anybody && !visit.visitor) {
     const std::string path(visit.http.path);
     return go_to(visit.http.method == "POST" ? "/login" : with_parameter("/login", "next", path));
   }
-  if (who == Who::admin && !visit.user().is_admin)
-    return refuse(403, "No access", "This page is for admins of the platform.");
   try {
+    if (who == Who::admin) {
+      const auto refusal = refusal_of_admin(visit);
+      if (refusal) return no_admins_page(*refusal);
+    }
     return run(visit);
   } catch (const Error& error) {
     return refused(message("That didn’t work", {}), error);

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "api/gate/browser_session.h"
 #include "api/gate/metrics.h"
 #include "api/gate/rate_limit.h"
@@ -7,6 +11,16 @@
 #include "api/transport/http.h"
 
 namespace berth::api::pages {
+
+// Who may open a page: anybody, whoever is logged in, or an admin, whom the rule of the API admits
+// (admit_admin() in gate/authenticate.h).
+enum class Who { anybody, user, admin };
+struct PageRow {
+  std::string_view method;
+  std::string_view path;
+  std::string_view name;  // in metrics
+  Who who = Who::anybody;
+};
 
 // The hosted pages: login, registration, consent, the account, and an admin's list of scope
 // requests. They are HTML made by the server, without scripts; each form has a token. Thread-safe.
@@ -17,9 +31,12 @@ class Pages {
   // Answers the request and returns true if it is for a hosted page; otherwise returns false.
   // Throws nothing.
   bool handle(const Request& request, Response& response);
+  // Returns all pages, and the forms on them.
+  static std::vector<PageRow> rows();
 
  private:
   struct Row;
+  static std::span<const Row> table();
   // The row for the request as if it were for `path`.
   static const Row* find(const Request& request, std::string_view path);
   bool redirect_from_slash(const Request& request, Response& response) const;

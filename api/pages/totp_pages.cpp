@@ -114,4 +114,22 @@ Page new_recovery_codes(Visit& visit) {
       [&] { return show_totp(visit); });
 }
 
+Page prove_totp_page(const std::string& next) {
+  Page page = {.title = "Prove your second factor", .content = "prove_totp"};
+  page.values.set("next", next);
+  return page;
+}
+
+Page prove_totp(Visit& visit) {
+  const std::string next = safe_next(visit.field("next"));
+  return unless_refused(
+      [&] {
+        api::require_proof(visit.user(), visit.visitor->session_id,
+                           {.totp_code = visit.field("code"), .address = visit.address},
+                           visit.services);
+        return go_to(next);
+      },
+      [&] { return prove_totp_page(next); });
+}
+
 }  // namespace berth::api::pages

@@ -27,6 +27,7 @@ const std::vector<Route>& routes() {
              custom_domains_routes,
              deployment_events_routes,
              deployments_routes,
+             devices_routes,
              fleet_routes,
              friends_routes,
              internal_routes,

@@ -71,6 +71,7 @@ std::vector<Route> cosmetics_routes();
 std::vector<Route> custom_domains_routes();
 std::vector<Route> deployment_events_routes();
 std::vector<Route> deployments_routes();
+std::vector<Route> devices_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> friends_routes();
 std::vector<Route> internal_routes();

@@ -13,22 +13,29 @@ struct AccountFlags {
   std::string app;
   std::string spend;
   std::string access;
+  std::vector<std::string> ids;
   bool password_stdin = false;
+  bool keep_others = false;
   bool yes = false;
 };
 using SharedAccountFlags = std::shared_ptr<AccountFlags>;
 
 constexpr const char* apps_path = "/api/oauth/connected-apps";
+constexpr const char* devices_path = "/api/auth/devices";
 
 void change_password(Run& run, const AccountFlags& flags) {
   const std::string current = password_of(flags.password_stdin, "Present password");
   const std::string fresh = password_of(flags.password_stdin, "New password");
   if (!flags.password_stdin && password_of(false, "New password again") != fresh)
     throw Failure(Exit::usage, "the two new passwords differ");
-  const json answer =
-      run.api().post("/api/auth/change-password",
-                     {{"current_password", current}, {"new_password", fresh}}, As::account);
-  run.out().done(answer, "The password is changed, and your other sessions have ended.");
+  const json answer = run.api().post(
+      "/api/auth/change-password",
+      {{"current_password", current}, {"new_password", fresh}, {"end_others", !flags.keep_others}},
+      As::account);
+  run.out().done(answer, flags.keep_others
+                             ? "The password is changed. Your other sessions go on."
+                             : "The password is changed, and your other sessions have ended, as "
+                               "has the access of programs and apps.");
 }
 
 void delete_account(Run& run, const AccountFlags& flags) {
@@ -113,10 +120,13 @@ void add_own_data(CLI::App& account, Run& run) {
       ->add_option("USERNAME", named->name, "The new name, which others see")
       ->required();
   const SharedAccountFlags secret = std::make_shared<AccountFlags>();
-  add_command(account, "password", "Change your password; your other sessions end",
-              "berth account password", [&run, secret] { change_password(run, *secret); })
-      ->add_flag("--password-stdin", secret->password_stdin,
-                 "Read two lines from stdin: the present password and the new one");
+  CLI::App* password = add_command(
+      account, "password", "Change your password; other sessions, programs and apps lose access",
+      "berth account password", [&run, secret] { change_password(run, *secret); });
+  password->add_flag("--password-stdin", secret->password_stdin,
+                     "Read two lines from stdin: the present password and the new one");
+  password->add_flag("--keep-others", secret->keep_others,
+                     "Let other sessions go on, and programs and apps keep their access");
   add_command(account, "resend-verification", "Send the mail that verifies your address again",
               "berth account resend-verification", [&run] {
                 run.out().done(
@@ -130,6 +140,40 @@ void add_own_data(CLI::App& account, Run& run) {
   removal->add_flag("--password-stdin", end->password_stdin,
                     "Read the password from stdin instead of asking");
   removal->add_flag("--yes,-y", end->yes, "Don't ask");
+}
+
+void end_devices(Run& run, const AccountFlags& flags) {
+  for (const std::string& id : flags.ids)
+    if (!is_uuid(id))
+      throw Failure(Exit::usage, id + " isn't the id of a device",
+                    "`berth account devices` shows them.");
+  for (const std::string& id : flags.ids)
+    run.api().call(
+        {.method = "DELETE", .path = std::string(devices_path) + "/" + id, .as = As::account});
+  run.out().done({{"ended", flags.ids}}, flags.ids.size() == 1 ? "The program is disconnected."
+                                                               : std::to_string(flags.ids.size()) +
+                                                                     " programs are disconnected.");
+}
+
+void add_devices(CLI::App& account, Run& run) {
+  add_command(account, "devices", "List the programs that have logged in with berth's own client",
+              "berth account devices", [&run] {
+                const json body = run.api().all(devices_path, "devices", As::account);
+                run.out().list(body, body.at("devices"),
+                               {{"ID", "id"},
+                                {"NAME", "name"},
+                                {"THIS ONE", "current"},
+                                {"PROGRAM", "program"},
+                                {"ADDRESS", "address"},
+                                {"SINCE", "connected_at"},
+                                {"LAST USED", "last_used"}});
+              });
+  const SharedAccountFlags gone = std::make_shared<AccountFlags>();
+  add_command(account, "end-device", "Disconnect such programs: their tokens end at once",
+              "berth account end-device 01936f5e-7c1a-7000-8000-000000000008",
+              [&run, gone] { end_devices(run, *gone); })
+      ->add_option("DEVICE", gone->ids, "Ids of the devices")
+      ->required();
 }
 
 std::string check_spend(const std::string& text) {
@@ -175,6 +219,7 @@ std::string password_of(bool from_stdin, const std::string& question) {
 void add_account_commands(CLI::App& root, Run& run) {
   CLI::App* account = add_group(root, "account", "Your account, and the apps that act for you");
   add_own_data(*account, run);
+  add_devices(*account, run);
   add_connected_apps(*account, run);
   add_session_commands(root, run);
   add_totp_commands(root, run);

@@ -60,6 +60,16 @@ void promote(Run& run, const PeopleFlags& flags) {
                              (answer.at("user").at("is_admin") ? "an admin." : "no admin."));
 }
 
+void end_sessions(Run& run, const PeopleFlags& flags) {
+  const std::string path = std::string(users_path) + "/" + user_id(run, flags.user) + "/sessions";
+  confirm("End all sessions and tokens of " + flags.user + "?", flags.yes);
+  const json answer = run.api().call({.method = "DELETE", .path = path, .as = As::admin});
+  run.out().done(answer, "All sessions and tokens of " + flags.user +
+                             " have ended: " + cell(answer, "sessions") + " sessions, " +
+                             std::to_string(answer.at("devices").size()) + " programs and " +
+                             std::to_string(answer.at("apps").size()) + " apps.");
+}
+
 std::string path_of(Run& run, const PeopleFlags& flags) {
   if (flags.kind == "user") return std::string(users_path) + "/" + user_id(run, flags.id);
   if (flags.kind == "app") return "/api/internal/apps/" + app_id(run, flags.id);
@@ -106,6 +116,12 @@ void add_users(CLI::App& admin, Run& run) {
       promotion->add_flag("--admin", raised->makes_admin, "Give the user the rights of an admin");
   promotion->add_flag("--no-admin", raised->takes_admin, "Take away the rights of an admin")
       ->excludes(makes);
+  const SharedPeopleFlags ended = std::make_shared<PeopleFlags>();
+  CLI::App* end = add_command(
+      *group, "end-sessions", "End all logins of a user, and all tokens that act for them",
+      "berth admin users end-sessions mallory", [&run, ended] { end_sessions(run, *ended); });
+  end->add_option("USER", ended->user, "Name, email address or id of the user")->required();
+  end->add_flag("--yes,-y", ended->yes, "Don't ask");
 }
 
 }  // namespace

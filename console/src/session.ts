@@ -90,5 +90,11 @@ export async function refresh(): Promise<void> {
 export async function log_out(): Promise<void> {
   await call('post', '/api/auth/logout');
   tabs.postMessage('logged out');
+  document.body.replaceChildren(); // a browser keeps the page as it was left, and Back would show it
   location.assign('/');
 }
+
+// A browser that shows this page again as it was left asks nobody whether the login still counts.
+addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
+});

@@ -53,6 +53,7 @@ enum class Code {
   tier_not_found,
   user_not_found,
   session_not_found,
+  device_not_found,
   log_entry_not_found,
   webhook_not_found,
   campaign_not_found,

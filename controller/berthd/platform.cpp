@@ -252,7 +252,9 @@ class Platform {
   api::SecurityLog security_log_{*registry_};
   connections::UseLog uses_;
   accounts::SessionUses session_uses_;
-  reconcilers::ExpiryLoop expiry_{database_, {&uses_, &session_uses_}, {.replicas = replicas()}};
+  devices::UseLog device_uses_;
+  reconcilers::ExpiryLoop expiry_{
+      database_, {&uses_, &session_uses_, &device_uses_}, {.replicas = replicas()}};
   reconcilers::AdsLoop ads_{database_, campaign_index_, {.replicas = replicas()}};
   reconcilers::LedgerLoop ledger_{database_, {.replicas = replicas()}};
   reconcilers::LedgerMove ledger_move_{database_};
@@ -475,6 +477,7 @@ api::Services Platform::services() {
           .passwords = passwords_,
           .uses = uses_,
           .session_uses = session_uses_,
+          .device_uses = device_uses_,
           .security = security_log_,
           .replicas = replicas(),
           .presence = std::make_shared<presence::Board>(replicas_ ? presence::Kept::in_database

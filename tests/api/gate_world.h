@@ -48,6 +48,7 @@ class GateWorld {
   LoginThrottle throttle;
   connections::UseLog uses;
   accounts::SessionUses session_uses;
+  devices::UseLog device_uses;
   prometheus::Registry registry_;
   SecurityLog security{registry_};
   ads::CampaignIndex campaign_index;
@@ -58,6 +59,7 @@ class GateWorld {
       .passwords = passwords,
       .uses = uses,
       .session_uses = session_uses,
+      .device_uses = device_uses,
       .security = security,
       .environment = Environment::development,
       .base_url = "https://api.example.org",

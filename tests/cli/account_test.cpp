@@ -27,7 +27,11 @@ TEST_CASE("the account is shown, renamed and gets another password") {
   CHECK(ada.must({"account", "show"}).out.find("ada@example.org") != std::string::npos);
   CHECK(ada.must({"account", "rename", "lovelace"}).out == "You are lovelace now.\n");
   const std::string fresh = "another horse battery";
-  ada.must({"account", "password", "--password-stdin"}, Person::password() + "\n" + fresh + "\n");
+  const std::string middle = "staple battery horse";
+  ada.must({"account", "password", "--keep-others", "--password-stdin"},
+           Person::password() + "\n" + middle + "\n");
+  elsewhere.must({"account", "show"});
+  ada.must({"account", "password", "--password-stdin"}, middle + "\n" + fresh + "\n");
   CHECK(elsewhere.berth({"account", "show"}).code == not_logged_in);
   CHECK(ada.berth(login("ada"), Person::password()).code == not_logged_in);
   ada.must(login("ada"), fresh);

@@ -89,6 +89,10 @@ TEST_CASE("users are listed, found, promoted, suspended and let in again") {
             .at("users")
             .at(0)
             .at("is_admin") == true);
+  const std::string ended = admin.admin({"users", "end-sessions", "bob", "--yes"}).out;
+  CHECK(ended.find("1 sessions, 0 programs and 0 apps") != std::string::npos);
+  CHECK(bob.berth({"whoami"}).code == 3);
+  bob.must({"login", "--email", "bob@example.org", "--password-stdin"}, Person::password());
   admin.admin({"suspend", "user", "bob@example.org", "--yes"});
   CHECK(bob.berth({"whoami"}).code == forbidden);
   admin.admin({"reactivate", "user", "bob"});

@@ -222,6 +222,17 @@ TEST_CASE("a server without a browser logs in by a code that is confirmed on ano
       [](json& account) { account.at("login").at("tokens")["expires_at"] = 1; });
   server.must({"deploy", "list"});
   server.must({"apps", "list"});
+  // It is among the account's devices, by the name of this machine, and ends when it is told to.
+  const json devices = server.must({"account", "devices", "-o", "json"}).body().at("devices");
+  REQUIRE(devices.size() == 1);
+  CHECK(devices[0].at("current") == true);
+  CHECK(devices[0].at("name") != "unnamed");
+  CHECK(devices[0].at("program").get<std::string>().starts_with("berth-cli/"));
+  CHECK(laptop.must({"account", "devices"}).out.find("berth-cli/") != std::string::npos);
+  CHECK(laptop.berth({"account", "end-device", "laptop"}).code == 2);
+  CHECK(server.berth({"account", "end-device", devices[0].at("id")}).code == not_logged_in);
+  laptop.must({"account", "end-device", devices[0].at("id")});
+  CHECK(server.berth({"deploy", "list"}).code == not_logged_in);
 
   const Person stranger(berthd);
   const auto denied = stranger.start({"login", "--device"});

@@ -219,6 +219,29 @@ class Scene:
         code = app.code(user, scopes).expect(200)["code"]
         return self.anybody.post("/api/oauth/token", app.exchange(code)).expect(200).body
 
+    def new_device(self, user):
+        """The tokens of a login by berth's own client, on a machine of the user."""
+        verifier = secrets.token_urlsafe(48)
+        digest = hashlib.sha256(verifier.encode()).digest()
+        asked = {
+            "client_id": "berth",
+            "redirect_uri": "http://127.0.0.1:1/callback",
+            "response_type": "code",
+            "scope": "profile:read",
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+        }
+        code = user.get("/api/oauth/authorize?" + urllib.parse.urlencode(asked)).expect(200)["code"]
+        body = {
+            "grant_type": "authorization_code",
+            "client_id": "berth",
+            "code": code,
+            "redirect_uri": asked["redirect_uri"],
+            "code_verifier": verifier,
+            "device_name": "laptop",
+        }
+        return self.anybody.post("/api/oauth/token", body).expect(200).body
+
     @property
     def owner_api(self):  # the operator's own token, with all scopes
         token = self.once("owner", lambda: self.new_tokens(self.operator, SCOPES))

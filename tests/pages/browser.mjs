@@ -293,26 +293,47 @@ test('an app is disconnected', async () => {
   assert.ok((await page.locator('main').innerText()).includes('No app has access'));
 });
 
-test('an admin decides about scope requests; nobody else sees them', async () => {
+test('an admin with a fresh second factor decides about scope requests; nobody else sees them', async () => {
   await platform.call('POST', `/api/oauth/my-apps/${operator.app.id}/scope-request`, {
     headers: operator.headers,
     body: { requested_scopes: ['points:spend'] },
   });
+  const nora = await platform.operator('nora', {
+    app_name: 'Desk', redirect_uris: [app.redirectUri], allowed_scopes: ['profile:read'],
+  });
   const page = await visitor();
-  await logIn(page);
-  assert.equal((await page.goto(`${platform.base}/admin/scope-requests`)).status(), 403);
-  const { users } = await platform.admin('GET', '/api/internal/users?q=ada');
+  await logIn(page, nora);
+  const requests = `${platform.base}/admin/scope-requests`;
+  assert.equal((await page.goto(requests)).status(), 403);
+  const { users } = await platform.admin('GET', '/api/internal/users?q=nora');
   await platform.admin('POST', `/api/internal/users/${users[0].id}/promote`, { is_admin: true });
-  await page.goto(`${platform.base}/account`);
+  assert.equal((await page.goto(requests)).status(), 403);
+  await look(page, 'admin-without-second-factor');
+  await page.getByRole('link', { name: 'Set up the second factor' }).click();
+  await press(page, 'Set it up');
+  const secret = await page.locator('code.secret').innerText();
+  await fill(page, { Code: totp(secret, Date.now() / 1000 - 30) });
+  await press(page, 'Turn the second factor on');
   await page.getByRole('link', { name: 'Scope requests' }).click();
+  assert.equal(await heading(page), 'Prove your second factor');
+  await look(page, 'prove-second-factor');
+  const code = 'Code of your authenticator, or a recovery code';
+  await fill(page, { [code]: '000000' });
+  await press(page, 'Continue');
+  assert.match(await page.getByRole('alert').innerText(), /code is wrong/);
+  await fill(page, { [code]: totp(secret) });
+  await press(page, 'Continue');
+  assert.equal(await heading(page), 'Scope requests');
   await look(page, 'scope-requests');
   assert.match(await page.locator('main').innerText(), /By olga/);
   await press(page, 'Approve the request of');
   assert.ok((await page.locator('main').innerText()).includes('No requests are waiting'));
-  await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
-  assert.ok((await page.locator('main').innerText()).includes('spend your points'));
-  await press(page, 'Allow');
-  await page.waitForURL(`${app.redirectUri}**`);
+  const user = await visitor();
+  await logIn(user);
+  await user.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
+  assert.ok((await user.locator('main').innerText()).includes('spend your points'));
+  await press(user, 'Allow');
+  await user.waitForURL(`${app.redirectUri}**`);
   app.came.pop();
 });
 
@@ -481,6 +502,41 @@ test('nobody is led away by the login', async () => {
     await fill(page, { 'Email address': ada.email, Password: ada.password });
     await press(page, 'Log in');
     await page.waitForURL(`${platform.base}/account`);
+  }
+});
+
+test('after logging out, Back shows nothing private, also from a browser that keeps pages as they were left', async () => {
+  const eve = await platform.operator('evelyn', {
+    app_name: 'Back', redirect_uris: [app.redirectUri], allowed_scopes: ['profile:read'],
+  });
+  const keeping = await chromium.launch({
+    executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  });
+  try {
+    const page = await (await keeping.newContext()).newPage();
+    page.setDefaultTimeout(20_000);
+    const shown = () => page.locator('body').innerText();
+    const pages = ['/account', '/account/totp', '/connected-apps', '/device', '/console', '/console/account'];
+    for (const path of pages) {
+      await logIn(page, eve);
+      await page.waitForURL(`${platform.base}/account`);
+      await page.goto(platform.base + path);
+      const out = page.getByRole('button', { name: 'Log out' }).last();
+      await out.waitFor();
+      assert.ok((await shown()).includes('evelyn'), path);
+      const left = page.waitForNavigation();
+      await out.click();
+      await left;
+      await page.goBack();
+      await page.waitForLoadState();
+      for (let look = 0; look < 5; ++look) {
+        assert.ok(!(await shown()).includes('evelyn'), `Back shows ${path}`);
+        await page.waitForTimeout(50);
+      }
+    }
+    console.log(`${pages.length} private pages`);
+  } finally {
+    await keeping.close();
   }
 });
 

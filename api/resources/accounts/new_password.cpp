@@ -20,8 +20,8 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
   accounts::check_email(wanted.email);
   accounts::check_username(wanted.username);
   accounts::check_not_reserved(wanted.username, services.reserved_names);
-  check(password, accounts::own_words(wanted.username, wanted.email), services);
-  wanted.password_hash = services.passwords.hash(password);
+  check(password, accounts::own_words(wanted.username, wanted.email, services.base_url), services);
+  wanted.password_hash = services.passwords.hash(accounts::composed_password(password));
   return services.db.write([&](db::Tx& tx) {
     return accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
                                    services.base_url);
@@ -30,12 +30,16 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
 
 void change_password(const accounts::User& user, const PasswordChange& change,
                      const Services& services) {
-  check(change.fresh, accounts::own_words(user.username, user.email), services);
+  check(change.fresh, accounts::own_words(user.username, user.email, services.base_url), services);
   const std::string old_hash = confirm_password(user, change.current, change.address, services);
-  const std::string new_hash = services.passwords.hash(change.fresh);
+  const std::string new_hash = services.passwords.hash(accounts::composed_password(change.fresh));
   services.db.write([&](db::Tx& tx) {
-    accounts::change_password(tx, user, old_hash, new_hash, change.kept_session, services.keys,
-                              services.base_url);
+    accounts::change_password(tx, user,
+                              {.old_hash = old_hash,
+                               .new_hash = new_hash,
+                               .kept_session = change.kept_session,
+                               .others = change.others},
+                              services.keys, services.base_url);
   });
 }
 
@@ -44,8 +48,8 @@ void reset_password(const std::string& token, const std::string& password,
   // The token is checked first, so that no hash is computed without a valid one.
   const accounts::User user =
       services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
-  check(password, accounts::own_words(user.username, user.email), services);
-  const std::string hash = services.passwords.hash(password);
+  check(password, accounts::own_words(user.username, user.email, services.base_url), services);
+  const std::string hash = services.passwords.hash(accounts::composed_password(password));
   services.db.write([&](db::Tx& tx) {
     accounts::reset_password(tx, token, hash, services.keys, services.base_url);
   });

@@ -4,6 +4,7 @@
 
 #include "api/gate/services.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/lifecycle/passwords.h"
 
 // The operations in which a user chooses a password, for the API and the hosted pages. A hash takes
 // about 20 ms, so it is computed outside of any transaction, and only after every cheaper check.
@@ -16,7 +17,8 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
 struct PasswordChange {
   std::string current;
   std::string fresh;
-  std::string kept_session;  // all other sessions of the user end
+  std::string kept_session;  // it goes on
+  accounts::OtherWays others = accounts::OtherWays::end;
   std::string address;
 };
 // Changes the user's password. Throws validation_failed (field `password`), invalid_credentials or

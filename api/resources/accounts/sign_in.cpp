@@ -53,23 +53,45 @@ Error wrong_code(const std::string& user_id) {
       {.kind = SecurityKind::second_factor_failed, .reason = "wrong_code", .user_id = user_id});
 }
 
-// Whether it is the password of `stored`. A try that the hasher has no room for was none.
-bool matches(Try& one_try, const std::string& password, const std::string& stored,
-             const Services& services) {
+// As long for an address that nobody has, whose hash is empty, as for a wrong password.
+bool matches(const std::string& password, const std::string& stored, const Services& services) {
+  return stored.empty() ? services.passwords.matches_nobody(password)
+                        : services.passwords.matches(password, stored);
+}
+
+// How a password fits a stored hash. An older version hashed passwords as they were typed; this one
+// hashes their composed form.
+enum class Match { none, composed, as_typed };
+
+// Compares the password with `stored`. A try that the hasher has no room for was none.
+Match match(Try& one_try, const std::string& password, const std::string& stored,
+            const Services& services) {
   try {
-    // As long for an address that nobody has as for a wrong password.
-    return stored.empty() ? services.passwords.matches_nobody(password)
-                          : services.passwords.matches(password, stored);
+    const std::string composed = accounts::composed_password(password);
+    if (matches(composed, stored, services)) return Match::composed;
+    if (composed == password) return Match::none;
+    return matches(password, stored, services) ? Match::as_typed : Match::none;
   } catch (const Error&) {
     one_try.was_no_failure();
     throw;
   }
 }
 
-// The session of a SignIn or a CodeSignIn.
+// Replaces the hash of a password that an older version stored. Returns the new hash.
+std::string rehash(const std::string& user_id, const std::string& old_hash,
+                   const std::string& password, const Services& services) {
+  std::string fresh = services.passwords.hash(accounts::composed_password(password));
+  const bool replaced = services.db.write(
+      [&](db::Tx& tx) { return accounts::replace_password_hash(tx, user_id, old_hash, fresh); });
+  return replaced ? fresh : old_hash;
+}
+
+// The session of a SignIn or a CodeSignIn. A password that was changed since it was verified opens
+// none: whoever had the old one must not get in beside the change.
 template <typename Attempt>
-SignedIn open(db::Tx& tx, const std::string& user_id, const Attempt& attempt,
-              const Services& services) {
+SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& verified_hash,
+              const Attempt& attempt, const Services& services) {
+  if (accounts::password_hash_of(tx, user_id) != verified_hash) throw wrong_credentials(user_id);
   const std::string& address = attempt.address;
   auto session = accounts::open_session(tx, user_id, address, attempt.user_agent,
                                         services.session_lifetime, attempt.idle_timeout);
@@ -100,7 +122,7 @@ SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
   Try one_try(counted, Secret::code, attempt.user_id, services);
   SignedIn result = services.db.write([&](db::Tx& tx) {
     // In this order, so that a code is used up only where it opens a session.
-    auto signed_in = open(tx, attempt.user_id, attempt, services);
+    auto signed_in = open(tx, attempt.user_id, attempt.password_hash, attempt, services);
     if (!signed_in.user.totp_enabled) return signed_in;
     if (!two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
       throw wrong_code(attempt.user_id);
@@ -127,14 +149,16 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
     return result;
   });
   const std::string user_id = found.credentials ? found.credentials->user_id : "";
-  const std::string hash = found.credentials ? found.credentials->password_hash : "";
+  std::string hash = found.credentials ? found.credentials->password_hash : "";
   Try one_try(found.counted, Secret::password, user_id, services);
-  if (!matches(one_try, attempt.password, hash, services)) throw wrong_credentials(user_id);
+  const Match found_match = match(one_try, attempt.password, hash, services);
+  if (found_match == Match::none) throw wrong_credentials(user_id);
+  if (found_match == Match::as_typed) hash = rehash(user_id, hash, attempt.password, services);
   const auto user = services.db.read([&](db::Tx& tx) { return accounts::find(tx, user_id); });
   if (!user) throw wrong_credentials(user_id);
   if (!user->totp_enabled) {
     SignedIn result = services.db.write([&](db::Tx& tx) {
-      auto signed_in = open(tx, user_id, attempt, services);
+      auto signed_in = open(tx, user_id, hash, attempt, services);
       if (signed_in.user.totp_enabled)  // since a moment ago
         throw Error(Code::totp_required, "the account requires a totp_code");
       return signed_in;
@@ -147,6 +171,7 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
   if (!attempt.totp_code || attempt.totp_code->empty())
     throw Error(Code::totp_required, "the account requires a totp_code");
   return sign_in_by_code({.user_id = user_id,
+                          .password_hash = hash,
                           .code = *attempt.totp_code,
                           .address = attempt.address,
                           .user_agent = attempt.user_agent,
@@ -165,7 +190,7 @@ std::string confirm_password(const accounts::User& user, const std::string& pass
                  .counted = attempt_on(tx, user, address)};
   });
   Try one_try(found.counted, Secret::password, user.id, services);
-  if (!matches(one_try, password, found.hash, services))
+  if (match(one_try, password, found.hash, services) == Match::none)
     throw with_event(
         Error(Code::invalid_credentials, "the password is wrong"),
         {.kind = SecurityKind::login_failed, .reason = "wrong_password", .user_id = user.id});

@@ -32,9 +32,10 @@ inline SecurityEvent new_network_of(const accounts::User& user) {
 SignedIn sign_in(const SignIn& attempt, const Services& services);
 
 // Opens the session of a user whose password was verified a moment ago, by means of a code of the
-// second factor. Throws invalid_totp, account_suspended or rate_limited.
+// second factor. Throws invalid_credentials, invalid_totp, account_suspended or rate_limited.
 struct CodeSignIn {
   std::string user_id;
+  std::string password_hash;  // the one that was verified; if it has changed since, the login fails
   std::string code;
   std::string address;
   std::string user_agent;

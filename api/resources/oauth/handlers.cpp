@@ -4,7 +4,9 @@
 #include "api/gate/encode.h"
 #include "api/resources/oauth/client_auth.h"
 #include "api/resources/oauth/redirect.h"
+#include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/device.h"
+#include "controller/domain/oauth/devices.h"
 #include "controller/domain/oauth/oauth.h"
 
 namespace berth::api {
@@ -44,6 +46,19 @@ Reply encode(const oauth::Answer& answer, Instant now) {
   return reply;
 }
 
+devices::Origin origin_of(const Call& call) {
+  return {.name = text_or_nothing(call.body, "device_name").value_or(""),
+          .program = std::string(call.http.headers.get("User-Agent")),
+          .address = call.address};
+}
+
+// Records the device of a login by berth's own client.
+void note_login(db::Tx& tx, const oauth::Tokens& tokens, const Call& call,
+                const Services& services) {
+  if (tokens.first_party)
+    accounts::connect_device(tx, tokens, origin_of(call), services.keys, services.base_url);
+}
+
 constexpr std::string_view device_grant = "urn:ietf:params:oauth:grant-type:device_code";
 
 std::string_view in_words(oauth::DeviceRefusal refusal) {
@@ -60,10 +75,13 @@ std::string_view in_words(oauth::DeviceRefusal refusal) {
   return "the code has expired; start again";
 }
 
-Reply poll_device(db::Tx& tx, const apps::App& client, const std::string& device_code,
-                  const oauth::Policy& policy) {
-  const auto tokens = oauth::exchange_device_code(tx, client, device_code, policy);
-  if (tokens) return encode(*tokens, tx.now());
+Reply poll_device(db::Tx& tx, const apps::App& client, const Call& call, const Services& services) {
+  const auto tokens = oauth::exchange_device_code(tx, client, required(call.body, "device_code"),
+                                                  services.oauth_policy);
+  if (tokens) {
+    note_login(tx, *tokens, call, services);
+    return encode(*tokens, tx.now());
+  }
   constexpr int bad_request = 400;  // RFC 6749, section 5.2
   return {.status = bad_request,
           .body = {{"error", tokens.error()}, {"error_description", in_words(tokens.error())}}};
@@ -115,16 +133,18 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
   const std::string grant_type = required(body, "grant_type");
   if (grant_type == "authorization_code") {
     const apps::App client = authenticated_client(tx, call);
-    return encode(
+    const auto answer =
         oauth::exchange_code(tx, client, required(body, "code"), required(body, "redirect_uri"),
-                             required(body, "code_verifier"), policy),
-        tx.now());
+                             required(body, "code_verifier"), policy);
+    if (answer) note_login(tx, *answer, call, services);
+    return encode(answer, tx.now());
   }
   if (grant_type == "refresh_token") {
     const apps::App client = authenticated_client(tx, call);
-    return encode(oauth::refresh(tx, client, required(body, "refresh_token"), policy,
-                                 optional_of(body, "scope")),
-                  tx.now());
+    const auto answer = oauth::refresh(tx, client, required(body, "refresh_token"), policy,
+                                       optional_of(body, "scope"));
+    if (answer) devices::refreshed(tx, *answer, origin_of(call));
+    return encode(answer, tx.now());
   }
   if (grant_type == "client_credentials") {
     const apps::App client = authenticated_client(tx, call);
@@ -132,7 +152,7 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
   }
   if (grant_type == device_grant) {
     const apps::App client = authenticated_client(tx, call);
-    return poll_device(tx, client, required(body, "device_code"), policy);
+    return poll_device(tx, client, call, services);
   }
   throw Error(Code::unsupported_grant_type,
               "grant_type must be authorization_code, refresh_token, client_credentials or " +
@@ -141,8 +161,10 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
   const auto client = client_if_authenticated(tx, call);
-  return encode(oauth::refresh(tx, client, call.body.at("refresh_token"), services.oauth_policy),
-                tx.now());
+  const auto answer =
+      oauth::refresh(tx, client, call.body.at("refresh_token"), services.oauth_policy);
+  if (answer) devices::refreshed(tx, *answer, origin_of(call));
+  return encode(answer, tx.now());
 }
 
 Reply verify_token(db::Tx& tx, const Call& call, const Services&) {

@@ -7,11 +7,14 @@
 namespace berth::api {
 
 Reply change_password(const Call& call, const Services& services) {
+  const auto others =
+      call.body.value("end_others", true) ? accounts::OtherWays::end : accounts::OtherWays::keep;
   try {
     change_password(*call.user,
                     {.current = call.body.at("current_password"),
                      .fresh = call.body.at("new_password"),
                      .kept_session = call.session_id,
+                     .others = others,
                      .address = call.address},
                     services);
   } catch (const Error& error) {
@@ -19,7 +22,11 @@ Reply change_password(const Call& call, const Services& services) {
     throw Error(error.code, "new_" + std::string(error.what()),
                 {{"new_password", error.details.begin()->second}});
   }
-  return message_reply("the password was changed, and all other sessions have ended");
+  return message_reply(
+      others == accounts::OtherWays::end
+          ? "the password was changed, and all other sessions have ended, as have the tokens of "
+            "programs and apps"
+          : "the password was changed; other sessions and tokens go on");
 }
 
 Reply forgot_password(db::Tx& tx, const Call& call, const Services&) {
@@ -30,7 +37,9 @@ Reply forgot_password(db::Tx& tx, const Call& call, const Services&) {
 Reply reset_password(const Call& call, const Services& services) {
   reset_password(call.body.at("token").get<std::string>(),
                  call.body.at("password").get<std::string>(), services);
-  return message_reply("the password was changed, and all sessions have ended");
+  return message_reply(
+      "the password was changed, and all sessions have ended, as have the tokens of programs and "
+      "apps");
 }
 
 }  // namespace berth::api

@@ -5,6 +5,7 @@
 #include "api/resources/accounts/encode_user.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/lifecycle/ways_in.h"
 
 namespace berth::api {
 namespace {
@@ -34,12 +35,21 @@ Reply promote_user(db::Tx& tx, const Call& call, const Services&) {
   return envelope(accounts::promote(tx, call.id(), promotion, call.admin));
 }
 
-Reply suspend_user(db::Tx& tx, const Call& call, const Services&) {
-  return envelope(accounts::suspend(tx, call.id(), call.admin));
+Reply suspend_user(db::Tx& tx, const Call& call, const Services& services) {
+  return envelope(accounts::suspend(tx, call.id(), call.admin, services.keys));
 }
 
 Reply reactivate_user(db::Tx& tx, const Call& call, const Services&) {
   return envelope(accounts::reactivate(tx, call.id(), call.admin));
+}
+
+Reply end_user_sessions(db::Tx& tx, const Call& call, const Services& services) {
+  const accounts::EndedWays ended =
+      accounts::end_ways_in_as_admin(tx, call.id(), call.admin, services.keys, services.base_url);
+  return {.body = {{"message", "all sessions and tokens of the account have ended"},
+                   {"sessions", ended.sessions},
+                   {"devices", ended.tokens.programs},
+                   {"apps", ended.tokens.apps}}};
 }
 
 Reply rotate_session_key(const Call& call, const Services& services) {

@@ -42,13 +42,12 @@ function Password({ onChange }: { onChange: () => void }) {
   const fields: FieldOf<NewPassword>[] = [
     { name: 'current_password', label: t.account.current_password, kind: 'password', autocomplete: 'current-password', errors: ['invalid_credentials'] },
     { name: 'new_password', label: t.account.new_password, kind: 'password', autocomplete: 'new-password', hint: t.account.password_hint },
+    { name: 'end_others', label: t.account.end_others, kind: 'check', hint: t.account.end_others_hint },
   ];
   return (
     <Card title={t.account.password}>
-      <Form fields={fields} action={t.account.change_password}
-        run={async (body) => { await call('post', '/api/auth/change-password', { body }); note(t.account.password_changed); onChange(); }}>
-        <p class="soft small">{t.account.password_text}</p>
-      </Form>
+      <Form fields={fields} values={{ end_others: true }} action={t.account.change_password}
+        run={async (body) => { await call('post', '/api/auth/change-password', { body }); note(t.account.password_changed); onChange(); }} />
     </Card>
   );
 }
@@ -136,6 +135,24 @@ function Sessions() {
   );
 }
 
+function Devices() {
+  const list = useReading(() => call('get', '/api/auth/devices', { query: { page_size: 100 } }), []);
+  async function end(id: string) {
+    await call('delete', '/api/auth/devices/{id}', { path: { id } }).then(() => note(t.account.device_ended), (failure) => note(failure.message));
+    list.again();
+  }
+  return (
+    <Card title={t.account.devices} bare>
+      <Read of={list}>{({ devices }) => devices.length === 0 ? <Empty icon="account" title={t.account.no_devices} text={t.account.no_devices_text} />
+        : <ul class="list">{devices.map((one) => (
+            <li key={one.id}><div class="grow"><div class="break" title={one.program}><bdi>{one.name}</bdi></div>
+              <div class="small faint"><bdi>{one.program || t.account.unknown_device}</bdi> · {one.address || t.account.unknown_place} · {t.account.since} <Time at={one.connected_at} /> · {t.account.used} <Time at={one.last_used} /></div></div>
+              <Button slim aria-label={t.account.end_device_of(one.name)} onClick={() => end(one.id)}>{t.account.disconnect}</Button></li>
+          ))}</ul>}</Read>
+    </Card>
+  );
+}
+
 const limit_fields: FieldOf<Body<'patch', '/api/oauth/connected-apps/{app_id}'>>[] = [
   { name: 'daily_spend_limit', label: t.account.daily_limit, kind: 'number', hint: t.account.daily_limit_hint },
   { name: 'session_access', label: t.account.session_access, kind: 'choice', choices: [['full', t.account.access.full], ['read', t.account.access.read]], hint: t.account.session_access_hint },
@@ -173,7 +190,7 @@ export function AccountScreen() {
   return (
     <Page title={t.menu.account}>
       <div class="columns">
-        <div class="stack wide"><Sessions key={passwords} /><Connected /></div>
+        <div class="stack wide"><Sessions key={passwords} /><Devices key={`devices ${passwords}`} /><Connected /></div>
         <div class="stack wide"><Profile /><Password key={`password ${passwords}`} onChange={() => change(passwords + 1)} /><SecondFactor /><End /></div>
       </div>
     </Page>

@@ -69,7 +69,7 @@ type User = Answer<'get', '/api/internal/users'>['users'][number];
 function Users() {
   const [asked, ask] = useState('');
   const [page, turn] = useState(1);
-  const [asking, set_asking] = useState<{ what: 'suspend' | 'change'; user: User } | null>(null);
+  const [asking, set_asking] = useState<{ what: 'suspend' | 'change' | 'end'; user: User } | null>(null);
   const list = useReading(() => call('get', '/api/internal/users', { query: { page, page_size, ...(asked ? { q: asked } : {}) } }), [asked, page]);
   async function reactivate(id: string) {
     await call('post', '/api/internal/users/{id}/reactivate', { path: { id } }).catch((failure) => note(failure.message));
@@ -77,6 +77,7 @@ function Users() {
   }
   const items = (user: User) => [
     { name: t.admin.change_user, icon: 'edit' as const, run: () => set_asking({ what: 'change', user }) },
+    { name: t.admin.end_sessions, icon: 'leave' as const, danger: true, run: () => set_asking({ what: 'end', user }) },
     user.suspended ? { name: t.admin.reactivate, icon: 'play' as const, run: () => void reactivate(user.id) }
       : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => set_asking({ what: 'suspend', user }) },
   ];
@@ -108,6 +109,12 @@ function Users() {
         <Confirm title={t.admin.suspend_title(asking.user.username)} action={t.admin.suspend} danger onClose={() => set_asking(null)}
           run={async () => { await call('post', '/api/internal/users/{id}/suspend', { path: { id: asking.user.id } }); list.again(); }}>
           <p>{t.admin.suspend_text}</p>
+        </Confirm>
+      )}
+      {asking?.what === 'end' && (
+        <Confirm title={t.admin.end_sessions_title(asking.user.username)} action={t.admin.end_sessions} danger onClose={() => set_asking(null)}
+          run={async () => { await call('delete', '/api/internal/users/{id}/sessions', { path: { id: asking.user.id } }); note(t.admin.sessions_ended(asking.user.username)); list.again(); }}>
+          <p>{t.admin.end_sessions_text}</p>
         </Confirm>
       )}
       {asking?.what === 'change' && (

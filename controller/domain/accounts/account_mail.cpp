@@ -154,13 +154,22 @@ outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
           .token = token};
 }
 
-outbox::Letter notice_letter(const User& user, const std::string& what,
-                             const std::string& base_url) {
+outbox::Letter notice_letter(const User& user, const std::string& what, const std::string& base_url,
+                             const std::string& details) {
   return {.to = user.email,
           .subject = "Your account: " + what,
-          .body = "Hello " + user.username + ",\n\n" + what +
-                  ".\n\nIf it wasn't you, choose a new password now: " + base_url +
-                  "/forgot-password\n"};
+          .body = "Hello " + user.username + ",\n\n" + what + ".\n\n" + details +
+                  (details.empty() ? "" : "\n") + "If it wasn't you, choose a new password now: " +
+                  base_url + "/forgot-password\n"};
+}
+
+outbox::Letter suspension_letter(const User& user, const std::string& ended) {
+  return {.to = user.email,
+          .subject = "Your account was suspended",
+          .body = "Hello " + user.username +
+                  ",\n\nan admin of the platform has suspended your account. Nobody can log in to "
+                  "it until an admin ends that.\n\n" +
+                  ended};
 }
 
 outbox::Letter deletion_letter(const User& user) {

@@ -46,9 +46,11 @@ bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& 
 std::chrono::seconds until_next_letters(db::Tx& tx);
 
 // Tells the users that a security setting of their account was changed, in case it wasn't them.
-// `what` is a sentence that names the change.
-outbox::Letter notice_letter(const User& user, const std::string& what,
-                             const std::string& base_url);
+// `what` is a sentence that names the change; `details` are whole lines, or empty.
+outbox::Letter notice_letter(const User& user, const std::string& what, const std::string& base_url,
+                             const std::string& details = {});
+// Tells the user that an admin has suspended the account, and what has ended.
+outbox::Letter suspension_letter(const User& user, const std::string& ended);
 // Confirms that the account was deleted.
 outbox::Letter deletion_letter(const User& user);
 

@@ -84,7 +84,13 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
   // The claim is checked first, because the rows of expired sessions are removed after a while.
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
     throw refuse(Code::token_expired, "the session has expired; log in again");
-  if (!known) throw refuse(Code::token_revoked, "the session was ended");
+  if (!known) {
+    // A suspension ends the sessions, and whoever comes with one is told of it.
+    const auto owner = find(tx, grant(jwt, "sub"));
+    if (owner && owner->suspended)
+      throw refuse(Code::account_suspended, "the account is suspended");
+    throw refuse(Code::token_revoked, "the session was ended");
+  }
   if (!rows.null("revoked_at")) throw refuse(Code::token_revoked, "the session was ended");
   if (rows.instant("expires_at") <= tx.now())
     throw refuse(Code::token_expired, "the session has expired; log in again");

@@ -102,8 +102,17 @@ void end_session(db::Tx& tx, const std::string& user_id, const std::string& sess
     throw Error(Code::session_not_found, "there is no such session");
 }
 
-void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept) {
+int end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept) {
+  const int alive = tx.execute(R"(
+      DELETE FROM sessions
+      WHERE user_id = $1
+        AND id <> $2
+        AND revoked_at IS NULL
+        AND expires_at > $3
+        AND (idle_timeout IS NULL OR coalesce(last_used_at, created_at) + idle_timeout > $3))",
+                               user_id, kept, tx.now());
   tx.execute(R"(DELETE FROM sessions WHERE user_id = $1 AND id <> $2)", user_id, kept);
+  return alive;
 }
 
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network) {

@@ -34,8 +34,9 @@ struct SessionInfo {
 Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page);
 // Ends one session. Throws session_not_found if the user has no such session, or it has ended.
 void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id);
-// Ends all of the user's sessions but the one with the id `kept`.
-void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
+// Ends all of the user's sessions but the one with the id `kept`. Returns how many of them hadn't
+// ended before.
+int end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
 
 // How long after entering a password or a second factor a session may change security settings.
 inline constexpr std::chrono::minutes proof_fresh_for{10};

@@ -1,22 +1,32 @@
 #include "controller/domain/lifecycle/passwords.h"
 
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
 #include <zxcvbn.h>
 
+#include <cctype>
 #include <cmath>
+#include <stdexcept>
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
 #include "controller/domain/accounts/account_mail.h"
-#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/connections.h"
 
 namespace berth::accounts {
 namespace {
 
-// Fewer guesses than this are zxcvbn's lowest score, "too guessable".
-constexpr double guesses_of_commonest = 1'000;
+// Fewer guesses than this are zxcvbn's two lowest scores, "very guessable" at least.
+constexpr double guesses_of_common = 1e6;
+// One word and a few characters are what attackers try after the lists of passwords, by rules. They
+// need zxcvbn's third score, "safely unguessable" online, at least.
+constexpr double guesses_of_one_word = 1e8;
+// Parts of at most this many characters don't make one word two.
+constexpr int most_of_filler = 2;
+constexpr size_t min_own_word = 3;  // characters; a shorter part of a name is in many passwords
 // Only the beginning of a password is judged: common passwords are short, and zxcvbn's time grows
 // with the square of the length (1 ms for 64 bytes).
 constexpr size_t looked_at_bytes = 64;
@@ -45,6 +55,28 @@ std::string kind_of(int match_type) {
   }
 }
 
+// A row of keys is typed like a word.
+bool is_word(int type) {
+  const int kind = type % MULTIPLE_MATCH;
+  return kind == DICTIONARY_MATCH || kind == DICT_LEET_MATCH || kind == USER_MATCH ||
+         kind == USER_LEET_MATCH || kind == SPATIAL_MATCH;
+}
+
+// Whether the parts are one word and what people add to one: a year, digits, an exclamation mark.
+bool is_one_word(const ZxcMatch_t* parts) {
+  int words = 0;
+  for (const ZxcMatch_t* part = parts; part != nullptr; part = part->Next) {
+    const int type = int(part->Type);
+    const bool is_filler = part->Length <= most_of_filler || type == YEAR_MATCH ||
+                           type == DATE_MATCH || type % MULTIPLE_MATCH == SEQUENCE_MATCH ||
+                           type % MULTIPLE_MATCH == REPEATS_MATCH;
+    if (is_filler) continue;
+    if (!is_word(type)) return false;
+    ++words;
+  }
+  return words == 1;
+}
+
 // Returns in words why the password is easy to guess; nothing if it isn't.
 std::optional<std::string> commonness(std::string_view password,
                                       const std::vector<std::string>& own) {
@@ -57,10 +89,13 @@ std::optional<std::string> commonness(std::string_view password,
   const bool one_part = parts != nullptr && parts->Next == nullptr && parts->Type != BRUTE_MATCH &&
                         parts->Type != LONG_PWD_MATCH && parts->Type != NON_MATCH &&
                         password.size() <= looked_at_bytes;
-  const std::string kind = kind_of(parts == nullptr ? NON_MATCH : int(parts->Type));
+  const bool one_word = is_one_word(parts);
+  const bool is_all = parts == nullptr || parts->Next == nullptr;
+  std::string kind = kind_of(parts == nullptr ? NON_MATCH : int(parts->Type));
   ZxcvbnFreeInfo(parts);
-  if (!one_part && bits >= std::log2(guesses_of_commonest)) return std::nullopt;
-  return kind;
+  const double needed = std::log2(one_word ? guesses_of_one_word : guesses_of_common);
+  if (!one_part && bits >= needed) return std::nullopt;
+  return is_all ? kind : kind + " with little added";
 }
 
 // Nobody has proven yet that the address belongs to the user. Whoever registered it may not be the
@@ -86,8 +121,22 @@ void mail_reset_token(db::Tx& tx, const std::string& email, const Keys& keys,
 
 }  // namespace
 
-void check_password(std::string_view password, const std::vector<std::string>& own,
+std::string composed_password(std::string_view password) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(status);
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  if (U_SUCCESS(status))
+    form->normalizeUTF8(0, icu::StringPiece(password.data(), int(password.size())), sink, nullptr,
+                        status);
+  if (U_FAILURE(status))
+    throw std::runtime_error(std::string("ICU's normalizer: ") + u_errorName(status));
+  return result;
+}
+
+void check_password(std::string_view typed, const std::vector<std::string>& own,
                     Blocklist blocklist) {
+  const std::string password = composed_password(typed);
   const size_t length = characters(password);
   if (length < min_password_length)
     throw invalid_field("password", "must have at least 8 characters");
@@ -100,18 +149,33 @@ void check_password(std::string_view password, const std::vector<std::string>& o
                                         "several words that don't belong together");
 }
 
-std::vector<std::string> own_words(const std::string& username, const std::string& email) {
-  return {username, email, email.substr(0, email.find('@'))};
+std::vector<std::string> own_words(const std::string& username, const std::string& email,
+                                   const std::string& base_url) {
+  std::vector<std::string> words = {username, email, email.substr(0, email.find('@'))};
+  for (const std::string& text : {username, email, base_url}) {
+    std::string word;
+    for (const char c : text + ".") {
+      // Bytes beyond ASCII are parts of letters.
+      if (std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<signed char>(c) < 0) {
+        word += c;
+        continue;
+      }
+      if (word.size() >= min_own_word) words.push_back(word);
+      word.clear();
+    }
+  }
+  return words;
 }
 
-void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
-                     const std::string& new_hash, const std::string& kept_session, const Keys& keys,
+void change_password(db::Tx& tx, const User& user, const PasswordChange& change, const Keys& keys,
                      const std::string& base_url) {
-  if (!replace_password_hash(tx, user.id, old_hash, new_hash))
+  if (!replace_password_hash(tx, user.id, change.old_hash, change.new_hash))
     throw Error(Code::invalid_credentials, "the password is wrong");
-  end_sessions(tx, user.id, kept_session);
   remove_email_tokens(tx, user.id, EmailPurpose::reset_password);
-  send(tx, user, keys, notice_letter(user, "the password was changed", base_url));
+  const std::string ended = change.others == OtherWays::end
+                                ? in_words(end_ways_in(tx, user.id, change.kept_session))
+                                : "Other logins, and the access of programs and apps, were kept.\n";
+  send(tx, user, keys, notice_letter(user, "the password was changed", base_url, ended));
 }
 
 void request_reset(db::Tx& tx, const std::string& email) {
@@ -157,10 +221,11 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
   take_email_token(tx, token, EmailPurpose::reset_password);
   use_up_email_tokens(tx, user.id, EmailPurpose::reset_password);
   set_password_hash(tx, user.id, new_hash);
-  end_sessions(tx, user.id);
+  const EndedWays ended = end_ways_in(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
   send(tx, user, keys,
-       notice_letter(user, "a new password was set by means of a mailed link", base_url));
+       notice_letter(user, "a new password was set by means of a mailed link", base_url,
+                     in_words(ended)));
 }
 
 }  // namespace berth::accounts

@@ -19,22 +19,38 @@ namespace berth::accounts {
 inline constexpr size_t min_password_length = 8;
 inline constexpr size_t max_password_length = 256;
 
-// Throws validation_failed if the length is wrong, or if the password is one that attackers try
-// first: by zxcvbn's estimate it takes fewer than 1,000 guesses, or it consists only of one word of
-// zxcvbn's lists, one row of keys, one sequence or one repetition. `own` are words that belong to
-// the user (name, address), which attackers try first, too. The message says what the password is,
-// and what helps. With Blocklist::off only the length counts.
-enum class Blocklist { on, off };
-void check_password(std::string_view password, const std::vector<std::string>& own = {},
-                    Blocklist blocklist = Blocklist::on);
-// Returns the words that belong to this user, for check_password().
-std::vector<std::string> own_words(const std::string& username, const std::string& email);
+// Returns the password in Unicode's composed form (NFC), in which it is judged and hashed (NIST SP
+// 800-63B, section 5.1.1.2): keyboards send é in one way or the other. Hashes of older versions are
+// of passwords as they were typed. Needs UTF-8.
+std::string composed_password(std::string_view password);
 
-// Changes the password, ends all of the user's sessions but `kept_session`, removes mailed reset
-// tokens, and tells the user by mail. Throws invalid_credentials if the stored hash is no longer
-// `old_hash`; so if two changes are made at the same time, one succeeds.
-void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
-                     const std::string& new_hash, const std::string& kept_session, const Keys& keys,
+// Throws validation_failed if the length is wrong, or if the password is one that attackers try
+// first, by zxcvbn's estimate: it takes fewer than 10^6 guesses; or it is a single word, row of
+// keys, sequence or repetition; or it is one word with nothing but a year, digits or a character or
+// two beside it, such as "Summer2026!", and takes fewer than 10^8. `own` are words that belong to
+// the user (name, address) or the platform (its host names), which attackers try first, too. The
+// message says what the password is, and what helps. With Blocklist::off only the length counts.
+enum class Blocklist { on, off };
+void check_password(std::string_view typed, const std::vector<std::string>& own = {},
+                    Blocklist blocklist = Blocklist::on);
+// Returns the words that belong to this user and to the platform at this URL, for check_password():
+// the name, the address and the host, as a whole and in parts.
+std::vector<std::string> own_words(const std::string& username, const std::string& email,
+                                   const std::string& base_url);
+
+// What becomes of the other ways into the account when its password is changed.
+enum class OtherWays { end, keep };
+struct PasswordChange {
+  std::string old_hash;
+  std::string new_hash;
+  std::string kept_session;  // the session that goes on in any case
+  OtherWays others = OtherWays::end;
+};
+// Changes the password, removes mailed reset tokens and, unless `others` keeps them, ends all other
+// ways into the account (ways_in.h). Tells the user by mail what has ended. Throws
+// invalid_credentials if the stored hash is no longer `old_hash`; so if two changes are made at the
+// same time, one succeeds.
+void change_password(db::Tx& tx, const User& user, const PasswordChange& change, const Keys& keys,
                      const std::string& base_url);
 
 inline constexpr Duration reset_lifetime = std::chrono::hours(1);
@@ -51,7 +67,8 @@ bool is_any_reset_requested(db::Tx& tx);
 int answer_reset_requests(db::Tx& tx, const Keys& keys, const std::string& base_url, int most);
 // Returns the user whom the reset token was sent to. Throws validation_failed if it doesn't work.
 User check_reset_token(db::Tx& tx, const std::string& token);
-// Sets the new password, uses up all reset tokens of the user and ends all their sessions. If the
+// Sets the new password, uses up all reset tokens of the user, ends all ways into the account
+// (ways_in.h), and tells the user by mail what has ended. If the
 // address was never verified, whoever controlled the account before may have been somebody else, so
 // the second factor and all connections to apps are removed as well. Throws validation_failed if
 // the token doesn't work.

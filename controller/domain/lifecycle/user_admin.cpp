@@ -5,6 +5,7 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_changes.h"
+#include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
@@ -17,6 +18,7 @@
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/lifecycle/erasure.h"
+#include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/play_sessions.h"
 #include "controller/domain/social/account_deletion.h"
@@ -32,9 +34,9 @@ void forget_answers(db::Tx& tx, const std::string& user_id) {
 // Each module whose rows about a user are deleted together with the account registers here. Rows of
 // which there may be many are deleted in batches later (erasure.cpp).
 constexpr std::array forget_user = {two_factor::forget, connections::disconnect_all,
-                                    play::forget,       social::forget,
-                                    avatars::forget,    learning::forget,
-                                    forget_answers};
+                                    devices::forget,    play::forget,
+                                    social::forget,     avatars::forget,
+                                    learning::forget,   forget_answers};
 
 User get(db::Tx& tx, const std::string& id) {
   auto user = find(tx, id);
@@ -79,17 +81,22 @@ User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
   return get(tx, id);
 }
 
-User suspend(db::Tx& tx, const std::string& id, const std::string& actor) {
-  if (!get(tx, id).suspended) {
+User suspend(db::Tx& tx, const std::string& id, const std::string& actor, const Keys& keys) {
+  const User user = get(tx, id);
+  if (!user.suspended) {
     set_suspended(tx, id, true);
+    const EndedWays ended = end_ways_in(tx, id);
     campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.suspend", id);
+    send(tx, user, keys, suspension_letter(user, in_words(ended)));
   }
   return get(tx, id);
 }
 
 User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
   if (get(tx, id).suspended) {
+    // Accounts may have been suspended by a version that ended nothing.
+    end_ways_in(tx, id);
     set_suspended(tx, id, false);
     campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.reactivate", id);

@@ -14,12 +14,13 @@ struct Promotion {                  // members that aren't set stay as they are
   std::optional<std::string> tier;  // the slug of a tier
   std::optional<bool> is_admin;     // whether the user may use the admin pages
 };
-// Used by admins; `actor` is the admin's id. Sessions and tokens of a suspended account don't work
-// until it is reactivated. Repeating a call changes nothing, except that promote() writes to the
+// Used by admins; `actor` is the admin's id. A suspension ends all ways into the account
+// (ways_in.h) and tells the user by mail what has ended; a reactivation brings none of them back,
+// so the user logs in again. Repeating a call changes nothing, except that promote() writes to the
 // audit log again. All three throw user_not_found; promote() also throws tier_not_found.
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor);
-User suspend(db::Tx& tx, const std::string& id, const std::string& actor);
+User suspend(db::Tx& tx, const std::string& id, const std::string& actor, const Keys& keys);
 User reactivate(db::Tx& tx, const std::string& id, const std::string& actor);
 
 // Deletes the account for good. Personal data is removed, sessions and consents end, the user's

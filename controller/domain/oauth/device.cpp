@@ -189,7 +189,9 @@ std::expected<Tokens, DeviceRefusal> exchange_device_code(db::Tx& tx, const apps
   if (user_id.empty() || scopes.empty()) return finish(DeviceRefusal::access_denied);
   remove(tx, hash);
   const Family family = open_family(tx, *grant_id, consented, policy.family_lifetime);
-  return add_tokens(tx, family, scopes, user_id);
+  Tokens tokens = add_tokens(tx, family, scopes, user_id);
+  tokens.first_party = client.built_in;
+  return tokens;
 }
 
 }  // namespace berth::oauth

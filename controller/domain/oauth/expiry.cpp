@@ -105,7 +105,7 @@ std::vector<std::string> ids(db::Tx& tx, std::string_view sql, const Values&... 
 
 // The rows that belong to a family $1. A family that is refreshed all the time has hundreds of
 // thousands of tokens.
-constexpr std::array<std::string_view, 4> remove_from_family = {
+constexpr std::array<std::string_view, 5> remove_from_family = {
     R"(
       DELETE FROM authorization_codes
       WHERE code_hash IN (SELECT code_hash FROM authorization_codes WHERE family_id = $1 LIMIT $2))",
@@ -118,6 +118,9 @@ constexpr std::array<std::string_view, 4> remove_from_family = {
     R"(
       DELETE FROM play_sessions
       WHERE id IN (SELECT id FROM play_sessions WHERE family_id = $1 LIMIT $2))",
+    R"(
+      DELETE FROM devices
+      WHERE family_id IN (SELECT family_id FROM devices WHERE family_id = $1 LIMIT $2))",
 };
 
 // The family itself is deleted after the last of its rows.

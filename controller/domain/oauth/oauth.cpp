@@ -179,6 +179,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
       WHERE code_hash = $1)",
              hash, tx.now(), family.id);
   Tokens tokens = add_tokens(tx, family, scopes, user_id);
+  tokens.first_party = client.built_in;
   // The user only consented to a session token if the app took session tokens at that time, too.
   if (with_session && client.session_tokens) {
     const play::Token session = play::start(tx, family.id, family.end);
@@ -216,7 +217,8 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
           .scopes = *asked,
           .user_id = client.owner_id,
           .session_token = {},
-          .session_token_expires_at = {}};
+          .session_token_expires_at = {},
+          .family_id = family.id};
 }
 
 }  // namespace berth::oauth

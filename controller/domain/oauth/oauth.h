@@ -73,6 +73,9 @@ struct Tokens {
   // Only in the answer to an authorization code, and only for apps that take session tokens.
   std::optional<std::string> session_token;
   std::optional<Instant> session_token_expires_at;
+  // The family of the tokens, and whether they are berth's own client's (devices.h).
+  std::string family_id = {};
+  bool first_party = false;
 };
 
 // An error is returned instead of thrown, because a replayed code or refresh token has to revoke
@@ -106,7 +109,8 @@ struct Caller {
   std::string user_id;
   std::string app_id;
   std::string grant_id;
-  ScopeSet scopes;  // the token's scopes, without those that the app has lost since
+  std::string family_id;  // empty in the console
+  ScopeSet scopes;        // the token's scopes, without those that the app has lost since
   Instant expires_at;
   // Whether berth's own client, or the console, calls for the user. Then app_id is the one of the
   // user's apps that the request is about, and empty if it is about none or all of them; grant_id

@@ -64,8 +64,10 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
       SET consumed_at = $2
       WHERE token_hash = $1)",
                    hash, tx.now());
-  return add_tokens(tx, family, scopes, holder.user_id,
-                    scope ? std::optional(scopes) : std::nullopt);
+  Tokens tokens =
+      add_tokens(tx, family, scopes, holder.user_id, scope ? std::optional(scopes) : std::nullopt);
+  tokens.first_party = holder.built_in;
+  return tokens;
 }
 
 }  // namespace berth::oauth

@@ -6,6 +6,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/apps/built_in.h"
 #include "controller/domain/oauth/oauth.h"
 
 namespace berth::oauth {
@@ -83,7 +84,18 @@ Tokens add_tokens(db::Tx& tx, const Family& family, const ScopeSet& scopes,
           .scopes = scopes,
           .user_id = user_id,
           .session_token = {},
-          .session_token_expires_at = {}};
+          .session_token_expires_at = {},
+          .family_id = family.id};
+}
+
+std::string built_in_grant(db::Tx& tx, const std::string& user_id) {
+  auto rows = tx.query(R"(
+      SELECT g.id
+      FROM apps a
+      JOIN grants g ON g.app_id = a.id AND g.user_id = $2
+      WHERE a.client_id = $1)",
+                       apps::built_in_client_id, user_id);
+  return rows.next() ? rows.text("id") : std::string();
 }
 
 void count_app_users(db::Tx& tx, const std::string& app_id, int change) {
@@ -109,6 +121,7 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id) {
       DELETE FROM authorization_codes
       WHERE grant_id = $1 AND family_id IS NULL)",
              grant_id);
+  tx.execute(R"(UPDATE device_codes SET denied_at = $2 WHERE grant_id = $1)", grant_id, tx.now());
 }
 
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators) {
@@ -120,8 +133,8 @@ const std::string select_holder = R"(
     SELECT f.revoked_at AS family_revoked_at, g.revoked_at AS grant_revoked_at,
            a.deleted_at AS app_deleted_at, f.expires_at AS family_end,
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
-           g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes, a.approved_scopes,
-           a.built_in,
+           f.id AS family_id, g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes,
+           a.approved_scopes, a.built_in,
            CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
            )";
 const std::string of_token = R"(
@@ -145,20 +158,36 @@ bool is_held_by(const db::Query& row, const std::string& app_id) {
   return row.text("app_id") == app_id;
 }
 
+namespace {
+
+// Whether the suspension of the account has ended the family, rather than the user or the app.
+// Whoever presents its tokens while the account is suspended is told of that.
+bool was_ended_by_suspension(const db::Query& row) {
+  return row.null("grant_revoked_at") && row.null("app_deleted_at") &&
+         !row.null("family_revoked_at") && !row.null("user_suspended_at") &&
+         row.instant("family_revoked_at") >= row.instant("user_suspended_at");
+}
+
+[[noreturn]] void refuse_suspended() {
+  throw Error(Code::account_suspended, "the account or the app is suspended");
+}
+
+}  // namespace
+
 void check_holder(const db::Query& row, Instant expires_at, Instant now) {
+  if (was_ended_by_suspension(row)) refuse_suspended();
   if (!row.null("family_revoked_at") || !row.null("grant_revoked_at") ||
       !row.null("app_deleted_at"))
     throw Error(Code::token_revoked, "the token was revoked");
   // A family's end is absolute, so tokens that it gave shortly before expire with it.
   if (expires_at <= now || row.instant("family_end") <= now)
     throw Error(Code::token_expired, "the token has expired; refresh it");
-  if (!row.null("user_suspended_at") || !row.null("app_suspended_at"))
-    throw Error(Code::account_suspended, "the account or the app is suspended");
+  if (!row.null("user_suspended_at") || !row.null("app_suspended_at")) refuse_suspended();
 }
 
 db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
   static const std::string sql = select_holder + R"(
-             t.family_id, t.expires_at, t.consumed_at, a.refresh_requires_client
+             t.expires_at, t.consumed_at, a.refresh_requires_client
       FROM refresh_tokens t)" + of_token;
   return tx.query(sql, hash);
 }

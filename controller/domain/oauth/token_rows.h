@@ -37,10 +37,14 @@ Tokens add_tokens(db::Tx& tx, const Family& family, const ScopeSet& scopes,
 std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
                     const ScopeSet& scopes);
 
+// Returns the id of the user's consent to berth's own client, revoked or not; empty if there is
+// none.
+std::string built_in_grant(db::Tx& tx, const std::string& user_id);
+
 // Adds `change` to the number of users who have a consent to the app.
 void count_app_users(db::Tx& tx, const std::string& app_id, int change);
 
-// Ends every family and every unused code of the grant.
+// Ends every family, every unused code and every device of the grant that has no tokens yet.
 void revoke_contents(db::Tx& tx, const std::string& grant_id);
 
 // Returns which of the granted scopes can be used at present: those that the app is approved for;
@@ -68,7 +72,9 @@ struct Holder {
 };
 Holder holder_of(const db::Query& row);
 bool is_held_by(const db::Query& row, const std::string& app_id);
-// Throws token_revoked, token_expired or account_suspended, in this order of precedence.
+// Throws token_revoked, token_expired or account_suspended, in this order of precedence; and
+// account_suspended first for a token that the account's suspension has ended, as long as the
+// account is suspended.
 // `expires_at` is the token's own.
 void check_holder(const db::Query& row, Instant expires_at, Instant now);
 

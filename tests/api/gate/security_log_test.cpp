@@ -109,6 +109,7 @@ TEST_CASE("a login that the hasher had no room for isn't counted") {
                        .passwords = full,
                        .uses = w.services.uses,
                        .session_uses = w.services.session_uses,
+                       .device_uses = w.services.device_uses,
                        .security = w.services.security,
                        .base_url = {},
                        .internal_secret = {},

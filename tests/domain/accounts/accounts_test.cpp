@@ -267,7 +267,10 @@ TEST_CASE("few notices go to an unverified address; a verified one gets all") {
     for (int i = 0; i < 30; ++i)
       world.write([&](db::Tx& tx) {
         const std::string old = accounts::password_hash_of(tx, user.id);
-        accounts::change_password(tx, user, old, "hash " + std::to_string(i), "", world.keys, "");
+        accounts::change_password(
+            tx, user,
+            {.old_hash = old, .new_hash = "hash " + std::to_string(i), .kept_session = ""},
+            world.keys, "");
       });
     return world.read([&](db::Tx& tx) {
       return int(tx.number("SELECT count(*) FROM outbox WHERE to_address = $1", user.email));

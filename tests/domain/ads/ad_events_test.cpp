@@ -366,7 +366,7 @@ TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; served impre
   const auto served = w.serve();
   w.world.write([&](db::Tx& tx) {
     if (by_owner)
-      accounts::suspend(tx, w.advertiser.id, "admin");
+      accounts::suspend(tx, w.advertiser.id, "admin", w.world.keys);
     else
       apps::suspend(tx, w.brand.id, "admin");
   });

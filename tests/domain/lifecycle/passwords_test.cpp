@@ -72,12 +72,23 @@ TEST_CASE("passwords have 8 to 256 characters of any kind") {
   }
 }
 
+TEST_CASE("a password's length and strength are those of its composed form") {
+  CHECK(accounts::composed_password("caf\x65\xCC\x81") == "caf\xC3\xA9");
+  CHECK(accounts::composed_password("plain") == "plain");
+  CHECK(check("hgz7qx\x65\xCC\x81") == "422 validation_failed");  // 7 characters, typed as 8
+  CHECK(check("hgz7qxv\x65\xCC\x81") == "");
+}
+
 TEST_CASE("passwords that attackers try first are refused") {
   for (const char* common :
-       {"password",   "Password",      "PASSWORD",  "p@ssw0rd", "12345678",  "123456789",
-        "1234567890", "qwertyuiop",    "asdfghjkl", "1q2w3e4r", "iloveyou",  "football",
-        "trustno1",   "aaaaaaaa",      "11111111",  "abcdefgh", "password1", "password123",
-        "letmein123", "administrator", "        "}) {
+       {"password", "Password", "PASSWORD", "p@ssw0rd", "12345678", "123456789", "1234567890",
+        "qwertyuiop", "asdfghjkl", "1q2w3e4r", "iloveyou", "football", "trustno1", "aaaaaaaa",
+        "11111111", "abcdefgh", "password1", "password123", "letmein123", "administrator",
+        "        ",
+        // A word, and what people add to it when they are asked for more.
+        "Summer2026!", "P@ssw0rd2024", "company123", "Winter2025", "Welcome1!", "Qwerty123!",
+        "Passw0rd!", "London2024!", "Sommer2026!", "Passwort123!", "letmein2024!", "iloveyou2",
+        "testpassword123", "Monday2026", "Changeme1!", "Admin123!"}) {
     INFO(common);
     CHECK(check(common) == "422 validation_failed");
   }
@@ -102,6 +113,25 @@ TEST_CASE("the refusal of a password says what is wrong with it, and what helps"
   }
 }
 
+TEST_CASE("passwords of several words, or of letters by chance, are accepted") {
+  for (const char* fine : {"hunter2hunter2", "correct-horse-1", "Tr0ub4dor&3", "kX9$mP2vLq",
+                           "secret of user1", "wrong horse battery", "four other words"}) {
+    INFO(fine);
+    CHECK(check(fine) == "");
+  }
+}
+
+TEST_CASE("words of the platform and parts of the user's name and address are easy to guess") {
+  const auto own = accounts::own_words("ada-lovelace", "a.byron@analytical.example",
+                                       "https://api.hafen.example");
+  for (const char* obvious : {"hafen2026!", "Hafen123!", "lovelace2026", "Lovelace1!", "byron1815!",
+                              "analytical1!", "berth2026!", "4nalytical!"}) {
+    INFO(obvious);
+    CHECK(check(obvious, own) == "422 validation_failed");
+  }
+  CHECK(check("lovelace saw the harbour", own) == "");
+}
+
 TEST_CASE("without the blocklist the length alone counts") {
   const auto check_length = [](const std::string& password) {
     return refusal([&] { accounts::check_password(password, {"ada"}, accounts::Blocklist::off); });
@@ -113,7 +143,8 @@ TEST_CASE("without the blocklist the length alone counts") {
 }
 
 TEST_CASE("a user's own name and address aren't accepted as a password") {
-  const auto own = accounts::own_words("wilhelmina", "w.neumann@example.org");
+  const auto own =
+      accounts::own_words("wilhelmina", "w.neumann@example.org", "https://api.example.org");
   for (const char* obvious : {"wilhelmina", "Wilhelmina", "w.neumann", "w.neumann@example.org"}) {
     INFO(obvious);
     CHECK(check(obvious, own) == "422 validation_failed");
@@ -136,7 +167,9 @@ TEST_CASE("changing the password ends the other sessions") {
   const auto change = [&](const std::string& old_hash) {
     return refusal([&] {
       world.write([&](db::Tx& tx) {
-        accounts::change_password(tx, ada, old_hash, "new hash", here.id, world.keys, base_url);
+        accounts::change_password(
+            tx, ada, {.old_hash = old_hash, .new_hash = "new hash", .kept_session = here.id},
+            world.keys, base_url);
       });
     });
   };

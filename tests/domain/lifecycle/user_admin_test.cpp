@@ -91,7 +91,7 @@ TEST_CASE("admins change tier and rights, and it is written down") {
   CHECK(promote("nobody", "basic") == "404 user_not_found");
 }
 
-TEST_CASE("a suspended account's sessions work again after its reactivation") {
+TEST_CASE("a suspended account's sessions have ended, also after its reactivation") {
   World world;
   const auto ada = world.new_user("ada");
   const std::string jwt = world.jwt(ada);
@@ -100,12 +100,13 @@ TEST_CASE("a suspended account's sessions work again after its reactivation") {
         [&] { world.read([&](db::Tx& tx) { accounts::check_session(tx, jwt, world.keys); }); });
   };
   for (int twice = 0; twice < 2; ++twice)
-    world.write([&](db::Tx& tx) { CHECK(accounts::suspend(tx, ada.id, "root").suspended); });
+    world.write(
+        [&](db::Tx& tx) { CHECK(accounts::suspend(tx, ada.id, "root", world.keys).suspended); });
   CHECK(check() == "403 account_suspended");
   world.write([&](db::Tx& tx) { CHECK_FALSE(accounts::reactivate(tx, ada.id, "root").suspended); });
-  CHECK(check() == "");
+  CHECK(check() == "401 token_revoked");
   CHECK(refusal([&] {
-          world.write([&](db::Tx& tx) { accounts::suspend(tx, "nobody", "root"); });
+          world.write([&](db::Tx& tx) { accounts::suspend(tx, "nobody", "root", world.keys); });
         }) == "404 user_not_found");
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("the user, blocked, suspended and deleted users aren't found") {
   CHECK(f.search(annabel, "ann") == "joanna hannah");
   CHECK(f.search(joanna, "ann") == "annabel hannah");
   f.world.write([&](db::Tx& tx) {
-    accounts::suspend(tx, hannah.id, "root");
+    accounts::suspend(tx, hannah.id, "root", f.world.keys);
     accounts::delete_account(tx, annabel, f.world.keys);
   });
   CHECK(f.search("ann") == "anna joanna");

@@ -95,11 +95,30 @@ def end_session(scene):
     return user.delete("/api/auth/sessions/" + session)
 
 
+def device_of(scene):
+    """A user with a program that has logged in by berth's own client."""
+    user = scene.new_user()
+    scene.new_device(user)
+    return user
+
+
+@driver("listDevices")
+def list_devices(scene):
+    return device_of(scene).get("/api/auth/devices")
+
+
+@driver("endDevice")
+def end_device(scene):
+    user = device_of(scene)
+    device = user.get("/api/auth/devices").expect(200)["devices"][0]["id"]
+    return user.delete("/api/auth/devices/" + device)
+
+
 @driver("changePassword")
 def change_password(scene):
     user = scene.new_user()
     body = {"current_password": user.password, "new_password": "another horse battery"}
-    return user.post("/api/auth/change-password", body)
+    return user.post("/api/auth/change-password", {**body, "end_others": False})
 
 
 @driver("forgotPassword")
@@ -152,6 +171,11 @@ def list_users(scene):
 @driver("promoteUser")
 def promote_user(scene):
     return scene.admin.post(f"/api/internal/users/{scene.new_user().id}/promote", {"tier": "basic"})
+
+
+@driver("endUserSessions")
+def end_user_sessions(scene):
+    return scene.admin.delete(f"/api/internal/users/{device_of(scene).id}/sessions")
 
 
 @driver("suspendUser")

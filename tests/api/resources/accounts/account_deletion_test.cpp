@@ -10,9 +10,11 @@
 #include "api/gate/schema.h"
 #include "controller/base/crypto.h"
 #include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/expiry.h"
+#include "controller/domain/oauth/device.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/webhooks/webhooks.h"
 #include "tests/api/gate_world.h"
@@ -39,7 +41,6 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/auth/totp/disable", "a code and a password"},
     {"POST /api/auth/step-up", "a password and a code"},
     {"POST /api/oauth/device_authorization", "names of scopes, and who asked, for ten minutes"},
-    {"POST /api/oauth/token", "codes and tokens: their hashes are looked up"},
     {"POST /api/oauth/token/verify", "a token: its hash is looked up"},
     {"POST /api/oauth/introspect", "a token: its hash is looked up"},
     {"POST /api/oauth/revoke", "a token: its hash is looked up"},
@@ -185,6 +186,24 @@ class Life {
     mine("PATCH", "/api/auth/me", {}, {{"username", word + "2"}});
     ask({}, "POST", "/api/auth/forgot-password", {}, {{"email", word + "@example.org"}});
     ask({g.admin}, "GET", "/api/internal/outbox", {});  // as the loop that writes the mail
+    connect_device();
+  }
+
+  // A login by berth's own client, on a machine whose name is the word.
+  void connect_device() {
+    g.world.write([](db::Tx& tx) { apps::add_built_in(tx); });
+    const json codes = ask({}, "POST", "/api/oauth/device_authorization", {},
+                           {{"client_id", "berth"}, {"scope", "profile:read"}});
+    const std::string user_code = codes.at("user_code"), device_code = codes.at("device_code");
+    g.world.write([&](db::Tx& tx) {
+      oauth::decide_device_request(tx, *accounts::find(tx, user_id), user_code,
+                                   oauth::DeviceDecision::allow, g.world.keys.data);
+    });
+    ask({}, "POST", "/api/oauth/token", {},
+        {{"grant_type", "urn:ietf:params:oauth:grant-type:device_code"},
+         {"device_code", device_code},
+         {"client_id", "berth"},
+         {"device_name", word}});
   }
 
   void meet_people() {

@@ -102,6 +102,57 @@ TEST_CASE("changing the password requires it, and ends the other sessions") {
   CHECK(f.try_login("ada", "staple battery horse").status == 200);
 }
 
+TEST_CASE("a password works in whichever way a keyboard sends its letters") {
+  Fixture f;
+  const std::string composed = "gr\xC3\xBC\xC3\x9F vom See", apart = "gru\xCC\x88\xC3\x9F vom See";
+  f.register_user("ada");
+  const auto set_hash = [&](const std::string& of) {
+    f.g.world.write([&](db::Tx& tx) {
+      tx.execute("UPDATE users SET password_hash = $1", f.g.passwords.hash(of));
+    });
+  };
+  set_hash(composed);
+  CHECK(f.try_login("ada", apart).status == 200);
+  CHECK(f.try_login("ada", composed).status == 200);
+  // An older version hashed what was typed. The first login with it stores the composed form.
+  set_hash(apart);
+  CHECK(f.try_login("ada", composed).error() == "401 invalid_credentials");
+  CHECK(f.try_login("ada", apart).status == 200);
+  CHECK(f.try_login("ada", composed).status == 200);
+  // Changing the password takes an old hash, too, and stores the composed form.
+  set_hash(apart);
+  const std::string jwt = f.g.world.jwt(f.g.world.read([](db::Tx& tx) {
+    return *accounts::find(tx, accounts::credentials(tx, "ada@example.org")->user_id);
+  }));
+  const std::string fresh =
+      "u\xCC\x88"
+      "ber die See fahren";
+  CHECK(f.post("/api/auth/change-password", {{"current_password", apart}, {"new_password", fresh}},
+               jwt)
+            .status == 200);
+  CHECK(f.try_login("ada",
+                    "\xC3\xBC"
+                    "ber die See fahren")
+            .status == 200);
+}
+
+TEST_CASE("a change of the password keeps the other sessions if it says so") {
+  Fixture f;
+  f.register_user("ada");
+  const std::string here = f.log_in("ada"), there = f.log_in("ada");
+  const auto change = [&](const json& end_others) {
+    return f.post("/api/auth/change-password",
+                  {{"current_password", password},
+                   {"new_password", "staple battery horse"},
+                   {"end_others", end_others}},
+                  here);
+  };
+  CHECK(change("no").error() == "422 validation_failed");
+  CHECK(change(false).status == 200);
+  CHECK(f.me(there).status == 200);
+  CHECK(f.try_login("ada").error() == "401 invalid_credentials");
+}
+
 TEST_CASE("a forgotten password is reset by mail") {
   Fixture f;
   f.register_user("ada");
@@ -316,7 +367,8 @@ TEST_CASE("admins see, promote, suspend and reactivate users") {
   CHECK(f.me(jwt).error() == "403 account_suspended");
   CHECK(f.try_login("ada").error() == "403 account_suspended");
   CHECK(f.g.ask("POST", path + "/reactivate", f.g.admin).body["user"]["suspended"] == false);
-  CHECK(f.me(jwt).body["user"]["tier"] == "basic");
+  CHECK(f.me(jwt).error() == "401 token_revoked");
+  CHECK(f.me(f.log_in("ada")).body["user"]["tier"] == "basic");
   CHECK(f.g.ask("POST", "/api/internal/users/nobody/suspend", f.g.admin).status == 404);
   CHECK(f.g.ask("GET", "/api/internal/users").status == 403);
 }

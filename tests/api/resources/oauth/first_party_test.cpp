@@ -123,6 +123,7 @@ TEST_CASE("berth's own client manages apps, but changes nothing that protects th
         {"POST", "/api/auth/logout"},
         {"DELETE", "/api/auth/me"},
         {"DELETE", "/api/auth/sessions/01936f5e-7c1a-7000-8000-000000000001"},
+        {"DELETE", "/api/auth/devices/01936f5e-7c1a-7000-8000-000000000001"},
         {"DELETE", "/api/oauth/connected-apps/01936f5e-7c1a-7000-8000-000000000001"},
         {"GET", "/api/oauth/authorize"}}) {
     INFO(path);
@@ -140,6 +141,75 @@ TEST_CASE("berth's own client manages apps, but changes nothing that protects th
   token = p.token("profile:read");
   p.g.world.suspend_user(p.user.id);
   CHECK(p.ask("GET", "/api/auth/me", {token}) == "403 account_suspended");
+}
+
+TEST_CASE("the person sees the programs that have logged in, and ends them") {
+  Person p;
+  const Header jwt = bearer(p.g.world.jwt(p.user));
+  const auto codes = p.start("profile:read").body;
+  p.allow(codes.at("user_code"));
+  p.g.remote_address = "198.51.100.7";
+  const auto tokens = p.g.ask("POST", "/api/oauth/token", {{"User-Agent", "berth-cli/1"}},
+                              json{{"grant_type", device_grant},
+                                   {"device_code", codes.at("device_code")},
+                                   {"client_id", "berth"},
+                                   {"device_name", "laptop"}}
+                                  .dump());
+  REQUIRE(tokens.status == 200);
+  const Header token = bearer(tokens.body.at("access_token"));
+  const auto list = [&](const Header& who) {
+    return p.g.ask("GET", "/api/auth/devices", {who}).body.at("devices");
+  };
+  const json device = list(jwt).at(0);
+  CHECK(device.at("name") == "laptop");
+  CHECK(device.at("program") == "berth-cli/1");
+  CHECK(device.at("address") == "198.51.100.7");
+  CHECK(device.at("scopes") == json({"profile:read"}));
+  CHECK(device.at("current") == false);
+  p.g.world.clock.advance(5min);
+  CHECK(list(token).at(0).at("current") == true);
+  CHECK(list(jwt).at(0).at("last_used") == to_iso8601(p.g.world.clock.now()));
+  // Both ways of refreshing record from where.
+  p.g.remote_address = "203.0.113.9";
+  const auto refreshed = p.g.ask("POST", "/api/auth/refresh", {{"User-Agent", "berth-cli/2"}},
+                                 json{{"refresh_token", tokens.body.at("refresh_token")}}.dump());
+  REQUIRE(refreshed.status == 200);
+  CHECK(list(jwt).at(0).at("address") == "203.0.113.9");
+  CHECK(list(jwt).at(0).at("program") == "berth-cli/2");
+  p.g.remote_address = "192.0.2.1";
+  const auto again = p.g.ask("POST", "/api/oauth/token", {{"User-Agent", "berth-cli/3"}},
+                             json{{"grant_type", "refresh_token"},
+                                  {"refresh_token", refreshed.body.at("refresh_token")},
+                                  {"client_id", "berth"}}
+                                 .dump());
+  REQUIRE(again.status == 200);
+  CHECK(list(jwt).at(0).at("program") == "berth-cli/3");
+  const auto mails = p.g.ask("GET", "/api/internal/outbox", p.g.admin).body.at("messages");
+  CHECK(mails.at(0).at("subject") == "Your account: a program has logged in with the client berth");
+  const std::string path = "/api/auth/devices/" + device.at("id").get<std::string>();
+  const auto bob = p.g.world.verified_user("bob");
+  CHECK(p.ask("DELETE", path, {bearer(p.g.world.jwt(bob))}) == "404 device_not_found");
+  CHECK(p.ask("DELETE", path, {jwt}) == "200");
+  CHECK(p.ask("GET", "/api/auth/me", {token}) == "401 token_revoked");
+  CHECK(p.ask("DELETE", path, {jwt}) == "404 device_not_found");
+  CHECK(list(jwt).empty());
+}
+
+TEST_CASE("an admin ends all sessions and tokens of a user, and it is written down") {
+  Person p;
+  const Header jwt = bearer(p.g.world.jwt(p.user)), token = p.token("profile:read");
+  const std::string path = "/api/internal/users/" + p.user.id + "/sessions";
+  const auto ended = p.g.ask("DELETE", path, p.g.admin);
+  CHECK(ended.status == 200);
+  CHECK(ended.body.at("sessions") == 1);
+  CHECK(ended.body.at("devices") == json({"unnamed"}));
+  CHECK(ended.body.at("apps") == json::array());
+  CHECK(p.ask("GET", "/api/auth/me", {jwt}) == "401 token_revoked");
+  CHECK(p.ask("GET", "/api/auth/me", {token}) == "401 token_revoked");
+  CHECK(p.g.ask("DELETE", "/api/internal/users/nobody/sessions", p.g.admin).error() ==
+        "404 user_not_found");
+  const auto log = p.g.ask("GET", "/api/internal/audit?action=user.end_sessions", p.g.admin);
+  CHECK(log.body.at("total") == 1);
 }
 
 TEST_CASE("a public client needs no secret at the token endpoint, and has none to show") {

@@ -1,0 +1,69 @@
+#include "controller/domain/lifecycle/ways_in.h"
+
+#include "controller/base/error.h"
+#include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/kernel/audit.h"
+
+namespace berth::accounts {
+namespace {
+
+constexpr Duration letters_counted_for = std::chrono::hours(24);
+
+void add_lines(std::string& text, const std::string& what, const std::vector<std::string>& names) {
+  for (const std::string& name : names) text += "  " + what + " " + name + "\n";
+}
+
+}  // namespace
+
+EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string& kept) {
+  EndedWays ended = {.sessions = end_sessions(tx, user_id, kept),
+                     .tokens = oauth::end_all_tokens(tx, user_id)};
+  remove_email_tokens(tx, user_id, EmailPurpose::reset_password);
+  return ended;
+}
+
+std::string in_words(const EndedWays& ended) {
+  const bool is_nothing =
+      ended.sessions == 0 && ended.tokens.programs.empty() && ended.tokens.apps.empty();
+  if (is_nothing) return "Nobody else was logged in, and no program or app had access.\n";
+  std::string text = "What has ended:\n\n";
+  if (ended.sessions > 0)
+    text += "  " + std::to_string(ended.sessions) +
+            (ended.sessions == 1 ? " login in a browser or with a password\n"
+                                 : " logins in browsers or with a password\n");
+  add_lines(text, "the program", ended.tokens.programs);
+  add_lines(text, "the access of the app", ended.tokens.apps);
+  if (ended.tokens.has_more) text += "  and others\n";
+  if (!ended.tokens.apps.empty())
+    text += "\nThe apps stay among your connected apps, and have to ask you for access again.\n";
+  return text + "\nThe secrets of apps that you own haven't changed.\n";
+}
+
+EndedWays end_ways_in_as_admin(db::Tx& tx, const std::string& user_id, const std::string& actor,
+                               const Keys& keys, const std::string& base_url) {
+  const auto user = find(tx, user_id);
+  if (!user) throw Error(Code::user_not_found, "there is no such user");
+  EndedWays ended = end_ways_in(tx, user_id);
+  audit::record(tx, actor, "user.end_sessions", user_id);
+  send(tx, *user, keys,
+       notice_letter(*user, "an admin has ended all logins and tokens", base_url, in_words(ended)));
+  return ended;
+}
+
+void connect_device(db::Tx& tx, const oauth::Tokens& tokens, const devices::Origin& origin,
+                    const Keys& keys, const std::string& base_url) {
+  const devices::Device device = devices::connect(tx, tokens, origin);
+  const auto today = devices::connected_since(tx, tokens.user_id, tx.now() - letters_counted_for);
+  const auto user = find(tx, tokens.user_id);
+  if (!user || today > max_device_letters_per_day) return;
+  std::string details = "  name: " + device.name + "\n  program: " + device.program +
+                        "\n  address: " + device.address + "\n\nYou can end it at " + base_url +
+                        "/account or with `berth account devices`.\n";
+  if (today == max_device_letters_per_day)
+    details += "This is the last letter of this kind for 24 hours.\n";
+  send(tx, *user, keys,
+       notice_letter(*user, "a program has logged in with the client berth", base_url, details));
+}
+
+}  // namespace berth::accounts
