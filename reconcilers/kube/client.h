@@ -127,8 +127,8 @@ struct ClientOptions {
 
 // A client of one API server. Thread-safe: each call takes a connection from a pool, where it is
 // kept alive between calls; at most 128 are in use at once, and further callers wait up to
-// request_timeout. Redirects aren't followed and no proxy is used, not even one set in the
-// environment. All functions except the constructor throw ApiError; they throw
+// request_timeout. Redirects aren't followed, and no proxy is used but the kubeconfig's, not even
+// one set in the environment. All functions except the constructor throw ApiError; they throw
 // std::invalid_argument for a name or namespace that is missing or malformed, and for an object
 // whose kind berth doesn't know.
 //

@@ -71,7 +71,8 @@ void Connection::prepare(const Endpoint& endpoint, const HttpRequest& request, T
   easy_.set(CURLOPT_PROTOCOLS_STR, "http,https");
   easy_.set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   easy_.set(CURLOPT_FOLLOWLOCATION, 0L);
-  easy_.set(CURLOPT_PROXY, "");  // ignores proxies in the environment too
+  easy_.set(CURLOPT_PROXY, endpoint.proxy);  // if it is empty, the environment's is ignored too
+  easy_.set(CURLOPT_NOPROXY, "");            // and so are the environment's exceptions
   easy_.set(CURLOPT_NOSIGNAL, 1L);
   easy_.set(CURLOPT_TCP_NODELAY, 1L);
   easy_.set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -121,6 +122,7 @@ void Connection::prepare_headers(const Endpoint& endpoint, const Access& access,
   headers.add("Expect:");  // no 100-continue, which costs a round trip
   if (!endpoint.host.empty()) headers.add("Host: " + endpoint.host);
   if (!access.authorization.empty()) headers.add("Authorization: " + access.authorization);
+  for (const std::string& field : access.impersonation) headers.add(field);
   if (!request.content_type.empty()) headers.add("Content-Type: " + request.content_type);
   easy_.set(CURLOPT_HTTPHEADER, headers);
 }

@@ -48,7 +48,10 @@ Credentials::Credentials(const Kubeconfig& config)
       ca_{config.ca_data, rotating(config.ca_file)},
       certificate_{config.client_certificate_data, rotating(config.client_certificate_file)},
       key_{config.client_key_data, rotating(config.client_key_file)},
-      token_file_(rotating(config.token_file)) {}
+      token_file_(rotating(config.token_file)) {
+  for (const auto& [name, value] : config.impersonation)
+    impersonation_.push_back(name + ": " + value);
+}
 
 std::string Credentials::bearer_or_basic() {
   if (token_file_) return bearer(token_file_->text());
@@ -64,6 +67,7 @@ Access Credentials::now(const std::stop_token& stop) {
   access.certificate = certificate_.text();
   access.key = key_.text();
   access.ca = ca_.text();
+  access.impersonation = impersonation_;
   access.generation = generation_;
   if (exec_ && access.authorization.empty()) use_exec(access, lock, stop);
   return access;

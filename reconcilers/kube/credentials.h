@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "reconcilers/kube/exec_plugin.h"
 #include "reconcilers/kube/files.h"
@@ -17,10 +18,11 @@ namespace berth::kube {
 
 // What a request presents to the API server, and what it verifies the server with.
 struct Access {
-  std::string authorization;     // the header's value; empty: no header
-  std::string certificate, key;  // PEM; empty: none
-  std::string ca;                // PEM; empty: the system's certificates
-  std::uint64_t generation = 0;  // counts how often the sources were read
+  std::string authorization;                    // the header's value; empty: no header
+  std::string certificate, key;                 // PEM; empty: none
+  std::string ca;                               // PEM; empty: the system's certificates
+  std::vector<std::string> impersonation = {};  // header fields
+  std::uint64_t generation = 0;                 // counts how often the sources were read
 };
 
 // The credentials of a kubeconfig, kept up to date. They take precedence as in client-go: tokenFile
@@ -51,6 +53,7 @@ class Credentials {
   const std::optional<ExecPlugin> exec_;
   const std::optional<std::string> token_;
   const std::string username_, password_;
+  std::vector<std::string> impersonation_;
 
   std::mutex mutex_;
   std::condition_variable_any plugin_done_;

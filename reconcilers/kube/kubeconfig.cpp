@@ -1,11 +1,14 @@
 #include "reconcilers/kube/kubeconfig.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
+#include "controller/base/url.h"
 #include "controller/base/yaml.h"
 #include "reconcilers/kube/files.h"
 #include "reconcilers/kube/server_url.h"
@@ -52,8 +55,12 @@ class Section {
   bool flag(const char* key) const {
     const json& found = value(key);
     if (found.is_null()) return false;
-    if (!found.is_boolean()) fail(key, "is neither true nor false");
-    return found.get<bool>();
+    if (found.is_boolean()) return found.get<bool>();
+    // These were booleans in YAML 1.1, which kubectl reads.
+    const std::string text = found.is_string() ? lower_case(found.get<std::string>()) : "";
+    if (text == "yes" || text == "on" || text == "y") return true;
+    if (text == "no" || text == "off" || text == "n") return false;
+    fail(key, "is neither true nor false");
   }
   // The text at `key`, decoded from Base64: PEM blocks, at least one of which is a `block`.
   std::optional<std::string> pem(const char* key, const std::string& block) const {
@@ -85,21 +92,97 @@ class Section {
   fs::path folder_;
 };
 
-// The entry called `name` of one of the lists `contexts`, `clusters` and `users`.
-Section entry(const Section& root, const std::string& file, const char* list, const char* inner,
-              const std::string& name) {
-  const json& all = root.value(list);
-  if (!all.is_null() && !all.is_array()) root.fail(list, "isn't a list");
-  for (const json& item : all)
-    if (item.is_object() && item.value("name", json()) == name)
-      return {item.value(inner, json()), file + ": " + list + "[" + name + "]." + inner,
-              root.folder()};
-  throw std::runtime_error(file + ": " + list + " has no entry named \"" + name + "\"");
+// What all the files say together.
+class Files {
+ public:
+  void add(const fs::path& file) {
+    const fs::path absolute = fs::absolute(file);
+    const std::string name = absolute.string();
+    const json document = parse_yaml(read_credential_file(absolute), name);
+    if (!document.is_object()) throw std::runtime_error(name + ": isn't a kubeconfig");
+    Section root(document, name + ": ", absolute.parent_path());
+    if (root.text("kind").value_or("Config") != "Config")
+      throw std::runtime_error(name + ": kind isn't Config");
+    files_.push_back({name, std::move(root)});
+  }
+
+  std::string current_context() const {
+    for (const File& file : files_)
+      if (const auto context = file.root.text("current-context")) return *context;
+    throw std::runtime_error(names() + ": current-context is missing");
+  }
+
+  // The entry called `name` of one of the lists `contexts`, `clusters` and `users`.
+  Section entry(const char* list, const char* inner, const std::string& name) const {
+    for (const File& file : files_) {
+      const json& all = file.root.value(list);
+      if (!all.is_null() && !all.is_array()) file.root.fail(list, "isn't a list");
+      for (const json& item : all)
+        if (item.is_object() && item.value("name", json()) == name)
+          return {item.value(inner, json()), file.name + ": " + list + "[" + name + "]." + inner,
+                  file.root.folder()};
+    }
+    throw std::runtime_error(names() + ": " + list + " has no entry named \"" + name + "\"");
+  }
+
+ private:
+  struct File {
+    std::string name;
+    Section root;
+  };
+  std::string names() const {
+    std::string all;
+    for (const File& file : files_) all += (all.empty() ? "" : ", ") + file.name;
+    return all;
+  }
+  std::vector<File> files_;
+};
+
+// Text that becomes a header field: a line break in it would add further ones.
+void check_printable(const Section& section, const char* key, const std::string& text) {
+  if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 127; }))
+    section.fail(key, "is empty or has characters that no header field can have");
+}
+
+void read_proxy(const Section& cluster, Kubeconfig& config) {
+  config.proxy_url = cluster.text("proxy-url").value_or("");
+  if (config.proxy_url.empty()) return;
+  constexpr std::array schemes = {"http://", "https://", "socks5://"};
+  if (std::ranges::none_of(
+          schemes, [&](const char* scheme) { return config.proxy_url.starts_with(scheme); }) ||
+      config.proxy_url.find_first_of(" \t\r\n") != std::string::npos)
+    cluster.fail("proxy-url", "isn't the URL of an http, https or socks5 proxy");
+  if (config.server.starts_with("http://"))
+    cluster.fail("proxy-url", "is set, but the proxy would read what is sent to an http:// server");
+}
+
+// The fields of a user who acts as another one (kubernetes.io, "User impersonation").
+void read_impersonation(const Section& user, Kubeconfig& config) {
+  const auto as = user.text("as");
+  for (const char* key : {"as-uid", "as-groups", "as-user-extra"})
+    if (user.has(key) && !as) user.fail("as", std::string("is missing, but there is ") + key);
+  if (!as) return;
+  const auto add = [&](const char* key, const std::string& field, const std::string& value) {
+    check_printable(user, key, value);
+    config.impersonation.emplace_back(field, value);
+  };
+  add("as", "Impersonate-User", *as);
+  if (const auto uid = user.text("as-uid")) add("as-uid", "Impersonate-Uid", *uid);
+  const auto each = [&](const json& list, const char* key, const std::string& field) {
+    if (!list.is_array()) user.fail(key, "isn't a list of strings");
+    for (const json& value : list) {
+      if (!value.is_string()) user.fail(key, "isn't a list of strings");
+      add(key, field, value.get<std::string>());
+    }
+  };
+  if (user.has("as-groups")) each(user.value("as-groups"), "as-groups", "Impersonate-Group");
+  if (!user.has("as-user-extra")) return;
+  if (!user.value("as-user-extra").is_object()) user.fail("as-user-extra", "isn't a mapping");
+  for (const auto& [name, values] : user.value("as-user-extra").items())
+    each(values, "as-user-extra", "Impersonate-Extra-" + percent_encode(name));
 }
 
 void read_cluster(const Section& cluster, Kubeconfig& config) {
-  if (cluster.has("proxy-url"))
-    cluster.fail("proxy-url", "is set, but berth connects to the API server directly; remove it");
   config.tls_server_name = cluster.text("tls-server-name").value_or("");
   config.server = cluster.needed("server");
   try {
@@ -108,6 +191,7 @@ void read_cluster(const Section& cluster, Kubeconfig& config) {
     cluster.fail("server", failure.what());
   }
   while (config.server.ends_with('/')) config.server.pop_back();
+  read_proxy(cluster, config);
   config.insecure_skip_tls_verify = cluster.flag("insecure-skip-tls-verify");
   config.ca_data = cluster.pem("certificate-authority-data", "CERTIFICATE");
   if (!config.ca_data) config.ca_file = cluster.file("certificate-authority");
@@ -121,6 +205,7 @@ std::string cluster_info(const Section& cluster, const Kubeconfig& config) {
   json info = {{"server", config.server}};
   if (!config.tls_server_name.empty()) info["tls-server-name"] = config.tls_server_name;
   if (config.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
+  if (!config.proxy_url.empty()) info["proxy-url"] = config.proxy_url;
   if (config.ca_data) info["certificate-authority-data"] = base64(*config.ca_data);
   if (config.ca_file)
     info["certificate-authority-data"] = base64(read_credential_file(*config.ca_file));
@@ -176,8 +261,7 @@ ExecPlugin read_exec(const Section& exec, const Section& cluster, const Kubeconf
 void read_user(const Section& user, const Section& cluster, Kubeconfig& config) {
   if (user.has("auth-provider"))
     user.fail("auth-provider", "is set, but Kubernetes 1.26 removed it; use exec instead");
-  for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"})
-    if (user.has(key)) user.fail(key, "is set, but berth doesn't support impersonation");
+  read_impersonation(user, config);
   config.token = user.text("token");
   config.token_file = user.file("tokenFile");
   config.client_certificate_data = user.pem("client-certificate-data", "CERTIFICATE");
@@ -206,41 +290,40 @@ std::string variable(const char* name) {
 }  // namespace
 
 Kubeconfig load_kubeconfig(const fs::path& file, const std::string& context) {
-  const fs::path absolute = fs::absolute(file);
-  const std::string name = absolute.string();
-  const json document = parse_yaml(read_credential_file(absolute), name);
-  if (!document.is_object()) throw std::runtime_error(name + ": isn't a kubeconfig");
-  const Section root(document, name + ": ", absolute.parent_path());
-  if (root.text("kind").value_or("Config") != "Config")
-    throw std::runtime_error(name + ": kind isn't Config");
-  const std::string wanted = context.empty() ? root.text("current-context").value_or("") : context;
-  if (wanted.empty()) throw std::runtime_error(name + ": current-context is missing");
+  return load_kubeconfig(std::vector<fs::path>{file}, context);
+}
 
-  const Section chosen = entry(root, name, "contexts", "context", wanted);
-  const Section cluster = entry(root, name, "clusters", "cluster", chosen.needed("cluster"));
+Kubeconfig load_kubeconfig(const std::vector<fs::path>& paths, const std::string& context) {
+  Files files;
+  const auto is_there = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+  };
+  const bool any_is_there = std::ranges::any_of(paths, is_there);
+  for (const fs::path& path : paths)
+    if (!any_is_there || is_there(path)) files.add(path);  // throws for one that is missing
+  const Section chosen =
+      files.entry("contexts", "context", context.empty() ? files.current_context() : context);
+  const Section cluster = files.entry("clusters", "cluster", chosen.needed("cluster"));
   Kubeconfig config;
   read_cluster(cluster, config);
   if (const auto user = chosen.text("user"))
-    read_user(entry(root, name, "users", "user", *user), cluster, config);
+    read_user(files.entry("users", "user", *user), cluster, config);
   return config;
 }
 
-fs::path default_kubeconfig_path() {
+std::vector<fs::path> default_kubeconfig_paths() {
   const std::string list = variable("KUBECONFIG");
-  std::optional<fs::path> first;
+  std::vector<fs::path> paths;
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find(':', at), list.size());
-    const fs::path file = list.substr(at, end - at);
+    if (end > at) paths.emplace_back(list.substr(at, end - at));
     at = end + 1;
-    if (file.empty()) continue;
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return file;
-    if (!first) first = file;
   }
-  if (first) return *first;
+  if (!paths.empty()) return paths;
   const std::string home = variable("HOME");
   if (home.empty()) throw std::runtime_error("no kubeconfig: neither KUBECONFIG nor HOME is set");
-  return fs::path(home) / ".kube" / "config";
+  return {fs::path(home) / ".kube" / "config"};
 }
 
 Kubeconfig in_cluster_config(const fs::path& service_account_dir) {

@@ -30,6 +30,9 @@ struct Kubeconfig {
   std::optional<std::filesystem::path> ca_file;
   bool insecure_skip_tls_verify = false;
   std::string tls_server_name;
+  std::string proxy_url;  // http://, https:// or socks5://; empty: no proxy
+  // The names and values of the header fields by which requests act as somebody else.
+  std::vector<std::pair<std::string, std::string>> impersonation;
   std::optional<std::string> token;
   std::optional<std::filesystem::path> token_file;
   std::optional<std::string> client_certificate_data;  // PEM
@@ -42,13 +45,18 @@ struct Kubeconfig {
 
 // Reads a kubeconfig file (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files"). If
 // `context` is empty, the file's current-context is used. Paths in the file are relative to its
-// folder. Throws std::runtime_error with a message that names the file, the field and the problem,
-// and never contains a value that could be secret. Settings that berth doesn't support (proxy-url,
-// auth-provider, impersonation) are refused, not ignored.
+// folder. As in kubectl, `yes` and `on` are true, and `no` and `off` are false. Throws
+// std::runtime_error with a message that names the file, the field and the problem, and never
+// contains a value that could be secret. Settings that berth doesn't support (auth-provider) are
+// refused, not ignored.
 Kubeconfig load_kubeconfig(const std::filesystem::path& file, const std::string& context = "");
-// The path from $KUBECONFIG (if it lists several, separated by ':', the first one that exists),
-// otherwise ~/.kube/config. Throws std::runtime_error if neither KUBECONFIG nor HOME is set.
-std::filesystem::path default_kubeconfig_path();
+// The same for several files, which count as one: the first that has a context, cluster or user of
+// a name, or a current-context, counts. Files that don't exist are left out, unless none exists.
+Kubeconfig load_kubeconfig(const std::vector<std::filesystem::path>& files,
+                           const std::string& context = "");
+// The files that $KUBECONFIG lists, separated by ':', otherwise ~/.kube/config. Throws
+// std::runtime_error if neither KUBECONFIG nor HOME is set.
+std::vector<std::filesystem::path> default_kubeconfig_paths();
 // The configuration for a process inside a pod: KUBERNETES_SERVICE_HOST and _PORT, and the service
 // account's token and CA in `service_account_dir` (kubernetes.io, "Accessing the Kubernetes API
 // from a Pod"). Throws std::runtime_error if this process isn't in a pod.

@@ -34,8 +34,21 @@ class Requests::Running {
   Requests& requests_;
 };
 
+namespace {
+
+Endpoint endpoint_with_proxy(const Kubeconfig& config) {
+  Endpoint endpoint = endpoint_of(config.server, config.tls_server_name);
+  endpoint.proxy = config.proxy_url;
+  // As in client-go, the proxy resolves the server's name.
+  constexpr std::string_view socks = "socks5://";
+  if (endpoint.proxy.starts_with(socks)) endpoint.proxy.replace(0, socks.size(), "socks5h://");
+  return endpoint;
+}
+
+}  // namespace
+
 Requests::Requests(const Kubeconfig& config, ClientOptions options)
-    : endpoint_(endpoint_of(config.server, config.tls_server_name)),
+    : endpoint_(endpoint_with_proxy(config)),
       verify_tls_(!config.insecure_skip_tls_verify),
       options_(std::move(options)),
       credentials_(config) {}

@@ -140,7 +140,13 @@ TEST_CASE("an invalid kubeconfig is reported with file and field, without its se
       {config_text("    {username: 'a:b', password: hunter2}\n"),
        "users[u].user.username contains a"},
       {config_text("    auth-provider: {name: gcp}\n"), "users[u].user.auth-provider"},
-      {config_text("    as: admin\n"), "users[u].user.as is set"},
+      {config_text("    as-groups: [admins]\n"), "users[u].user.as is missing"},
+      {config_text("    {as: admin, as-groups: admins}\n"),
+       "users[u].user.as-groups isn't a list of strings"},
+      {config_text("    {as: admin, as-groups: [\"a\\nX-Other: hunter2\"]}\n"),
+       "users[u].user.as-groups is empty or has characters"},
+      {config_text("    {as: admin, as-user-extra: [a]}\n"),
+       "users[u].user.as-user-extra isn't a mapping"},
       {config_text("    exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}\n"),
        "users[u].user.exec.apiVersion"},
       {config_text("    exec: {apiVersion: client.authentication.k8s.io/v1}\n"),
@@ -151,8 +157,10 @@ TEST_CASE("an invalid kubeconfig is reported with file and field, without its se
       {config_text("    exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
                    "interactiveMode: Always}\n"),
        "users[u].user.exec.interactiveMode"},
-      {config_text("    {}\n", "    proxy-url: http://hunter2@proxy\n"),
-       "clusters[c].cluster.proxy-url is set"},
+      {config_text("    {}\n", "    proxy-url: ftp://hunter2@proxy\n"),
+       "clusters[c].cluster.proxy-url isn't the URL"},
+      {config_text("    {}\n", "    proxy-url: hunter2:3128\n"),
+       "clusters[c].cluster.proxy-url isn't the URL"},
       {config_text("    {}\n", "    insecure-skip-tls-verify: maybe\n"),
        "clusters[c].cluster.insecure-skip-tls-verify is neither"},
       {config_text("    {}\n",
@@ -205,22 +213,77 @@ TEST_CASE("credentials are sent unencrypted to loopback only") {
   CHECK_THAT(load_error(dir, text), Catch::Contains(expected));
 }
 
-TEST_CASE("KUBECONFIG's first file that exists is the default, then the home folder's") {
+TEST_CASE("yes, on, no and off are what they are for kubectl") {
   const TempDir dir;
-  const auto second = dir.write("second", "x");
+  for (const auto& [text, meant] :
+       {std::pair("yes", true), std::pair("Yes", true), std::pair("on", true), std::pair("y", true),
+        std::pair("true", true), std::pair("no", false), std::pair("OFF", false),
+        std::pair("n", false)}) {
+    CAPTURE(text);
+    CHECK(load(dir,
+               config_text("    {}\n", std::string("    insecure-skip-tls-verify: ") + text + "\n"))
+              .insecure_skip_tls_verify == meant);
+  }
+}
+
+TEST_CASE("a proxy and somebody to act as are read") {
+  const TempDir dir;
+  const auto config =
+      load(dir, config_text("    {token: t, as: ada, as-uid: '7', as-groups: [players, 'a b'], "
+                            "as-user-extra: {reason: [tests], 'example.org/b c': [x, y]}}\n",
+                            "    proxy-url: http://me:pass@proxy:3128\n"));
+  CHECK(config.proxy_url == "http://me:pass@proxy:3128");
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  CHECK(config.impersonation == Fields{{"Impersonate-User", "ada"},
+                                       {"Impersonate-Uid", "7"},
+                                       {"Impersonate-Group", "players"},
+                                       {"Impersonate-Group", "a b"},
+                                       {"Impersonate-Extra-example.org%2Fb%20c", "x"},
+                                       {"Impersonate-Extra-example.org%2Fb%20c", "y"},
+                                       {"Impersonate-Extra-reason", "tests"}});
+  // A proxy would read what is sent without TLS.
+  const std::string plain =
+      "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\nclusters: [{name: c, "
+      "cluster: {server: 'http://127.0.0.1:8080', proxy-url: 'http://proxy:3128'}}]\n";
+  CHECK_THAT(load_error(dir, plain), Catch::Contains("proxy-url is set, but the proxy would read"));
+}
+
+TEST_CASE("KUBECONFIG lists files that count as one, otherwise the home folder's counts") {
+  const TempDir dir;
+  dir.write("pki/token", "second's");
+  const auto first = dir.write("first",
+                               "current-context: mine\n"
+                               "contexts: [{name: mine, context: {cluster: c, user: u}}]\n"
+                               "users: [{name: u, user: {token: first's}}]\n");
+  const auto second =
+      dir.write("pki/second",
+                "current-context: other\n"
+                "contexts: [{name: mine, context: {cluster: none}}, "
+                "{name: other, context: {cluster: c, user: v}}]\n"
+                "clusters: [{name: c, cluster: {server: 'https://one:6443'}}]\n"
+                "users: [{name: u, user: {token: no}}, {name: v, user: {tokenFile: token}}]\n");
   const Variable home("HOME", "/home/somebody");
+  using Paths = std::vector<std::filesystem::path>;
   {
-    const Variable list("KUBECONFIG", ":" + (dir / "first").string() + ":" + second.string() + ":");
-    CHECK(default_kubeconfig_path() == second);
+    const Variable list("KUBECONFIG", ":" + (dir / "gone").string() + ":" + first.string() +
+                                          "::" + second.string() + ":");
+    const Paths paths = default_kubeconfig_paths();
+    CHECK(paths == Paths{dir / "gone", first, second});
+    const Kubeconfig mine = load_kubeconfig(paths);
+    CHECK(mine.server == "https://one:6443");
+    CHECK(mine.token == "first's");
+    // Paths are relative to the file that has them.
+    CHECK(load_kubeconfig(paths, "other").token_file == dir / "pki/token");
+    CHECK_THROWS_WITH(load_kubeconfig(paths, "nobody"),
+                      Catch::Contains("first") && Catch::Contains("second") &&
+                          Catch::Contains("no entry named \"nobody\""));
   }
-  {
-    const Variable list("KUBECONFIG", (dir / "first").string() + ":" + (dir / "third").string());
-    CHECK(default_kubeconfig_path() == dir / "first");
-  }
+  CHECK_THROWS_WITH(load_kubeconfig(Paths{dir / "gone", dir / "lost"}),
+                    Catch::Contains("gone: No such file"));
   const Variable list("KUBECONFIG", "");
-  CHECK(default_kubeconfig_path() == "/home/somebody/.kube/config");
+  CHECK(default_kubeconfig_paths() == Paths{"/home/somebody/.kube/config"});
   const Variable homeless("HOME", "");
-  CHECK_THROWS_AS(default_kubeconfig_path(), std::runtime_error);
+  CHECK_THROWS_AS(default_kubeconfig_paths(), std::runtime_error);
 }
 
 TEST_CASE("in a cluster, the service account is used") {

@@ -1,5 +1,11 @@
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/kube_client/api_server.h"
 #include "tests/kube_client/certificates.h"
@@ -36,6 +42,54 @@ struct TlsWorld {
   Kubeconfig config;
 };
 
+// Takes one connection, refuses to connect it further, and remembers what was asked.
+class RefusingProxy {
+ public:
+  RefusingProxy() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    REQUIRE(::bind(listener_, any, size) == 0);
+    REQUIRE(::listen(listener_, 1) == 0);
+    REQUIRE(::getsockname(listener_, any, &size) == 0);
+    port_ = ::ntohs(address.sin_port);
+    thread_ = std::thread([this] { answer(); });
+  }
+  ~RefusingProxy() {
+    if (thread_.joinable()) end();
+    ::close(listener_);
+  }
+  RefusingProxy(const RefusingProxy&) = delete;
+  int port() const { return port_; }
+  std::string end() {
+    ::shutdown(listener_, SHUT_RDWR);  // if nobody has come
+    thread_.join();
+    return seen_;
+  }
+
+ private:
+  void answer() {
+    const int connection = ::accept(listener_, nullptr, nullptr);
+    if (connection < 0) return;
+    std::array<char, 4096> buffer = {};
+    while (seen_.find("\r\n\r\n") == std::string::npos) {
+      const ssize_t size = ::recv(connection, buffer.data(), buffer.size(), 0);
+      if (size <= 0) break;
+      seen_.append(buffer.data(), size_t(size));
+    }
+    const std::string refusal = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+    ::send(connection, refusal.data(), refusal.size(), MSG_NOSIGNAL);
+    ::close(connection);
+  }
+
+  int listener_;
+  int port_ = 0;
+  std::string seen_;
+  std::thread thread_;
+};
+
 }  // namespace
 
 TEST_CASE("the server's certificate is checked against the kubeconfig's authority alone") {
@@ -63,6 +117,27 @@ TEST_CASE("the server's certificate is checked against the kubeconfig's authorit
     world.config.ca_data = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n";
     CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
   }
+}
+
+TEST_CASE("a proxy passes the encrypted connection on, and sees no credential") {
+  TlsWorld world(Clients::anybody);
+  world.config.token = "secret";
+  RefusingProxy proxy;
+  world.config.proxy_url = "http://127.0.0.1:" + std::to_string(proxy.port());
+  CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  const std::string seen = proxy.end();
+  CHECK_THAT(seen, Catch::StartsWith("CONNECT 127.0.0.1:" + std::to_string(world.server->port())));
+  CHECK_THAT(seen, !Catch::Contains("secret"));
+}
+
+TEST_CASE("requests act as somebody else if the kubeconfig says so") {
+  TlsWorld world(Clients::anybody);
+  world.config.impersonation = {
+      {"Impersonate-User", "ada"}, {"Impersonate-Group", "a"}, {"Impersonate-Group", "b"}};
+  Client(world.config).raw("/");
+  const httplib::Request request = world.server->seen().at(0);
+  CHECK(request.get_header_value("Impersonate-User") == "ada");
+  CHECK(request.get_header_value_count("Impersonate-Group") == 2);
 }
 
 TEST_CASE("tls-server-name is the name that the certificate must have") {
