@@ -28,26 +28,37 @@ std::optional<std::int64_t> number(std::string_view text, std::int64_t most) {
   return value && *value >= 0 && *value <= most ? value : std::nullopt;
 }
 
-// Parses a duration before `now` (90, 90s, 15m, 2h) or a time.
+// Parses a duration: 90 (seconds), or numbers with their units, the largest first, as in 1d, 2h or
+// 1h30m. Returns it in seconds; nothing if the text is none, or longer than a year.
+std::optional<std::int64_t> parse_duration(std::string_view text) {
+  if (const auto seconds = number(text, longest_ago)) return seconds;
+  std::int64_t sum = 0;
+  bool has_any = false;
+  for (const auto& [name, seconds] :
+       {std::pair('d', 86'400), std::pair('h', 3600), std::pair('m', 60), std::pair('s', 1)}) {
+    const size_t end = text.find(name);
+    if (end == std::string_view::npos) continue;
+    const auto count = number(text.substr(0, end), longest_ago / seconds);
+    if (!count) return std::nullopt;
+    sum += *count * seconds;
+    text.remove_prefix(end + 1);
+    has_any = true;
+  }
+  return has_any && text.empty() && sum <= longest_ago ? std::optional(sum) : std::nullopt;
+}
+
+// Parses a duration before `now` or a time.
 std::int64_t decode_since(const std::string& text, Instant now) {
   const auto at = [](Instant instant) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(instant.time_since_epoch()).count();
   };
-  std::int64_t unit = 1;
-  std::string_view digits = text;
-  for (const auto& [name, seconds] : {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)})
-    if (digits.ends_with(name)) {
-      unit = seconds;
-      digits.remove_suffix(1);
-      break;
-    }
   // A number comes first: eight digits could be a date as well.
-  const auto count = number(digits, longest_ago / unit);
-  if (count) return at(now) - *count * unit * nanoseconds;
+  if (const auto seconds = parse_duration(text)) return at(now) - *seconds * nanoseconds;
   const auto instant = parse_iso8601(text);
   if (!instant || to_millis(*instant) < 0)
     throw invalid_field("since",
-                        "must be a time, or seconds, minutes or hours, such as 90s, 15m or 2h");
+                        "must be a time, or days, hours, minutes and seconds, such as 90s, 1h30m "
+                        "or 2d");
   return at(*instant);
 }
 

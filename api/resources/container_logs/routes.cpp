@@ -30,7 +30,7 @@ std::vector<Route> container_logs_routes() {
              .type = "string",
              .description =
                  "Returns only lines since a time (2026-01-31T12:00:00Z) or a duration ago (90, "
-                 "90s, 15m, 2h).",
+                 "90s, 1h30m, 2d).",
              .example = "15m"},
             {.name = "previous",
              .type = "string",

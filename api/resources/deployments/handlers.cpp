@@ -5,8 +5,10 @@
 #include "api/gate/encode.h"
 #include "api/resources/deployments/encode.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/dry_run.h"
 #include "controller/domain/deployments/owner_list.h"
 #include "controller/domain/deployments/rollback.h"
+#include "controller/domain/deployments/variables.h"
 
 namespace berth::api {
 namespace {
@@ -95,10 +97,26 @@ const json& env_of(const json& body) {
   return env_vars.is_null() ? env : env_vars;
 }
 
+// berth sets this variable of each container to the field `port`. A value from a request would have
+// no effect, so it isn't stored, and the answer says so.
+constexpr const char* variable_of_port = "PORT";
+
+bool sets_port_variable(const json& body) {
+  return env_of(body).is_object() && !field_or_null(env_of(body), variable_of_port).is_null();
+}
+
+void warn_of_port(const json& request, json& answer) {
+  if (sets_port_variable(request))
+    answer["warnings"].push_back(
+        "env_vars.PORT was left out: the container's PORT is always the field port");
+}
+
 std::map<std::string, std::string> decode_env(const json& body) {
   const json& env = env_of(body);
-  return env.is_null() ? std::map<std::string, std::string>()
-                       : env.get<std::map<std::string, std::string>>();
+  if (env.is_null()) return {};
+  auto variables = env.get<std::map<std::string, std::string>>();
+  variables.erase(variable_of_port);
+  return variables;
 }
 
 deployments::Labels decode_labels(const json& body) {
@@ -109,7 +127,8 @@ deployments::Labels decode_labels(const json& body) {
 std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
   std::map<std::string, std::optional<std::string>> changes;
   for (const auto& [key, value] : env_of(body).items())
-    changes[key] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+    if (key != variable_of_port || value.is_null())
+      changes[key] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
   return changes;
 }
 
@@ -146,6 +165,16 @@ deployments::Change decode_change(const json& body) {
   if (body.contains("labels")) change.labels = decode_labels(body);
   if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
   return change;
+}
+
+deployments::Operation decode_operation(const json& body, const std::string& where) {
+  const json& create = field_or_null(body, "create");
+  const json& change = field_or_null(body, "change");
+  const auto id = text_or_nothing(body, "id");
+  if (create.is_null() == change.is_null() || change.is_null() == id.has_value())
+    throw invalid_field(where, "must have either create, or id and change");
+  if (!create.is_null()) return {.order = decode_order(create), .id = {}};
+  return {.order = {}, .id = *id, .change = decode_change(change)};
 }
 
 deployments::Actor actor_of(const Call& call) {
@@ -191,14 +220,44 @@ json encode_both(const Deployment& row, const Services& services) {
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
   const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
                                              services.deployment_rules, services.keys.data);
-  return {.status = 201,
-          .body = {{"deployment", encode(row, services)},
-                   {"id", row.id},
-                   {"name", row.name},
-                   {"status", row.status},
-                   {"url", url_of(row, services)},
-                   {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
-                                   row.id + "/status"}}};
+  json body = {{"deployment", encode(row, services)},
+               {"id", row.id},
+               {"name", row.name},
+               {"status", row.status},
+               {"url", url_of(row, services)},
+               {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
+                               row.id + "/status"}};
+  warn_of_port(call.body, body);
+  return {.status = 201, .body = std::move(body)};
+}
+
+Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services) {
+  std::vector<deployments::Operation> operations;
+  for (const json& each : call.body.at("operations"))
+    operations.push_back(decode_operation(each, "operations." + std::to_string(operations.size())));
+  const auto outcomes = deployments::dry_run(tx, actor_of(call), operations,
+                                             services.deployment_rules, services.keys.data);
+  json list = json::array();
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const deployments::Outcome& outcome = outcomes[i];
+    const bool creates = operations[i].order.has_value();
+    json entry = {{"action", outcome.fields.empty() ? "nothing"
+                             : creates              ? "create"
+                                                    : "change"},
+                  {"fields", outcome.fields},
+                  {"replaces_container", outcome.replaces_container},
+                  {"points", outcome.points},
+                  {"deployment", nullptr},
+                  {"refusal", nullptr}};
+    if (outcome.deployment) entry["deployment"] = encode(*outcome.deployment, services);
+    if (outcome.refusal)
+      entry["refusal"] = {{"status", status(outcome.refusal->code)},
+                          {"code", name(outcome.refusal->code)},
+                          {"message", outcome.refusal->what()},
+                          {"details", outcome.refusal->details}};
+    list.push_back(std::move(entry));
+  }
+  return {.body = {{"operations", std::move(list)}}};
 }
 
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
@@ -215,6 +274,16 @@ Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
 Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
   return {.body =
               encode_both(deployments::get_owned(tx, call.caller->app_id, call.id()), services)};
+}
+
+Reply list_variables(db::Tx& tx, const Call& call, const Services& services) {
+  json list = json::array();
+  for (const auto& variable :
+       deployments::variables(tx, call.caller->app_id, call.id(), services.keys.data))
+    list.push_back({{"name", variable.name},
+                    {"digest", variable.digest},
+                    {"set_at", or_null(variable.set_at)}});
+  return {.body = {{"variables", std::move(list)}}};
 }
 
 Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) {
@@ -244,10 +313,12 @@ Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body = encode_both(
-              deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
-                                  services.deployment_rules, services.keys.data),
-              services)};
+  json body =
+      encode_both(deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
+                                      services.deployment_rules, services.keys.data),
+                  services);
+  warn_of_port(call.body, body);
+  return {.body = std::move(body)};
 }
 
 Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {

@@ -6,8 +6,10 @@
 namespace berth::api {
 
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services);
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services);
 Reply get_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply list_variables(db::Tx& tx, const Call& call, const Services& services);
 Reply deployment_status(db::Tx& tx, const Call& call, const Services& services);
 Reply deployment_logs(db::Tx& tx, const Call& call, const Services& services);
 Reply change_deployment(db::Tx& tx, const Call& call, const Services& services);

@@ -19,6 +19,10 @@ std::string credentials_context(const std::string& deployment_id) {
   return "credentials:" + deployment_id;
 }
 
+// The keys of the sealed variables: their values, and when they got them.
+constexpr const char* stored_values = "values";
+constexpr const char* stored_times = "set_at";
+
 std::string seal_json(const nlohmann::json& plain, const std::string& data_key,
                       const std::string& context) {
   return base64(berth::seal(data_key, plain.dump(), context));
@@ -107,11 +111,17 @@ SealedSecrets sealed_secrets_of(const db::Query& row) {
 }
 
 SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
-                   const std::string& data_key) {
+                   const std::string& data_key, Instant now) {
   nlohmann::json keys = nlohmann::json::array();
-  for (const auto& [key, value] : secrets.env) keys.push_back(key);
+  nlohmann::json times = nlohmann::json::object();
+  for (const auto& [key, value] : secrets.env) {
+    keys.push_back(key);
+    const auto set_at = secrets.env_set_at.find(key);
+    times[key] = to_millis(set_at == secrets.env_set_at.end() ? now : set_at->second);
+  }
   SealedSecrets sealed = {.env_keys = keys.dump(),
-                          .env = seal_json(secrets.env, data_key, env_context(deployment_id)),
+                          .env = seal_json({{stored_values, secrets.env}, {stored_times, times}},
+                                           data_key, env_context(deployment_id)),
                           .credentials = {}};
   if (const auto& credentials = secrets.registry_credentials)
     sealed.credentials =
@@ -122,8 +132,15 @@ SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
 
 Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key) {
-  Secrets secrets = {.env = open_json(sealed.env, data_key, env_context(deployment_id)),
-                     .registry_credentials = {}};
+  Secrets secrets;
+  const auto stored = open_json(sealed.env, data_key, env_context(deployment_id));
+  // An older berthd stored the values alone, which are texts.
+  const auto values = stored.find(stored_values);
+  const bool has_times = values != stored.end() && values->is_object();
+  secrets.env = has_times ? *values : stored;
+  for (const auto& [key, value] : secrets.env)
+    secrets.env_set_at[key] =
+        from_millis(has_times ? stored.at(stored_times).at(key).get<std::int64_t>() : 0);
   if (sealed.credentials) {
     const auto plain = open_json(*sealed.credentials, data_key, credentials_context(deployment_id));
     secrets.registry_credentials =
@@ -242,7 +259,7 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
 }
 
 void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key) {
-  const SealedSecrets secrets = seal(order.secrets, id, data_key);
+  const SealedSecrets secrets = seal(order.secrets, id, data_key, tx.now());
   tx.execute(R"(
       UPDATE deployments
       SET image = $2, port = $3, health_path = $4,

@@ -20,8 +20,9 @@ struct SealedSecrets {
   std::string env;
   std::optional<std::string> credentials;
 };
+// Variables without a time get `now`.
 SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
-                   const std::string& data_key);
+                   const std::string& data_key, Instant now);
 // Throws std::runtime_error if the data key isn't the one that sealed them, or if they are those of
 // another deployment.
 Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,

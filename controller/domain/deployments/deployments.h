@@ -83,7 +83,13 @@ struct RegistryCredentials {
 struct Secrets {
   std::map<std::string, std::string> env;
   std::optional<RegistryCredentials> registry_credentials;
-  bool operator==(const Secrets&) const = default;
+  // When each variable got its value. One without an entry gets the time at which it is stored; one
+  // of an older berthd has the time 0.
+  std::map<std::string, Instant> env_set_at = {};
+  // Compares what the container gets.
+  bool operator==(const Secrets& other) const {
+    return env == other.env && registry_credentials == other.registry_credentials;
+  }
 };
 
 // Names and values that an operator gives a deployment, to tell it from others. The cluster's

@@ -176,6 +176,9 @@ Order changed(Order order, const Change& change) {
   if (change.port) order.container.port = *change.port;
   if (change.health_path) order.container.health_path = *change.health_path;
   for (const auto& [key, value] : change.env) {
+    const auto before = order.secrets.env.find(key);
+    if (value && before != order.secrets.env.end() && before->second == *value) continue;
+    order.secrets.env_set_at.erase(key);
     if (value)
       order.secrets.env[key] = *value;
     else

@@ -19,6 +19,13 @@ def create_deployment(scene):
     return scene.new_deployment()
 
 
+@driver("dryRunDeployments")
+def dry_run_deployments(scene):
+    order = {"name": scene.new_name("dry"), "image": "docker.io/library/hello:1", "tier": "free"}
+    return scene.owner_api.post("/api/deploy/dry-run", {"operations": [
+        {"create": order}, {"create": order}, {"id": scene.deployment, "change": {"env_vars": {"COLOR": "dry"}}}]})
+
+
 @driver("listDeployments")
 def list_deployments(scene):
     scene.owner_api.get("/api/deploy/apps?label=stage=test").expect(200)
@@ -46,6 +53,11 @@ def deployment_domain(scene):
     }
     made = scene.owner_api.post("/api/deploy/apps", order).expect(201)
     return scene.owner_api.get(f"/api/deploy/apps/{made['id']}/domain")
+
+
+@driver("listVariables")
+def list_variables(scene):
+    return scene.owner_api.get(of(scene, "/env"))
 
 
 @driver("deploymentStatus")

@@ -1,0 +1,84 @@
+#include "controller/domain/deployments/dry_run.h"
+
+#include <algorithm>
+
+#include "controller/domain/deployments/rules.h"
+#include "controller/domain/ledger/ledger.h"
+
+namespace berth::deployments {
+namespace {
+
+struct Undo {};  // thrown to end a transaction within another one without its changes
+
+// The names of the variables whose values differ, or which only one of the two has.
+std::vector<std::string> changed_variables(const Secrets& from, const Secrets& to) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : to.env)
+    if (const auto before = from.env.find(name);
+        before == from.env.end() || before->second != value)
+      names.push_back(name);
+  for (const auto& [name, value] : from.env)
+    if (!to.env.contains(name)) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
+void note_differences(const Order& from, const Order& to, Outcome& outcome) {
+  const Differences found = differences(from, to);
+  for (const auto* fields : {&found.container, &found.other})
+    for (const std::string& field : *fields) {
+      if (field != "env_vars") {
+        outcome.fields.push_back(field);
+        continue;
+      }
+      for (const std::string& name : changed_variables(from.secrets, to.secrets))
+        outcome.fields.push_back("env_vars." + name);
+    }
+  if (from.tier != to.tier) outcome.fields.emplace_back("tier");
+  outcome.replaces_container = !found.container.empty() || from.tier != to.tier;
+}
+
+Outcome carried_out(db::Tx& tx, const Actor& actor, const Operation& operation, const Rules& rules,
+                    const std::string& data_key) {
+  Outcome outcome;
+  const ledger::Account account = ledger::app_account(actor.app_id);
+  const std::int64_t before = ledger::balance(tx, account);
+  Order was;
+  std::string id = operation.id;
+  if (operation.order) {
+    was.container.port = 0;  // so that the default port is shown too
+    id = create(tx, actor, *operation.order, rules, data_key).id;
+  } else {
+    get_owned(tx, actor.app_id, id);
+    if (const auto state = desired_state(tx, id, data_key)) was = order_of(*state);
+    change(tx, actor, id, operation.change, rules, data_key);
+  }
+  note_differences(was, order_of(*desired_state(tx, id, data_key)), outcome);
+  outcome.deployment = find(tx, id);
+  outcome.points = before - ledger::balance(tx, account);
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Outcome> dry_run(db::Tx& tx, const Actor& actor,
+                             const std::vector<Operation>& operations, const Rules& rules,
+                             const std::string& data_key) {
+  std::vector<Outcome> outcomes;
+  try {
+    tx.nested([&] {
+      for (const Operation& operation : operations) try {
+          outcomes.push_back(
+              tx.nested([&] { return carried_out(tx, actor, operation, rules, data_key); }));
+        } catch (const Error& error) {
+          outcomes.emplace_back();
+          outcomes.back().refusal = error;
+        }
+      throw Undo();
+    });
+  } catch (const Undo&) {
+  }
+  return outcomes;
+}
+
+}  // namespace berth::deployments
