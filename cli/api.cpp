@@ -206,6 +206,12 @@ json Api::all(const std::string& path, const std::string& plural, As as, size_t 
   return result;
 }
 
+const json& Api::once(const std::string& path, const std::string& plural, As as) {
+  const auto found = read_.find(path);
+  return found != read_.end() ? found->second
+                              : read_.emplace(path, all(path, plural, as)).first->second;
+}
+
 bool Api::stream(const Stream& stream) {
   const auto ask = [&] {
     HttpRequest request = {.method = "GET", .url = stream.path, .headers = credentials(As::app)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -68,6 +69,8 @@ class Api {
   // Returns the answer of the first page with the items of all of them, and where the list goes on.
   json all(const std::string& path, const std::string& plural, As as = As::app,
            size_t most = most_items);
+  // The same for a list in which names are looked up: reads it once, and then returns what it read.
+  const json& once(const std::string& path, const std::string& plural, As as = As::app);
   // Runs until the server or the sink ends the stream. Returns false if the server says that
   // nothing more will come (204). Throws Failure if the server refuses or doesn't answer.
   bool stream(const Stream& stream);
@@ -88,6 +91,7 @@ class Api {
   const Settings& settings_;
   CredentialStore& store_;
   std::unique_ptr<Login> login_;
+  std::map<std::string, json> read_;  // what once() has read, by path
 };
 
 }  // namespace berth::cli

@@ -1,10 +1,9 @@
 #include "cli/config.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
-#include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/output.h"
 #include "controller/base/url.h"
@@ -15,17 +14,17 @@ namespace {
 
 constexpr const char* keys = "server, output, app, browser";
 
-fs::path base_dir(const char* name, const char* below_home) {
-  if (const auto value = variable(name); value && fs::path(*value).is_absolute()) return *value;
+// `below` in the folder that the variable names, or in its folder below the home; empty if there is
+// neither.
+fs::path place(const char* name, const char* below_home, const char* below) {
+  if (const auto value = variable(name); value && fs::path(*value).is_absolute())
+    return fs::path(*value) / below;
   const auto home = variable("HOME");
-  if (!home)
-    throw Failure(Exit::usage, std::string("neither ") + name + " nor HOME is set",
-                  "Set one of them to an absolute path.");
-  return fs::path(*home) / below_home;
+  return home ? fs::path(*home) / below_home / below : fs::path();
 }
 
 json read(const fs::path& file) {
-  const auto text = read_file(file);
+  const auto text = file.empty() ? std::nullopt : read_file(file);
   if (!text || text->find_first_not_of(" \t\r\n") == std::string::npos) return json::object();
   json content;
   try {
@@ -71,13 +70,81 @@ std::optional<std::string> variable(const char* name) {
 }
 
 Places places() {
-  return {.config_file = base_dir("XDG_CONFIG_HOME", ".config") / "berth" / "config.yaml",
-          .state_dir = base_dir("XDG_STATE_HOME", ".local/state") / "berth"};
+  return {.config_file = place("XDG_CONFIG_HOME", ".config", "berth/config.yaml"),
+          .state_dir = place("XDG_STATE_HOME", ".local/state", "berth")};
+}
+
+Failure no_place(const std::string& what, const char* variable) {
+  return Failure(Exit::usage, what + " can't be stored: neither " + variable + " nor HOME is set",
+                 "Set one of them to an absolute path.");
+}
+
+std::optional<std::string> one_line(const char* name) {
+  const auto value = variable(name);
+  if (!value) return std::nullopt;
+  constexpr const char* blanks = " \t\r\n";
+  const size_t start = value->find_first_not_of(blanks);
+  if (start == std::string::npos) return std::nullopt;
+  std::string text = value->substr(start, value->find_last_not_of(blanks) - start + 1);
+  const bool has_control = std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (has_control)
+    throw Failure(Exit::usage, std::string(name) + " holds more than one line of text",
+                  "It has to hold the value alone; a line end behind it doesn't matter.");
+  return text;
 }
 
 Config load_config(const fs::path& file) { return decode(read(file), file); }
 
+namespace {
+
+// Whether the line of YAML sets this key of the outermost mapping.
+bool sets(std::string_view line, const std::string& key) {
+  if (!line.starts_with(key)) return false;
+  line.remove_prefix(key.size());
+  const size_t colon = line.find_first_not_of(" \t");
+  return colon != std::string_view::npos && line[colon] == ':';
+}
+
+// The comment at the end of a line, with the blanks before it. A # within quotes begins none, so
+// only a line whose value has no quotes is looked at.
+std::string comment_of(const std::string& line) {
+  const size_t start =
+      line.find_first_of("'\"") == std::string::npos ? line.find(" #") : std::string::npos;
+  if (start == std::string::npos) return "";
+  return line.substr(line.find_last_not_of(" \t", start) + 1);
+}
+
+// The text with the key set to what `content` has for it, and everything else as it is. `was` is
+// what the text says. Returns nothing if that can't be done line by line, as in a text in flow
+// style.
+std::optional<std::string> edited(const std::string& text, const std::string& key,
+                                  const json& content, const fs::path& file) {
+  std::string result;
+  bool found = false;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!sets(line, key)) {
+      result += line + "\n";
+    } else if (content.contains(key)) {
+      const std::string entry = to_yaml({{key, content.at(key)}});
+      result += entry.substr(0, entry.find('\n')) + comment_of(line) + "\n";
+      found = true;
+    }
+  }
+  if (!found && content.contains(key)) result += to_yaml({{key, content.at(key)}});
+  try {
+    const json read = parse_yaml(result, file.string());
+    if ((read.is_null() ? json::object() : read) == content) return result;
+  } catch (const std::runtime_error&) {
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void set_config(const fs::path& file, const std::string& key, const std::string& value) {
+  if (file.empty()) throw no_place("the default", "XDG_CONFIG_HOME");
   json content = read(file);
   if (value.empty())
     content.erase(key);
@@ -86,7 +153,8 @@ void set_config(const fs::path& file, const std::string& key, const std::string&
                                                                              : json(value);
   const Config config = decode(content, file);
   if (config.server) checked_server(*config.server, true);
-  write_file(file, to_yaml(content), Access::everybody);
+  const auto text = edited(read_file(file).value_or(""), key, content, file);
+  write_file(file, text.value_or(to_yaml(content)), Access::everybody);
 }
 
 bool stays_on_machine(std::string_view url) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/config.h"
 #include "cli/failure.h"
 
 namespace berth::cli {
@@ -122,11 +123,13 @@ StoredApp* Account::find(const std::string& choice) {
 }
 
 Account CredentialStore::load(const std::string& server) const {
+  if (dir_.empty()) return {};
   return account_in(read_all(file()), server, file());
 }
 
 void CredentialStore::update(const std::string& server,
                              const std::function<void(Account&)>& change) {
+  if (dir_.empty()) throw no_place("the login", "XDG_STATE_HOME");
   const FileLock lock(dir_ / "credentials.lock");
   json content = read_all(file());
   Account account = account_in(content, server, file());

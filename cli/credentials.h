@@ -68,11 +68,14 @@ class CredentialStore {
  public:
   explicit CredentialStore(std::filesystem::path state_dir) : dir_(std::move(state_dir)) {}
 
-  std::filesystem::path file() const { return dir_ / "credentials.json"; }
-  // The credentials for one server. Throws Failure `failed` if the file is damaged.
+  // Empty if there is no directory.
+  std::filesystem::path file() const { return dir_.empty() ? dir_ : dir_ / "credentials.json"; }
+  // The credentials for one server; none if there is no directory (Places). Throws Failure `failed`
+  // if the file is damaged.
   Account load(const std::string& server) const;
   // Reads, changes and writes the file while no other client does, so that no change is lost.
   // `change` may take as long as an exchange with the server. If it throws, nothing is written.
+  // Throws Failure `usage` if there is no directory.
   void update(const std::string& server, const std::function<void(Account&)>& change);
 
  private:

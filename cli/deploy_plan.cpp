@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
+#include <set>
 
-#include "cli/config.h"
 #include "cli/failure.h"
+#include "cli/interpolation.h"
 #include "cli/suggest.h"
 #include "controller/base/ascii.h"
-#include "controller/base/visible_text.h"
+#include "controller/base/text.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
@@ -31,36 +31,17 @@ std::string shown(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+// With the variables of the environment filled in.
+std::string filled(const std::string& text, const std::string& where) {
+  const auto missing = [&](const std::string& name) -> std::string {
+    throw Failure(Exit::usage, where + ": the variable " + name + " isn't set",
+                  "${" + name + ":-TEXT} stands for TEXT where it isn't set, and $${ for ${.");
   };
-  return !text.empty() && std::ranges::all_of(text, fits) &&
-         std::isdigit(static_cast<unsigned char>(text[0])) == 0;
-}
-
-std::string interpolated(const std::string& text, const std::string& where) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 2, "${") == 0 && text.find('}', i) != std::string::npos) {
-      const size_t end = text.find('}', i);
-      const std::string name = text.substr(i + 2, end - i - 2);
-      // An empty value is a value too.
-      const char* value = is_name(name) ? std::getenv(name.c_str()) : nullptr;
-      if (value == nullptr)
-        throw Failure(Exit::usage, where + ": the variable " + name + " isn't set");
-      result += value;
-      i = end;
-      continue;
-    }
-    result += text[i];
-    if (text.compare(i, 2, "$$") == 0) ++i;  // stands for one of them
-  }
-  return result;
+  return interpolated(text, Dollars::braces, from_environment, missing, where);
 }
 
 std::string scalar(const json& value, const std::string& where) {
-  if (value.is_string()) return interpolated(value.get<std::string>(), where);
+  if (value.is_string()) return filled(value.get<std::string>(), where);
   throw Failure(Exit::usage, where + " must be text");
 }
 
@@ -70,6 +51,15 @@ json texts_in(const json& object, const std::string& where) {
   json result = json::object();
   for (const auto& [key, value] : object.items()) result[key] = scalar(value, where + "." + key);
   return result;
+}
+
+// A value that isn't one of many texts. A port may come from a variable, too.
+json setting(const json& value, const std::string& key, const std::string& where) {
+  if (!value.is_string()) return value;
+  const std::string result = filled(value.get<std::string>(), where + ": " + key);
+  const bool is_number = key == "port" && result != value;
+  const auto number = is_number ? parse_number<int>(result) : std::nullopt;
+  return number ? json(*number) : json(result);
 }
 
 std::vector<std::string> known_keys() {
@@ -119,7 +109,8 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
           "The keys are name, image, tier, port, custom_domain, health_path, labels, env_vars and "
           "registry_credentials.");
     const bool holds_texts = key == "env_vars" || key == "registry_credentials" || key == "labels";
-    order[key] = holds_texts ? texts_in(texts.at(given), where + "." + key) : value;
+    order[key] =
+        holds_texts ? texts_in(texts.at(given), where + "." + key) : setting(value, key, where);
     if (key == "labels" && order[key].is_null()) order[key] = json::object();
   }
   for (const char* needed : {"name", "image"})
@@ -129,11 +120,17 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
   return order;
 }
 
+// A host name as the server stores it: in lower case, and without a dot at its end.
+json canonical_domain(const json& domain) {
+  if (!domain.is_string()) return domain;
+  std::string name = lower_case(domain.get<std::string>());
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
 bool is_same(const Field& field, const json& wanted, const json& there) {
-  if (std::string_view(field.order) != "custom_domain" || !wanted.is_string() || !there.is_string())
-    return wanted == there;
-  // Host names are case-insensitive; the server stores them in lower case.
-  return equal_in_lower_case(wanted.get<std::string>(), there.get<std::string>());
+  if (std::string_view(field.order) != "custom_domain") return wanted == there;
+  return canonical_domain(wanted) == canonical_domain(there);
 }
 
 std::vector<std::string> keys_of(const json& live) {
@@ -184,40 +181,6 @@ bool is_deployment_name(std::string_view text) {
          !text.starts_with('-') && !text.ends_with('-');
 }
 
-std::pair<std::string, std::string> parse_env(const std::string& text) {
-  const size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  if (!is_name(name)) throw Failure(Exit::usage, "\"" + name + "\" isn't the name of a variable");
-  if (equals != std::string::npos) return {name, text.substr(equals + 1)};
-  const char* value = std::getenv(name.c_str());
-  if (value == nullptr)
-    throw Failure(Exit::usage, "the variable " + name + " isn't set in your environment",
-                  "--env " + name + " uses the value from your environment; write --env " + name +
-                      "=VALUE to give a value.");
-  return {name, value};
-}
-
-json parse_env_file(const std::string& text, const std::string& source) {
-  if (!is_utf8(text)) throw Failure(Exit::usage, source + " isn't UTF-8");
-  json result = json::object();
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.ends_with('\r')) line.pop_back();
-    const size_t start = line.find_first_not_of(" \t");
-    if (start == std::string::npos || line[start] == '#') continue;
-    const size_t equals = line.find('=');
-    if (equals == std::string::npos || !is_name(line.substr(0, equals)))
-      throw Failure(Exit::usage, source + ", line " + std::to_string(number) + " isn't KEY=VALUE");
-    std::string value = line.substr(equals + 1);
-    if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0])
-      value = value.substr(1, value.size() - 2);
-    result[line.substr(0, equals)] = value;
-  }
-  return result;
-}
-
 std::vector<json> parse_orders(const std::string& text, const std::string& source) {
   json content;
   json texts;
@@ -253,7 +216,8 @@ Plan plan_for(const json& order, const json& live) {
   Plan plan = {.kind = Plan::Kind::patch,
                .name = order.at("name"),
                .id = live.at("id"),
-               .body = json::object()};
+               .body = json::object(),
+               .domain = live.value("custom_domain", json())};
   for (const Field& field : planned_fields) {
     const auto wanted = order.find(field.order);
     if (wanted == order.end() || is_same(field, *wanted, live.value(field.live, json()))) continue;
@@ -267,6 +231,60 @@ Plan plan_for(const json& order, const json& live) {
   }
   if (plan.body.empty()) plan.kind = Plan::Kind::nothing;
   return plan;
+}
+
+namespace {
+
+// Whether another plan wants the domain that this one's deployment has and gives up.
+bool makes_room(const Plan& plan, const std::vector<Plan>& plans) {
+  const auto wanted = [](const Plan& each) {
+    return canonical_domain(each.body.value("custom_domain", json()));
+  };
+  if (plan.kind != Plan::Kind::patch || !plan.domain.is_string() ||
+      !plan.body.contains("custom_domain"))
+    return false;
+  return std::ranges::any_of(plans, [&](const Plan& other) {
+    return &other != &plan && wanted(other) == canonical_domain(plan.domain);
+  });
+}
+
+}  // namespace
+
+std::vector<Step> steps_of(const std::vector<Plan>& plans) {
+  std::vector<Step> steps;
+  for (size_t i = 0; i < plans.size(); ++i)
+    if (makes_room(plans[i], plans))
+      steps.push_back(
+          {.plan = i,
+           .releases_domain = true,
+           .operation = {{"id", plans[i].id}, {"change", {{"custom_domain", nullptr}}}}});
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == Plan::Kind::create)
+      steps.push_back({.plan = i, .operation = {{"create", plans[i].body}}});
+    if (plans[i].kind == Plan::Kind::patch)
+      steps.push_back({.plan = i, .operation = {{"id", plans[i].id}, {"change", plans[i].body}}});
+  }
+  return steps;
+}
+
+void learn(std::vector<Plan>& plans, const std::vector<Step>& steps, const json& outcomes) {
+  std::vector<std::set<std::string>> fields(plans.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    Plan& plan = plans[steps[i].plan];
+    for (const json& field : outcomes.at(i).at("fields"))
+      fields[steps[i].plan].insert(field.get<std::string>());
+    plan.points += outcomes.at(i).at("points").get<std::int64_t>();
+  }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Plan& plan = plans[i];
+    if (plan.kind != Plan::Kind::patch) continue;
+    std::erase_if(plan.changes,
+                  [&](const Change& each) { return !fields[i].contains(each.field); });
+    for (const std::string& field : plan.unseen)
+      if (fields[i].contains(field)) plan.changes.push_back({field, "(set)", "(another value)"});
+    plan.unseen.clear();
+    if (plan.changes.empty()) plan.kind = Plan::Kind::nothing;
+  }
 }
 
 std::string describe(const Plan& plan) {
@@ -283,6 +301,8 @@ std::string describe(const Plan& plan) {
   }
   for (const std::string& field : plan.unseen)
     text += "    = " + field + ": is sent again, but changes only if it differs\n";
+  if (plan.points > 0) text += "    costs " + std::to_string(plan.points) + " points now\n";
+  if (plan.points < 0) text += "    gives back " + std::to_string(-plan.points) + " points\n";
   return text;
 }
 

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::array codes = std::to_array<ExitInfo>({
     {Exit::ok, "ok", "success"},
-    {Exit::failed, "failed", "failure, also if a deployment fails while `--wait` waits"},
+    {Exit::failed, "failed",
+     "failure, also if a deployment fails while `--wait` waits, and a difference with "
+     "`--exit-code`"},
     {Exit::usage, "usage", "a flag, the configuration or berth.yaml is wrong"},
     {Exit::not_logged_in, "not_logged_in", "not logged in, or the login no longer works"},
     {Exit::forbidden, "forbidden",

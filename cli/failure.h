@@ -51,6 +51,9 @@ struct Failure : std::runtime_error {
   std::vector<std::string> details;  // one "field reason" each
 };
 
+// Ends a command with the exit code 1 and without a message, because what it printed differs.
+struct Differs {};
+
 // {"error": {"code", "message", "details", "advice", "docs_url", "exit_code"}}: the form of an
 // error for programs. The code is the server's, or the name of the exit code where there is none.
 json as_json(const Failure& failure);

@@ -19,6 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int most_links = 40;  // as many as Linux follows
+constexpr mode_t mode_bits = 0777;
+constexpr mode_t readable_by_all = 0666;
+
 Failure trouble(const std::string& what, const fs::path& file) {
   return Failure(Exit::failed, "can't " + what + " " + file.string() + ": " + std::strerror(errno));
 }
@@ -60,17 +64,35 @@ std::optional<std::string> read_file(const fs::path& file) {
   return content.str();
 }
 
-void write_file(const fs::path& file, const std::string& text, Access access) {
+namespace {
+
+// Where a chain of symbolic links leads to, even if nothing is there; the path itself if it is
+// none.
+fs::path behind_links(fs::path file) {
+  std::error_code error;
+  for (int links = 0; links < most_links && fs::is_symlink(file, error); ++links)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  return file;
+}
+
+mode_t mode_for_everybody(const fs::path& file) {
+  struct stat there = {};
+  if (::stat(file.c_str(), &there) == 0) return there.st_mode & mode_bits;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return readable_by_all & ~mask;
+}
+
+}  // namespace
+
+void write_file(const fs::path& named, const std::string& text, Access access) {
+  const fs::path file = behind_links(named);
   make_directory(file.parent_path(), access);
   std::string temporary = file.string() + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);  // with mode 0600
   if (fd < 0) throw trouble("write", file);
   bool written = write_all(fd, text);
-  if (access == Access::everybody) {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    written = written && ::fchmod(fd, 0666 & ~mask) == 0;
-  }
+  if (access == Access::everybody) written = written && ::fchmod(fd, mode_for_everybody(file)) == 0;
   written = ::close(fd) == 0 && written;
   if (written && ::rename(temporary.c_str(), file.c_str()) == 0) return;
   const Failure failure = trouble("write", file);

@@ -8,14 +8,15 @@
 namespace berth::cli {
 
 // Who may read a file that is written: only its owner (mode 0600, in a directory with mode 0700),
-// or whoever the umask allows.
+// or whoever may read it already; a new one, whoever the umask allows.
 enum class Access { owner_alone, everybody };
 
 // Returns nothing if the file doesn't exist. Throws Failure `failed` if it can't be read.
 std::optional<std::string> read_file(const std::filesystem::path& file);
 
 // Writes a temporary file beside it, syncs it and renames it, so that the file is never incomplete.
-// Creates the directory. Throws Failure `failed`.
+// Creates the directory. A symbolic link stays, and the file that it leads to is written. Throws
+// Failure `failed`.
 void write_file(const std::filesystem::path& file, const std::string& text, Access access);
 
 // A lock that one process at a time holds until it destroys this object. The constructor waits for

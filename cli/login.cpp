@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {
@@ -88,6 +89,13 @@ const std::vector<std::string>& useful_scopes() {
                                                   "app:balance:read", "deploy:manage",
                                                   "campaigns:manage", "campaign:write"};
   return scopes;
+}
+
+StoredApp built_in_app() {
+  StoredApp app;
+  app.client_id = app.name = built_in_client;
+  app.redirect_uri = loopback_redirect_uri;
+  return app;
 }
 
 Pkce new_pkce() {
@@ -267,10 +275,28 @@ bool Login::renew_account() {
   return login_token_ != old;
 }
 
+bool Login::add_built_in() {
+  const Account account = api_.store().load(api_.settings().server);
+  if (!account.session || account.login) return false;
+  const StoredSession& session = *account.session;
+  Tokens tokens;
+  try {
+    tokens = authorize_by_session(api_, built_in_app(), session.jwt, joined(useful_scopes(), " "));
+  } catch (const Failure& failure) {
+    if (failure.exit == Exit::unavailable) throw;
+    return false;
+  }
+  api_.store().update(api_.settings().server, [&](Account& now) {
+    if (now.session && now.session->email == session.email && !now.login)
+      now.login = {.tokens = tokens, .email = session.email, .username = session.username};
+  });
+  return true;
+}
+
 // Returns what Berth-App says for the app that the person has named. The server knows of apps that
 // aren't stored here, but not by their names.
 std::string Login::named_app(const std::string& name) {
-  const json mine = api_.all("/api/oauth/my-apps", "apps", As::account);
+  const json& mine = api_.once("/api/oauth/my-apps", "apps", As::account);
   std::vector<std::string> ids;
   for (const json& app : mine.at("apps"))
     for (const char* key : {"id", "client_id", "app_name"})
@@ -320,12 +346,15 @@ StoredApp Login::app_in_use(Account& account) const {
 std::string Login::stored_token() {
   const Settings& settings = api_.settings();
   Account account = api_.store().load(settings.server);
+  const std::string& choice = settings.app.empty() ? settings.client_id : settings.app;
+  const auto has_own_tokens = [&](const StoredApp* app) {
+    return app != nullptr && (app->tokens || (account.session && !app->client_secret.empty()));
+  };
+  if (!account.login && !has_own_tokens(account.find(choice)) && add_built_in())
+    account = api_.store().load(settings.server);
   if (account.login) {
-    const std::string& choice = settings.app.empty() ? settings.client_id : settings.app;
     const StoredApp* known = account.find(choice);
-    const bool has_own_tokens =
-        known != nullptr && (known->tokens || (account.session && !known->client_secret.empty()));
-    if (!has_own_tokens) {
+    if (!has_own_tokens(known)) {
       if (known != nullptr)
         chosen_app_ = known->client_id;
       else if (!choice.empty())

@@ -19,6 +19,9 @@ constexpr const char* loopback_redirect_uri = "http://127.0.0.1/callback";
 // The client_id of berth's own OAuth client. Every server has it, and it has no secret.
 constexpr const char* built_in_client = "berth";
 
+// That client, as far as requests for tokens need it.
+StoredApp built_in_app();
+
 struct Pkce {
   std::string verifier;
   std::string challenge;  // S256 (RFC 7636, section 4.2)
@@ -55,8 +58,9 @@ Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
 // (client credentials, for this run only); the stored app's tokens; the login of the person, which
-// works for all of their apps. Stored tokens that are about to expire are renewed with the refresh
-// token, else with the app's secret, else with the account's session.
+// works for all of their apps, and is added to a login by password once an app's secret isn't
+// stored here. Stored tokens that are about to expire are renewed with the refresh token, else with
+// the app's secret, else with the account's session.
 class Login {
  public:
   explicit Login(Api& api) : api_(api) {}
@@ -73,6 +77,10 @@ class Login {
   bool renew(Why why);
   // Like renew(), for the token that account_token() returned.
   bool renew_account();
+  // After a login by password, also gets and stores the tokens of berth's own client, which work
+  // for all of the person's apps without an app's secret. Returns false if there is no such login,
+  // or these tokens are stored already, or the server refuses.
+  bool add_built_in();
 
  private:
   StoredApp app_in_use(Account& account) const;

@@ -39,6 +39,11 @@ std::string synopsis(const CommandInfo& command) {
   return command.commands.empty() ? line : line + " COMMAND";
 }
 
+// " Also called ls, ps."; empty if the command has one name.
+std::string other_names(const CommandInfo& command) {
+  return command.aliases.empty() ? "" : " Also called " + joined(command.aliases, ", ") + ".";
+}
+
 bool is_help(const FlagInfo& flag) { return flag.names[0] == "--help"; }
 
 // The commands that the manual describes: a group only where it has flags, which all of its
@@ -55,7 +60,8 @@ std::vector<const CommandInfo*> described(const CommandInfo& root) {
 std::string commands(const CommandInfo& root) {
   std::string text = ".SH COMMANDS\n";
   for (const CommandInfo* command : described(root)) {
-    text += ".SS \"" + escaped(synopsis(*command)) + "\"\n" + escaped(command->description) + ".\n";
+    text += ".SS \"" + escaped(synopsis(*command)) + "\"\n" +
+            escaped(command->description + "." + other_names(*command)) + "\n";
     for (const FlagInfo& flag : command->flags)
       if (!is_help(flag)) text += flag_text(flag);
     if (!command->example.empty())
@@ -161,7 +167,8 @@ std::string manual_markdown(const CLI::App& app) {
   const CommandInfo root = tree_of(app);
   std::string text = "## Options of every command\n" + flag_table(root) + "\n## Commands\n";
   for (const CommandInfo* command : described(root))
-    text += "\n### `" + synopsis(*command) + "`\n\n" + command->description + ".\n" +
+    text += "\n### `" + synopsis(*command) + "`\n\n" + command->description + "." +
+            other_names(*command) + "\n" +
             (command->example.empty() ? "" : "Example: `" + command->example + "`\n") +
             flag_table(*command);
   text += "\n## Variables\n\n| variable | meaning |\n| --- | --- |\n";

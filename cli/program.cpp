@@ -6,8 +6,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/suggest.h"
+#include "cli/words.h"
 #include "controller/base/text.h"
-#include "controller/base/version.h"
 
 namespace berth::cli {
 namespace {
@@ -15,12 +15,11 @@ namespace {
 // The form in which errors are printed. It is looked for here because an error may come up before
 // the flags are parsed, and as their values can be wrong, a form that isn't known counts as a
 // table.
-Format form_of_errors(int argc, char** argv) {
+Format form_of_errors(const std::vector<std::string>& words) {
   std::optional<std::string> name = variable("BERTH_OUTPUT");
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if ((words[i] == "-o" || words[i] == "--output") && i + 1 < words.size()) name = words[i + 1];
-    for (const std::string_view flag : {"-o", "--output="})
+    for (const std::string_view flag : {"-o", "-o=", "--output="})
       if (words[i].starts_with(flag) && words[i].size() > flag.size())
         name = words[i].substr(flag.size());
   }
@@ -29,21 +28,6 @@ Format form_of_errors(int argc, char** argv) {
   } catch (const Failure&) {
     return Format::table;
   }
-}
-
-// The command that the arguments name, as far as they name one.
-struct Named {
-  const CLI::App* command;
-  std::string path;  // "berth deploy create"
-};
-
-Named named_in(const CLI::App& program) {
-  Named named = {&program, program.get_name()};
-  while (!named.command->get_subcommands().empty()) {
-    named.command = named.command->get_subcommands().front();
-    named.path += " " + named.command->get_name();
-  }
-  return named;
 }
 
 std::vector<std::string> commands_of(const CLI::App& group) {
@@ -67,24 +51,26 @@ std::string not_a_command(const CLI::App& program, const std::vector<std::string
   const std::vector<std::string> unknown = program.remaining(true);
   const auto named = program.get_subcommands();
   for (const std::string& word : words) {
-    if (!named.empty() && named.front()->get_name() == word) return "";
+    if (!named.empty() && named.front()->check_name(word)) return "";
     if (!word.starts_with('-') && std::ranges::find(unknown, word) != unknown.end()) return word;
   }
   return "";
 }
 
-Failure no_command(const std::string& path, const std::string& word,
-                   const std::vector<std::string>& names) {
-  return Failure(Exit::usage, path + " has no command " + word + did_you_mean(word, names),
-                 "There are " + joined(names, ", ") + "; `" + path + " --help` shows more.");
+Failure no_command(const std::string& path, const std::string& word, const CLI::App& group) {
+  std::vector<std::string> names = commands_of(group);
+  const std::string list = joined(names, ", ");
+  for (const CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; }))
+    for (const std::string& alias : command->get_aliases()) names.push_back(alias);
+  return Failure(Exit::usage, path + " has no command " + word + did_you_mean_command(word, names),
+                 "There are " + list + "; `" + path + " --help` shows more.");
 }
 
 // What is wrong with the command line, in the words of somebody who knows the commands.
-Failure usage_error(const CLI::App& program, const CLI::ParseError& error,
-                    const std::vector<std::string>& words) {
-  if (const std::string word = not_a_command(program, words); !word.empty())
-    return no_command(program.get_name(), word, commands_of(program));
-  const auto [command, path] = named_in(program);
+Failure usage_error(const CLI::App& program, const CLI::ParseError& error, const Line& line) {
+  if (const std::string word = not_a_command(program, line.words); !word.empty())
+    return no_command(program.get_name(), word, program);
+  const auto [command, path] = line.named;
   const std::vector<std::string> names = commands_of(*command);
   const std::string help = "`" + path + " --help` shows more.";
   for (const std::string& word : program.remaining(true)) {
@@ -97,7 +83,7 @@ Failure usage_error(const CLI::App& program, const CLI::ParseError& error,
                      path + " has no flag " + flag + did_you_mean(flag, flags_of(*command)), help);
     if (names.empty())
       return Failure(Exit::usage, path + " takes no argument " + word + " here", help);
-    return no_command(path, word, names);
+    return no_command(path, word, *command);
   }
   std::string message = error.what();
   for (char& c : message)
@@ -106,26 +92,30 @@ Failure usage_error(const CLI::App& program, const CLI::ParseError& error,
 }
 
 // A group that was called without one of its commands shows them.
-bool wants_command(const CLI::App& program) {
-  const auto [group, path] = named_in(program);
+bool wants_command(const CLI::App& program, const Named& named) {
+  const auto [group, path] = named;
   if (commands_of(*group).empty() || !program.remaining(true).empty() || !says_text()) return false;
   const size_t above = path.rfind(' ');
   std::cerr << group->help(above == std::string::npos ? "" : path.substr(0, above));
   return true;
 }
 
-int parse_and_run(CLI::App& program, int argc, char** argv) {
+int parse_and_run(CLI::App& program, const std::vector<std::string>& words) {
+  const Line line = prepared(program, words);
   try {
-    program.parse(argc, argv);
+    // CLI11 takes them from the end.
+    program.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
     std::cout.flush();
     if (!std::cout) throw Failure(Exit::failed, "the result can't be written to stdout");
     return int(Exit::ok);
   } catch (const CLI::ParseError& error) {
     // --help and --version arrive here too, with the code 0.
     if (error.get_exit_code() == 0) return program.exit(error);
-    if (!wants_command(program))
-      report(usage_error(program, error, {argv + std::min(argc, 1), argv + argc}));
+    if (!wants_command(program, line.named)) report(usage_error(program, error, line));
     return int(Exit::usage);
+  } catch (const Differs&) {
+    std::cout.flush();
+    return int(Exit::failed);
   } catch (const Failure& failure) {
     report(failure);
     return int(failure.exit);
@@ -137,9 +127,7 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
 std::unique_ptr<CLI::App> make_program(Run& run) {
   auto program =
       std::make_unique<CLI::App>("the client of berth, a container-hosting platform", "berth");
-  program->set_version_flag("--version",
-                            "berth " + std::string(version) + " (commit " + build_commit() + ")",
-                            "Print the version");
+  program->set_version_flag("--version", version_line(), "Print the version");
   program->fallthrough();
   program->footer(flags_footer);
   program->require_subcommand(1);
@@ -165,14 +153,17 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_api_command(*program, run);
   add_config_commands(*program, run);
   add_names_command(*program, run);
+  add_help_commands(*program, run);
+  refuse_empty(*program);
   return program;
 }
 
 int run_program(int argc, char** argv) {
   Run run;
-  speak(form_of_errors(argc, argv));
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  speak(form_of_errors(words));
   try {
-    return parse_and_run(*make_program(run), argc, argv);
+    return parse_and_run(*make_program(run), words);
   } catch (const json::exception& error) {
     // The answer lacks something that the API promises, so it comes from another program or
     // version.

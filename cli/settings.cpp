@@ -11,7 +11,7 @@ namespace {
 std::string first(const std::string& flag, const char* name,
                   const std::optional<std::string>& configured, const std::string& fallback = "") {
   if (!flag.empty()) return flag;
-  if (const auto value = variable(name)) return *value;
+  if (const auto value = one_line(name)) return *value;
   return configured.value_or(fallback);
 }
 
@@ -39,10 +39,10 @@ Settings settle(const GlobalFlags& flags) {
   settings.format = parse_format(first(flags.output, "BERTH_OUTPUT", config.output, "table"));
   settings.app = first(flags.app, "BERTH_APP", config.app);
   settings.client_id = first(flags.client_id, "BERTH_CLIENT_ID", std::nullopt);
-  settings.token = variable("BERTH_TOKEN");
-  settings.client_secret = variable("BERTH_CLIENT_SECRET");
+  settings.token = one_line("BERTH_TOKEN");
+  settings.client_secret = one_line("BERTH_CLIENT_SECRET");
   settings.internal_secret =
-      flags.secret_file.empty() ? variable("BERTH_INTERNAL_SECRET") : secret_in(flags.secret_file);
+      flags.secret_file.empty() ? one_line("BERTH_INTERNAL_SECRET") : secret_in(flags.secret_file);
   settings.opens_browser = config.browser.value_or(true);
   return settings;
 }

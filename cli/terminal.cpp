@@ -103,6 +103,17 @@ void confirm(const std::string& question, bool yes) {
     throw Failure(Exit::failed, "nothing was done");
 }
 
+void confirm_name(const std::string& what_happens, const std::string& name, bool yes) {
+  if (yes) return;
+  const std::string shown = printable(name);
+  check_somebody_is_there(printable(what_happens) + " Type " + shown + " to confirm",
+                          "Pass --yes.");
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != name)
+    throw Failure(Exit::failed, "nothing was done", "The answer has to be " + shown + ".");
+}
+
 namespace {
 constexpr const char* line_start = "\r\x1b[K";  // and the line is empty
 constexpr std::chrono::milliseconds between_drawings{500};

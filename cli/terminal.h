@@ -17,6 +17,10 @@ std::string ask_secret(const std::string& question, const std::string& otherwise
 // Asks whether to continue, unless `yes` answers in advance. Throws Failure if the answer is no,
 // and Failure `usage` if nobody can be asked.
 void confirm(const std::string& question, bool yes);
+// The same for what can't be undone: the answer has to be `name`, the name of what is deleted, so
+// that nobody confirms the deletion of another thing than they think of. `what_happens` is one or
+// more whole sentences.
+void confirm_name(const std::string& what_happens, const std::string& name, bool yes);
 
 // One line on stderr about what is under way. On a terminal it is written anew each time, with the
 // seconds since its text changed, and is gone at the end; elsewhere each new text is a line.

@@ -27,11 +27,28 @@ std::vector<std::string> choices_in(const std::string& type_name) {
 // What completion looks up for an argument or flag of this name; see names.cpp of the commands.
 std::string names_of(const std::string& argument) {
   static const std::map<std::string, std::string, std::less<>> kinds = {
-      {"DEPLOYMENT", "deployments"}, {"APP", "apps"},
-      {"CAMPAIGN", "campaigns"},     {"TIER", "tiers"},
-      {"WEBHOOK", "webhooks"},       {"REQUEST", "requests"},
-      {"SESSION", "sessions"},       {"--app", "apps"},
-      {"--tier", "tiers"},           {"--for", "apps"},
+      {"DEPLOYMENT", "deployments"},
+      {"APP", "apps"},
+      {"CAMPAIGN", "campaigns"},
+      {"TIER", "tiers"},
+      {"WEBHOOK", "webhooks"},
+      {"REQUEST", "requests"},
+      {"SESSION", "sessions"},
+      {"DEVICE", "devices"},
+      {"--app", "apps"},
+      {"--tier", "tiers"},
+      {"--for", "apps"},
+      {"CONNECTED-APP", "connected"},
+      {"KEY", "variables"},
+      {"VARIABLE", "settings"},
+      {"--unset-env", "variables"},
+      {"--to", "rollouts"},
+      {"SCOPES", "scopes"},
+      {"SCOPE", "scopes"},
+      {"--scopes", "scopes"},
+      {"--scope", "scopes"},
+      {"--events", "events"},
+      {"COMMAND", "commands"},
   };
   const auto found = kinds.find(argument);
   return found == kinds.end() ? "" : found->second;
@@ -53,6 +70,7 @@ FlagInfo flag_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   flag.required = option.get_required();
   flag.takes_value = option.get_items_expected_max() > 0;
+  flag.takes_many = flag.positional && option.get_items_expected_max() > 1;
   flag.takes_file = type.find("FILE") != std::string::npos || flag.names[0] == "--file" ||
                     flag.names[0] == "--env-file";
   flag.choices = choices_in(type);
@@ -66,6 +84,7 @@ CommandInfo command_of(const CLI::App& app, const std::string& parent,
                        const std::vector<FlagInfo>& inherited) {
   CommandInfo command = {.path = parent + app.get_name(),
                          .name = app.get_name(),
+                         .aliases = app.get_aliases(),
                          .description = app.get_description(),
                          .example = {},
                          .flags = {},

@@ -15,10 +15,11 @@ struct FlagInfo {
   bool positional = false;
   bool required = false;
   bool takes_value = false;
+  bool takes_many = false;  // a positional argument that may be given several times
   bool takes_file = false;
   std::vector<std::string> choices;  // the allowed values; empty: any
   std::string fallback;              // the default; may be empty
-  std::string names_of;  // what the server knows the names of: "deployments"; may be empty
+  std::string names_of;              // what completion looks up: "deployments"; may be empty
   std::string description;
 };
 
@@ -26,8 +27,9 @@ struct FlagInfo {
 constexpr const char* example_start = "Example:\n  ";
 
 struct CommandInfo {
-  std::string path;  // "berth deploy create"
-  std::string name;  // "create"
+  std::string path;                  // "berth deploy create"
+  std::string name;                  // "create"
+  std::vector<std::string> aliases;  // "rm"
   std::string description;
   std::string example;  // a command line; empty for a group
   std::vector<FlagInfo> flags;

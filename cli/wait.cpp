@@ -1,7 +1,11 @@
 #include "cli/wait.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -68,6 +72,48 @@ std::optional<json> look_at(Api& api, const std::string& id, Clock::time_point e
   }
 }
 
+// What is said if the command is interrupted. A signal's handler may only write what is ready.
+constexpr size_t most_said = 512;
+std::array<char, most_said> last_words = {};
+
+extern "C" void say_last_words(int signal) {
+  // Nothing can be done if that fails; the process ends.
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, last_words.data(), ::strnlen(last_words.data(), most_said));
+  ::raise(signal);  // thanks to SA_RESETHAND this ends the process
+}
+
+// While it exists, Ctrl-C and SIGTERM end the command with a word on what goes on without it. Only
+// one may exist at a time.
+class Interruptible {
+ public:
+  explicit Interruptible(const std::string& name) {
+    const std::string sentence =
+        "The deployment goes on without this command; `berth deploy status " + printable(name) +
+        "` shows how it is.";
+    const std::string text =
+        says_text() ? "\n" + sentence + "\n" : json{{"message", sentence}}.dump() + "\n";
+    last_words = {};
+    text.copy(last_words.data(), most_said - 1);
+    struct sigaction action = {};
+    action.sa_handler = say_last_words;
+    action.sa_flags = SA_RESETHAND;
+    for (size_t i = 0; i < endings.size(); ++i) {
+      ::sigaction(endings[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(endings[i], &action, nullptr);
+    }
+  }
+  ~Interruptible() {
+    for (size_t i = 0; i < endings.size(); ++i) ::sigaction(endings[i], &before_[i], nullptr);
+  }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  static constexpr std::array endings = {SIGINT, SIGTERM};
+  std::array<struct sigaction, endings.size()> before_ = {};
+};
+
 }  // namespace
 
 // In short what docs/reference/reasons.md says. DEPLOYMENT stands for the deployment's name.
@@ -109,11 +155,16 @@ json wait_until_running(Api& api, const std::string& id, std::chrono::seconds ti
   const auto end = Clock::now() + time;
   std::string told;
   std::string name;
+  std::optional<Interruptible> interruptible;
+  interruptible.emplace(id);
   LiveLine line;
   for (size_t look = 0;; ++look) {
     const std::optional<json> status = look_at(api, id, end);
     line.show(told = status ? step(*status) : away);
-    if (status) name = text_of(*status, "subdomain");
+    if (status && name.empty()) {
+      name = text_of(*status, "subdomain");
+      interruptible.emplace(name);
+    }
     if (status && has_failed(*status)) throw not_well(*status);
     if (status && is_done(*status)) return *status;
     const milliseconds pause = look < first_pauses.size() ? first_pauses[look] : later_pause;

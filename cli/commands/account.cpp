@@ -39,9 +39,12 @@ void change_password(Run& run, const AccountFlags& flags) {
 }
 
 void delete_account(Run& run, const AccountFlags& flags) {
-  confirm(
-      "Delete your account on " + run.settings().server + " for good? Its apps and points are lost",
-      flags.yes);
+  if (!flags.yes) {
+    const std::string name = cell(run.api().get("/api/auth/me", As::account), "user.username");
+    confirm_name("This deletes the account " + name + " on " + run.settings().server +
+                     " for good. Its apps and points are lost.",
+                 name, flags.yes);
+  }
   const json answer = run.api().call({.method = "DELETE",
                                       .path = "/api/auth/me",
                                       .as = As::account,
@@ -139,7 +142,7 @@ void add_own_data(CLI::App& account, Run& run) {
                   [&run, end] { delete_account(run, *end); });
   removal->add_flag("--password-stdin", end->password_stdin,
                     "Read the password from stdin instead of asking");
-  removal->add_flag("--yes,-y", end->yes, "Don't ask");
+  removal->add_flag("--yes,-y", end->yes, "Don't ask for the user name");
 }
 
 void end_devices(Run& run, const AccountFlags& flags) {

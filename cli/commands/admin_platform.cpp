@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
+#include "cli/words.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {
@@ -98,8 +99,8 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
                      "Whether every app may use it, without an admin's promotion: true or false");
   command.add_option("--custom-domains", flags.domains,
                      "Whether deployments may have a domain of their own: true or false");
-  command.add_option("--runtime-class", flags.runtime_class,
-                     "RuntimeClass of the containers; '' is the cluster's default");
+  may_be_empty(*command.add_option("--runtime-class", flags.runtime_class,
+                                   "RuntimeClass of the containers; '' is the cluster's default"));
   command.add_option("--user-namespaces", flags.user_namespaces,
                      "Whether containers have users of their own: true or false");
   command.add_option("--smtp", flags.smtp,
@@ -196,14 +197,14 @@ void add_message_deletion(CLI::App& admin, Run& run) {
       "berth admin delete-message 01936f5e-7c1a-7000-8000-00000000000c", [&run, flags] {
         if (!is_uuid(flags->id))
           throw Failure(Exit::usage, flags->id + " isn't the id of a message");
-        confirm("Delete the message for good?", flags->yes);
+        confirm_name("This deletes the message " + flags->id + " for good.", flags->id, flags->yes);
         run.out().done(run.api().call({.method = "DELETE",
                                        .path = "/api/internal/chat/messages/" + flags->id,
                                        .as = As::admin}),
                        "The message is deleted.");
       });
   command->add_option("MESSAGE", flags->id, "Id of the message")->required();
-  command->add_flag("--yes,-y", flags->yes, "Don't ask");
+  command->add_flag("--yes,-y", flags->yes, "Don't ask for the id");
 }
 
 void add_session_key(CLI::App& admin, Run& run) {

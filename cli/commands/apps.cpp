@@ -40,7 +40,7 @@ std::string my_app(Run& run, const std::string& app, const std::string& behind =
 
 json find_app(Run& run, const std::string& app) {
   const std::string id = app_id(run, app);
-  const json mine = run.api().all("/api/oauth/my-apps", "apps", As::account);
+  const json& mine = run.api().once("/api/oauth/my-apps", "apps", As::account);
   for (const json& entry : mine.at("apps"))
     if (entry.at("id") == id) return entry;
   throw Failure(Exit::not_found, "you have no app " + app, "`berth apps list` shows your apps.");
@@ -142,6 +142,19 @@ void rotate_secret(Run& run, const AppFlags& flags) {
   });
 }
 
+// The server has only the hash of the secret. The client stores it where the app was created, or
+// where its secret was rotated.
+std::string stored_secret(Run& run, const json& app) {
+  Account account = run.store().load(run.settings().server);
+  const StoredApp* stored = account.find(app.at("client_id"));
+  if (stored != nullptr && !stored->client_secret.empty()) return stored->client_secret;
+  throw Failure(Exit::not_found,
+                "the secret of " + cell(app, "app_name") +
+                    " isn't stored here, and the server has only its hash",
+                "It is where the app was created. `berth apps rotate-secret --show-secret` makes a "
+                "new one, after which programs with the old one stop working.");
+}
+
 bool is_public(const json& app) { return app.value("token_endpoint_auth_method", "") == "none"; }
 
 void use_app(Run& run, const AppFlags& flags) {
@@ -155,8 +168,11 @@ void use_app(Run& run, const AppFlags& flags) {
                  .at("client_secret");
   Account account = run.store().load(run.settings().server);
   const StoredApp* known = account.find(app.at("client_id"));
-  const bool needs_secret = !account.login && !is_public(app);
-  if (needs_secret && secret.empty() && (known == nullptr || known->client_secret.empty()))
+  const bool has_secret = !secret.empty() || (known != nullptr && !known->client_secret.empty());
+  // The access of berth's own client needs none.
+  const bool needs_secret =
+      !has_secret && !account.login && !is_public(app) && !run.api().login().add_built_in();
+  if (needs_secret)
     throw Failure(Exit::usage,
                   "the app's secret isn't stored here, and the server has only its hash",
                   "Log in with `berth login`, which works for all your apps; or pass "
@@ -186,10 +202,11 @@ std::string fate_of_points(Run& run, const std::string& id) {
 void delete_app(Run& run, const AppFlags& flags) {
   const json app = find_app(run, flags.app);
   const std::string id = app.at("id");
+  const std::string name = cell(app, "app_name");
   if (!flags.yes)
-    confirm("Delete the app " + cell(app, "app_name") + " (" + id + ") for good? " +
-                fate_of_points(run, id),
-            flags.yes);
+    confirm_name(
+        "This deletes the app " + name + " (" + id + ") for good. " + fate_of_points(run, id), name,
+        flags.yes);
   const json answer =
       run.api().call({.method = "DELETE", .path = "/api/operator/apps/" + id, .as = As::account});
   run.store().update(run.settings().server, [&](Account& account) {
@@ -248,7 +265,7 @@ void add_app_changes(CLI::App& apps, Run& run) {
       add_command(apps, "delete", "Delete an app that has no deployments",
                   "berth apps delete \"My game\"", [&run, end] { delete_app(run, *end); });
   remove->add_option("APP", end->app, "Name, id or client id")->required();
-  remove->add_flag("--yes,-y", end->yes, "Don't ask for confirmation");
+  remove->add_flag("--yes,-y", end->yes, "Don't ask for the name");
 }
 
 const std::vector<Column> own_request_columns = {{"ID", "id"},
@@ -310,10 +327,15 @@ void add_app_commands(CLI::App& root, Run& run) {
   });
   add_app_creation(*apps, run);
   const SharedAppFlags shown = std::make_shared<AppFlags>();
-  add_command(*apps, "show", "Show one of your apps", "berth apps show", [&run, shown] {
-    const json app = find_app(run, shown->app);
-    run.out().object(app, app, app_fields);
-  })->add_option("APP", shown->app, "Name, id or client id; by default the current app");
+  CLI::App* show =
+      add_command(*apps, "show", "Show one of your apps", "berth apps show", [&run, shown] {
+        json app = find_app(run, shown->app);
+        if (shown->show_secret) app["client_secret"] = stored_secret(run, app);
+        run.out().object(app, app, app_fields);
+      });
+  show->add_option("APP", shown->app, "Name, id or client id; by default the current app");
+  show->add_flag("--show-secret", shown->show_secret,
+                 "Print the client secret, too, if it is stored on this machine");
   add_command(*apps, "balance", "Show the points on the app's account", "berth apps balance",
               [&run] {
                 const json body = run.api().get("/api/external/app/balance");

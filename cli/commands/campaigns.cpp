@@ -102,8 +102,9 @@ void top_up(Run& run, const CampaignFlags& flags) {
 
 void cancel(Run& run, const CampaignFlags& flags) {
   const std::string where = path_of(run, flags);
-  confirm("Cancel " + flags.campaign + " for good? The rest of its budget will be refunded",
-          flags.yes);
+  confirm_name("This cancels the campaign " + flags.campaign +
+                   " for good. The rest of its budget will be refunded.",
+               flags.campaign, flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = where});
   run.out().done(answer, "Cancelled; " + cell(answer, "refunded") + " points were refunded.");
 }
@@ -192,7 +193,7 @@ void add_campaign_changes(CLI::App& group, Run& run) {
   const SharedCampaignFlags ended = std::make_shared<CampaignFlags>();
   add_named(group, ended, "cancel", "Cancel a campaign; the rest of its budget is refunded",
             "berth campaigns cancel Spring --yes", [&run, ended] { cancel(run, *ended); })
-      ->add_flag("--yes,-y", ended->yes, "Don't ask for confirmation");
+      ->add_flag("--yes,-y", ended->yes, "Don't ask for the name");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ void add_account_commands(CLI::App& root, Run& run);  // account …, sessions �
 void add_webhook_commands(CLI::App& root, Run& run);  // webhooks …
 void add_deploy_commands(CLI::App& root,
                          Run& run);               // deploy …, with those below that have `deploy`
-void add_up_command(CLI::App& deploy, Run& run);  // deploy up
+void add_up_command(CLI::App& parent, Run& run);  // up
 void add_events_command(CLI::App& deploy, Run& run);          // deploy events
 void add_billing_commands(CLI::App& deploy, Run& run);        // deploy domain, billing, metrics
 void add_env_commands(CLI::App& root, Run& run);              // env …
@@ -34,11 +34,13 @@ void add_doctor_command(CLI::App& root, Run& run);            // doctor
 void add_api_command(CLI::App& root, Run& run);               // api
 void add_config_commands(CLI::App& root, Run& run);           // config …, completion, man
 void add_names_command(CLI::App& root, Run& run);             // what completion calls; hidden
+void add_help_commands(CLI::App& root, Run& run);             // help, version
 
 // These are commands of `deploy`, and of the program itself, because they are typed so often.
 // `path_in(parent)` is "berth deploy " or "berth ", for their examples.
 std::string path_in(const CLI::App& parent);
-void add_shortcut_commands(CLI::App& root, Run& run);  // init, and those below
+void add_shortcut_commands(CLI::App& root, Run& run);  // init, up, and those below
+void add_delete_command(CLI::App& parent, Run& run);
 void add_list_command(CLI::App& parent, Run& run);
 void add_status_command(CLI::App& parent, Run& run);
 void add_logs_command(CLI::App& parent, Run& run);
@@ -47,10 +49,14 @@ void add_open_command(CLI::App& parent, Run& run);
 void add_init_command(CLI::App& root, Run& run);
 
 // Adds a command with an action, or a group that only contains commands. The example is a line that
-// somebody could type; --help, manual and reference show it.
+// somebody could type; --help, manual and reference show it. `list` is also called `ls`, and
+// `delete` and `remove` are also called `rm`.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
                       const std::string& example, std::function<void()> action);
 CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& description);
+
+std::string version_line();                        // what --version prints
+const std::vector<std::string>& webhook_events();  // the types of events that webhooks can get
 
 // The end of the help text of every command.
 constexpr const char* flags_footer =
@@ -72,14 +78,21 @@ void show_change(Run& run, const json& answer, const WaitFlags& flags, const std
 // Checks that an argument is a number of points: 1 to 2^53-1.
 std::string check_points(const std::string& text);
 
-// The id of the caller's deployment with this name or id. Throws Failure `not_found`.
+// The id of the caller's deployment with this name or id. The list of names is read once in a run.
+// Throws Failure `not_found`.
 std::string deployment_id(Api& api, const std::string& name_or_id);
+// That failure, with a name of `deployments` that is nearly the same.
+Failure no_deployment(const std::string& name, const json& deployments);
 // The path of that deployment in the API, followed by `behind`, such as "/logs".
 std::string deployment_path(Api& api, const std::string& name_or_id,
                             const std::string& behind = "");
 // The id of one of the user's apps, given by id, client id or name; an empty text means the current
 // app. Throws Failure `usage`, with the ids, if several apps have the name.
 std::string app_id(Run& run, const std::string& app);
+
+// The variables of the file, if its name isn't empty, and of the texts, which take precedence over
+// it; see env_file.h. "-" is standard input. Warnings go to stderr.
+json variables_from(const std::string& file, const std::vector<std::string>& texts);
 
 bool is_uuid(const std::string& text);
 // Splits texts at commas and spaces; a flag may also be given several times.

@@ -1,6 +1,7 @@
 #include <cctype>
 
 #include "cli/commands/commands.h"
+#include "cli/env_file.h"
 #include "cli/suggest.h"
 #include "cli/tree.h"
 #include "cli/wait.h"
@@ -17,6 +18,8 @@ CLI::App* add_command(CLI::App& parent, const std::string& name, const std::stri
   CLI::App* command = parent.add_subcommand(name, description);
   command->footer(example_start + example + "\n\n" + flags_footer);
   command->callback(std::move(action));
+  if (name == "list") command->alias("ls");
+  if (name == "delete" || name == "remove") command->alias("rm");
   return command;
 }
 
@@ -75,19 +78,32 @@ std::string check_points(const std::string& text) {
 
 std::string deployment_id(Api& api, const std::string& name_or_id) {
   if (is_uuid(name_or_id)) return name_or_id;
-  const json all = api.all("/api/deploy/apps", "deployments");
-  std::vector<std::string> names;
-  for (const json& row : all.at("deployments")) {
+  const json& all = api.once("/api/deploy/apps", "deployments");
+  for (const json& row : all.at("deployments"))
     if (row.at("subdomain") == name_or_id) return row.at("id");
-    names.push_back(row.at("subdomain"));
-  }
-  throw Failure(Exit::not_found,
-                "there is no deployment " + name_or_id + did_you_mean(name_or_id, names),
-                "`berth deploy list` shows the current app's deployments.");
+  throw no_deployment(name_or_id, all.at("deployments"));
+}
+
+Failure no_deployment(const std::string& name, const json& deployments) {
+  std::vector<std::string> names;
+  for (const json& row : deployments) names.push_back(row.at("subdomain"));
+  return Failure(Exit::not_found, "there is no deployment " + name + did_you_mean(name, names),
+                 "`berth deploy list` shows the current app's deployments.");
 }
 
 std::string deployment_path(Api& api, const std::string& name_or_id, const std::string& behind) {
   return "/api/deploy/apps/" + deployment_id(api, name_or_id) + behind;
+}
+
+json variables_from(const std::string& file, const std::vector<std::string>& texts) {
+  json variables = json::object();
+  if (!file.empty())
+    variables = parse_env_file(contents_of(file), file == "-" ? "standard input" : file, say);
+  for (const std::string& text : texts) {
+    const auto [key, value] = parse_env(text);
+    variables[key] = value;
+  }
+  return variables;
 }
 
 namespace {
@@ -127,7 +143,7 @@ std::string app_id(Run& run, const std::string& app) {
   const bool has_session = token ? token->starts_with("eyJ") : account.session || account.login;
   const bool asks_server = !wanted.empty() && has_session;
   if (asks_server) {
-    const json mine = run.api().all("/api/oauth/my-apps", "apps", As::account);
+    const json& mine = run.api().once("/api/oauth/my-apps", "apps", As::account);
     return only_one(called(mine.at("apps"), wanted), mine.at("apps"), wanted);
   }
   if (const StoredApp* stored = account.find(wanted)) return stored->id;

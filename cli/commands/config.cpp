@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/completion.h"
 #include "cli/manual.h"
+#include "cli/words.h"
 
 namespace berth::cli {
 namespace {
@@ -18,7 +19,7 @@ void add_config(CLI::App& root, Run& run) {
   set->add_option("KEY", *key, "Default to set")
       ->required()
       ->check(CLI::IsMember({"server", "output", "app", "browser"}));
-  set->add_option("VALUE", *value, "Value of the default");
+  may_be_empty(*set->add_option("VALUE", *value, "Value of the default"));
   add_command(*config, "show", "Show the present defaults, and where they are stored",
               "berth config show", [&run] {
                 const Settings& settings = run.settings();

@@ -1,6 +1,6 @@
 // Deployments: create, show, change, delete.
 #include "cli/commands/commands.h"
-#include "cli/deploy_plan.h"
+#include "cli/env_file.h"
 #include "cli/terminal.h"
 
 namespace berth::cli {
@@ -19,6 +19,7 @@ struct DeployFlags {
   std::string registry_username;
   bool registry_password_stdin = false;
   std::string to_log;
+  size_t limit = 20;
   bool yes = false;
   WaitFlags waiting;
 };
@@ -49,15 +50,8 @@ const std::vector<Column> deployment_fields = {{"Name", "name"},
 void add_wishes(CLI::App& command, DeployFlags& flags) {
   command.add_option("--port", flags.port, "Port on which the container listens; 3000 by default")
       ->check(CLI::Range(1, 65'535));
-  command
-      .add_option(
-          "--env,-e", flags.env,
-          "Variable: KEY=VALUE, or KEY to use the value from your environment; may be repeated")
-      ->allow_extra_args(false);
-  command
-      .add_option("--env-file", flags.env_file,
-                  "File of variables, with one KEY=VALUE in each line")
-      ->check(CLI::ExistingFile);
+  command.add_option("--env,-e", flags.env, env_help)->allow_extra_args(false);
+  command.add_option("--env-file", flags.env_file, env_file_help);
   command.add_option("--domain", flags.domain, "Custom domain, if the tier allows it");
   command.add_option("--health-path", flags.health_path,
                      "Path that answers with a status from 200 to 399 when the container is ready");
@@ -76,13 +70,9 @@ json wishes(const DeployFlags& flags) {
   if (flags.port != 0) body["port"] = flags.port;
   if (!flags.domain.empty()) body["custom_domain"] = flags.domain;
   if (!flags.health_path.empty()) body["health_path"] = flags.health_path;
-  json env = json::object();
-  if (!flags.env_file.empty())
-    env = parse_env_file(read_file(flags.env_file).value_or(""), flags.env_file);
-  for (const std::string& text : flags.env) {
-    const auto [key, value] = parse_env(text);
-    env[key] = value;
-  }
+  if (flags.env_file == "-" && flags.registry_password_stdin)
+    throw Failure(Exit::usage, "stdin can't be both the file of variables and the password");
+  json env = variables_from(flags.env_file, flags.env);
   for (const std::string& key : flags.unset) env[key] = nullptr;
   if (!env.empty()) body["env_vars"] = env;
   if (!flags.registry_username.empty())
@@ -125,8 +115,13 @@ void act(Run& run, const DeployFlags& flags, const std::string& action,
 
 void remove(Run& run, const DeployFlags& flags) {
   const std::string id = deployment_id(run.api(), flags.name);
-  confirm("Delete " + flags.name + " for good? Points that were paid for it don't come back",
-          flags.yes);
+  // An id says little, so the name is asked for.
+  const std::string name = flags.yes || !is_uuid(flags.name)
+                               ? flags.name
+                               : cell(run.api().get("/api/deploy/apps/" + id), "name");
+  confirm_name("This deletes the deployment " + name +
+                   " for good. Points that were paid for it don't come back.",
+               name, flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = "/api/deploy/apps/" + id});
   run.out().done(answer, flags.name + " was deleted; its name is free.");
 }
@@ -163,6 +158,21 @@ void add_update(CLI::App& deploy, Run& run) {
   add_wait(*command, flags->waiting);
 }
 
+// The server returns its newest 1,000 entries, the newest last.
+void history(Run& run, const DeployFlags& flags) {
+  json body = run.api().get(deployment_path(run.api(), flags.name, "/logs"));
+  json& entries = body.at("logs");
+  const size_t older = entries.size() > flags.limit ? entries.size() - flags.limit : 0;
+  entries.erase(entries.begin(), entries.begin() + std::ptrdiff_t(older));
+  run.out().list(body, entries,
+                 {{"WHEN", "inserted_at"},
+                  {"ACTION", "action"},
+                  {"STATUS", "status"},
+                  {"ID", "id"},
+                  {"DETAILS", "details"}});
+  if (older > 0) say(std::to_string(older) + " older entries aren't shown; -n shows more.");
+}
+
 void add_looks(CLI::App& deploy, Run& run) {
   add_list_command(deploy, run);
   const SharedDeployFlags got = std::make_shared<DeployFlags>();
@@ -175,20 +185,13 @@ void add_looks(CLI::App& deploy, Run& run) {
       got->name);
   add_status_command(deploy, run);
   const SharedDeployFlags past = std::make_shared<DeployFlags>();
-  add_deployment(
-      *add_command(deploy, "history", "List what was done with a deployment, with the results",
-                   "berth deploy history hello",
-                   [&run, past] {
-                     const json body =
-                         run.api().get(deployment_path(run.api(), past->name, "/logs"));
-                     run.out().list(body, body.at("logs"),
-                                    {{"WHEN", "inserted_at"},
-                                     {"ACTION", "action"},
-                                     {"STATUS", "status"},
-                                     {"ID", "id"},
-                                     {"DETAILS", "details"}});
-                   }),
-      past->name);
+  CLI::App* command =
+      add_command(deploy, "history", "List what was done with a deployment last, with the results",
+                  "berth deploy history hello -n 5", [&run, past] { history(run, *past); });
+  add_deployment(*command, past->name);
+  command->add_option("--limit,-n", past->limit, "Greatest number of entries, the newest ones")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), most_items));
 }
 
 void add_actions(CLI::App& deploy, Run& run) {
@@ -213,12 +216,7 @@ void add_actions(CLI::App& deploy, Run& run) {
   add_deployment(*rollback, back->name);
   rollback->add_option("--to", back->to_log, "Id of an entry of `berth deploy history`");
   add_wait(*rollback, back->waiting);
-  const SharedDeployFlags gone = std::make_shared<DeployFlags>();
-  CLI::App* end =
-      add_command(deploy, "delete", "Delete a deployment for good",
-                  "berth deploy delete hello --yes", [&run, gone] { remove(run, *gone); });
-  add_deployment(*end, gone->name);
-  end->add_flag("--yes,-y", gone->yes, "Don't ask for confirmation");
+  add_delete_command(deploy, run);
 }
 
 }  // namespace
@@ -238,13 +236,24 @@ void add_deploy_commands(CLI::App& root, Run& run) {
   add_open_command(*deploy, run);
 }
 
+void add_delete_command(CLI::App& parent, Run& run) {
+  const SharedDeployFlags flags = std::make_shared<DeployFlags>();
+  CLI::App* command =
+      add_command(parent, "delete", "Delete a deployment for good",
+                  path_in(parent) + "delete hello --yes", [&run, flags] { remove(run, *flags); });
+  add_deployment(*command, flags->name);
+  command->add_flag("--yes,-y", flags->yes, "Don't ask for the name");
+}
+
 void add_shortcut_commands(CLI::App& root, Run& run) {
   add_init_command(root, run);
+  add_up_command(root, run);
   add_list_command(root, run);
   add_status_command(root, run);
   add_logs_command(root, run);
   add_top_command(root, run);
   add_open_command(root, run);
+  add_delete_command(root, run);
 }
 
 }  // namespace berth::cli

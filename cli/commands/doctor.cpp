@@ -120,6 +120,7 @@ Examination examine(Run& run) {
   Examination examination;
   examination.look("configuration", [&] {
     const fs::path& file = run.settings().places.config_file;
+    if (file.empty()) return ok("defaults; there is no home directory");
     return ok(read_file(file) ? file.string() : "defaults; there is no " + file.string());
   });
   examination.look("credentials", [&] { return credentials_file(run); });

@@ -1,7 +1,6 @@
 // The variables of a deployment's container.
 #include "cli/commands/commands.h"
-#include "cli/deploy_plan.h"
-#include "cli/files.h"
+#include "cli/env_file.h"
 
 namespace berth::cli {
 namespace {
@@ -15,13 +14,11 @@ struct EnvFlags {
 using SharedEnvFlags = std::shared_ptr<EnvFlags>;
 
 void list(Run& run, const EnvFlags& flags) {
-  const json row = run.api().get(deployment_path(run.api(), flags.deployment));
-  const json body = {{"env_keys", row.at("env_keys")}};
-  run.out().print(body, [&] {
-    std::string text;
-    for (const json& key : row.at("env_keys")) text += printable(key.get<std::string>()) + "\n";
-    return text;
-  });
+  json body = run.api().get(deployment_path(run.api(), flags.deployment, "/env"));
+  body["env_keys"] = json::array();
+  for (const json& variable : body.at("variables")) body["env_keys"].push_back(variable.at("name"));
+  run.out().list(body, body.at("variables"),
+                 {{"NAME", "name"}, {"DIGEST", "digest"}, {"SET", "set_at"}});
 }
 
 // The API merges: it sets these, removes those that are null, and leaves the others as they are.
@@ -38,14 +35,7 @@ void change(Run& run, const EnvFlags& flags, const json& variables) {
 }
 
 void set(Run& run, const EnvFlags& flags) {
-  json variables = json::object();
-  if (!flags.file.empty())
-    variables = parse_env_file(read_file(flags.file).value_or(""), flags.file);
-  for (const std::string& text : flags.variables) {
-    const auto [key, value] = parse_env(text);
-    variables[key] = value;
-  }
-  change(run, flags, variables);
+  change(run, flags, variables_from(flags.file, flags.variables));
 }
 
 void unset(Run& run, const EnvFlags& flags) {
@@ -67,7 +57,8 @@ void add_env_commands(CLI::App& root, Run& run) {
   CLI::App* env = add_group(root, "env", "The variables of a deployment's container");
   const SharedEnvFlags listed = std::make_shared<EnvFlags>();
   add_deployment(*add_command(*env, "list",
-                              "List the names of the variables; the server never gives values back",
+                              "List the variables, each with a digest of its value and when it was "
+                              "set; the server never gives values back",
                               "berth env list hello", [&run, listed] { list(run, *listed); }),
                  listed->deployment);
 
@@ -76,11 +67,8 @@ void add_env_commands(CLI::App& root, Run& run) {
                                   "berth env set hello LOG_LEVEL=debug --wait",
                                   [&run, given] { set(run, *given); });
   add_deployment(*setting, given->deployment);
-  setting->add_option("VARIABLE", given->variables,
-                      "KEY=VALUE, or KEY to take the value from your environment");
-  setting
-      ->add_option("--env-file", given->file, "File of variables, with one KEY=VALUE in each line")
-      ->check(CLI::ExistingFile);
+  setting->add_option("VARIABLE", given->variables, env_help);
+  setting->add_option("--env-file", given->file, env_file_help);
   add_wait(*setting, given->waiting);
 
   const SharedEnvFlags taken = std::make_shared<EnvFlags>();

@@ -26,9 +26,11 @@ void list(Run& run, bool watches) {
 
 void add_list_command(CLI::App& parent, Run& run) {
   const auto watches = std::make_shared<bool>(false);
-  add_command(parent, "list", "List the deployments of the current app",
-              path_in(parent) + "list --watch", [&run, watches] { list(run, *watches); })
-      ->add_flag("--watch,-w", *watches, "Show the list again when it changes, until Ctrl-C");
+  CLI::App* command =
+      add_command(parent, "list", "List the deployments of the current app",
+                  path_in(parent) + "list --watch", [&run, watches] { list(run, *watches); });
+  command->alias("ps");
+  command->add_flag("--watch,-w", *watches, "Show the list again when it changes, until Ctrl-C");
 }
 
 }  // namespace berth::cli

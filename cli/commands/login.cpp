@@ -152,12 +152,6 @@ std::string scope_of_login(const LoginFlags& flags) {
   return joined(flags.scope.empty() ? useful_scopes() : split({flags.scope}), " ");
 }
 
-StoredApp built_in_app() {
-  StoredApp app;
-  app.client_id = app.name = built_in_client;
-  return app;
-}
-
 void login_by_device(Run& run, const LoginFlags& flags) {
   const DeviceCodes codes = start_device_login(run.api(), scope_of_login(flags));
   say("Open " + codes.verification_uri + " in any browser, and enter this code:");

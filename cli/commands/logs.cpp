@@ -22,6 +22,7 @@ struct LogFlags {
   bool all = false;
   bool follow = false;
   bool previous = false;
+  bool timestamps = false;
   int tail = -1;
   std::string since;
 };
@@ -54,32 +55,46 @@ std::vector<Source> sources_of(Run& run, const LogFlags& flags) {
   return sources;
 }
 
-// Prints lines whole, each behind its deployment's name or as an object with it. Thread-safe.
+// A line that a container has written.
+struct LogLine {
+  std::string time;  // when, in RFC 3339; empty if nobody asked for it
+  std::string text;
+};
+
+// Prints lines whole, each behind its deployment's name, if there are several, and its time, if it
+// has one; or as an object with them. Thread-safe.
 class Lines {
  public:
-  Lines(const std::vector<Source>& sources, Format format)
-      : format_(format), coloured_(shows_colours(STDOUT_FILENO)) {
+  Lines(const std::vector<Source>& sources, Format format, bool has_names)
+      : format_(format), has_names_(has_names), coloured_(shows_colours(STDOUT_FILENO)) {
     for (const Source& source : sources) width_ = std::max(width_, source.name.size());
   }
   // Returns whether it could be printed.
-  bool print(const Source& source, const std::string& text) {
+  bool print(const Source& source, const LogLine& line) {
     constexpr auto replace = json::error_handler_t::replace;
-    const json object = {{"deployment", source.name}, {"line", text}};
+    json object = {{"deployment", source.name}, {"line", line.text}};
+    if (!line.time.empty()) object["time"] = line.time;
     const std::scoped_lock lock(mutex_);
     if (format_ == Format::as_json)
       std::cout << object.dump(-1, ' ', false, replace) << "\n" << std::flush;
     else if (format_ == Format::as_yaml)
       std::cout << "---\n" << to_yaml(object) << std::flush;
     else
-      std::cout << painted(source.name, coloured_ ? Colour::cyan : Colour::none)
-                << std::string(width_ - source.name.size(), ' ') << " | " << text << "\n"
+      std::cout << (has_names_ ? name_of(source) : "") << line.time
+                << (line.time.empty() ? "" : " ") << line.text << "\n"
                 << std::flush;
     return bool(std::cout);
   }
 
  private:
+  std::string name_of(const Source& source) const {
+    return painted(source.name, coloured_ ? Colour::cyan : Colour::none) +
+           std::string(width_ - source.name.size(), ' ') + " | ";
+  }
+
   std::mutex mutex_;
   Format format_;
+  bool has_names_;
   size_t width_ = 0;
   bool coloured_;
 };
@@ -89,47 +104,44 @@ std::string path_of(const Source& source, const LogFlags& flags) {
 }
 
 // Prints the bytes as the container wrote them, as all tools that show logs do.
-void log_of_one(Run& run, const Source& source, const LogFlags& flags) {
-  const auto print = [](std::string_view piece) {
-    std::cout << piece << std::flush;
-    return bool(std::cout);
-  };
-  if (flags.follow)
-    follow(run.api(), path_of(source, flags),
-           [&](const Event& event) { return print(event.data + "\n"); });
-  else
-    run.api().stream({.path = path_of(source, flags),
-                      .accept = "text/plain",
-                      .headers = {},
-                      .sink = print,
-                      .has_end = true});
-}
-
-void lines_of(Api& api, const Source& source, const LogFlags& flags, Lines& lines) {
-  if (flags.follow) {
-    follow(api, path_of(source, flags),
-           [&](const Event& event) { return lines.print(source, event.data); });
-    return;
-  }
-  std::string line;
-  bool goes_on = true;
+void bytes_of(Api& api, const Source& source, const LogFlags& flags) {
   api.stream({.path = path_of(source, flags),
               .accept = "text/plain",
               .headers = {},
               .sink =
+                  [](std::string_view piece) {
+                    std::cout << piece << std::flush;
+                    return bool(std::cout);
+                  },
+              .has_end = true});
+}
+
+// The id of an event says where its line is: first when it was written, and then more behind a /.
+LogLine line_of(const Event& event, bool with_time) {
+  return {.time = with_time ? event.id.substr(0, event.id.find('/')) : "", .text = event.data};
+}
+
+void lines_of(Api& api, const Source& source, const LogFlags& flags, Lines& lines) {
+  const bool with_time = flags.timestamps;
+  if (flags.follow) {
+    follow(api, path_of(source, flags),
+           [&](const Event& event) { return lines.print(source, line_of(event, with_time)); });
+    return;
+  }
+  // Only as events do lines have their times.
+  EventParser parser;
+  bool goes_on = true;
+  api.stream({.path = path_of(source, flags),
+              .accept = "text/event-stream",
+              .headers = {},
+              .sink =
                   [&](std::string_view piece) {
-                    for (const char c : piece) {
-                      if (c != '\n') {
-                        line += c;
-                        continue;
-                      }
-                      goes_on = goes_on && lines.print(source, line);
-                      line.clear();
-                    }
+                    parser.feed(piece, [&](const Event& event) {
+                      goes_on = goes_on && lines.print(source, line_of(event, with_time));
+                    });
                     return goes_on;
                   },
               .has_end = true});
-  if (!line.empty()) lines.print(source, line);
 }
 
 // Follows all of them at once, each with a connection of its own. One that fails is reported and
@@ -138,7 +150,7 @@ void follow_several(Run& run, const std::vector<Source>& sources, const LogFlags
   if (sources.size() > most_followed)
     throw Failure(Exit::usage, "at most " + std::to_string(most_followed) +
                                    " deployments can be followed at once");
-  Lines lines(sources, run.settings().format);
+  Lines lines(sources, run.settings().format, flags.all || sources.size() > 1);
   run.api().login().access_token();  // renewed once, and not by each of them
   const Settings& settings = run.settings();
   std::mutex mutex;
@@ -161,21 +173,27 @@ void follow_several(Run& run, const std::vector<Source>& sources, const LogFlags
   if (first) std::rethrow_exception(first);
 }
 
-void logs(Run& run, const LogFlags& flags) {
+void logs(Run& run, LogFlags flags) {
   const std::vector<Source> sources = sources_of(run, flags);
   const Format format = run.settings().format;
-  if (sources.size() == 1 && !flags.all && format == Format::table) {
-    log_of_one(run, sources[0], flags);
-  } else if (flags.follow) {
+  const bool has_names = flags.all || sources.size() > 1;
+  // Programs get the times in any case.
+  flags.timestamps = flags.timestamps || format != Format::table;
+  if (flags.follow && sources.size() > 1) {
     follow_several(run, sources, flags);
-  } else {
-    Lines lines(sources, format);
-    for (const Source& source : sources) lines_of(run.api(), source, flags, lines);
+    return;
+  }
+  Lines lines(sources, format, has_names);
+  for (const Source& source : sources) {
+    if (has_names || flags.follow || flags.timestamps)
+      lines_of(run.api(), source, flags, lines);
+    else
+      bytes_of(run.api(), source, flags);
   }
 }
 
 // One line about an event: when, what and why.
-std::string line_of(const Event& event, const json& data) {
+std::string sentence_of(const Event& event, const json& data) {
   std::string line;
   for (const char* field : {"at", "inserted_at", "created_at", "time"})
     if (line.empty() && data.contains(field)) line = cell(data, field);
@@ -198,7 +216,7 @@ void events(Run& run, const std::string& name, bool until_running) {
     else if (format == Format::as_yaml)
       std::cout << "---\n" << to_yaml(whole) << std::flush;
     else
-      std::cout << line_of(event, data) << std::endl;
+      std::cout << sentence_of(event, data) << std::endl;
     return bool(std::cout) && !(until_running && cell(data, "status") == "running");
   });
 }
@@ -215,10 +233,12 @@ void add_logs_command(CLI::App& parent, Run& run) {
       "Names or ids of deployments; if there are several, each line begins with the name");
   command->add_flag("--all", flags->all, "Show the logs of all deployments of the current app");
   CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Keep printing new lines");
-  command->add_option("--tail", flags->tail, "Print at most this many of the last lines of each")
+  command->add_option("--tail,-n", flags->tail, "Print at most this many of the last lines of each")
       ->check(CLI::Range(0, most_lines));
   command->add_option("--since", flags->since,
-                      "Print only lines since this time, or of the last 10m or 2h");
+                      "Print only lines since this time, or of the last 10m or 1h30m");
+  command->add_flag("--timestamps,-t", flags->timestamps,
+                    "Print the time of each line; -o json and yaml always have it");
   command
       ->add_flag("--previous,-p", flags->previous,
                  "Print the output of the run before, for example after a crash")

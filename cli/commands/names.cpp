@@ -14,14 +14,23 @@ struct Kind {
   std::string list;
   std::string field;
   As as = As::app;
+  std::string behind = {};  // what follows each name
 };
 
-Kind kind_of(Run& run, const std::string& name) {
+// `operand` is the first argument of the command that is completed, if there is one.
+Kind kind_of(Run& run, const std::string& name, const std::string& operand) {
+  if (name == "variables" || name == "settings")
+    return {deployment_path(run.api(), operand, "/env"), "variables", "name", As::app,
+            name == "settings" ? "=" : ""};
+  if (name == "rollouts") return {deployment_path(run.api(), operand, "/logs"), "logs", "id"};
+  if (name == "connected")
+    return {"/api/oauth/connected-apps", "connected_apps", "app_name", As::account};
   if (name == "deployments") return {"/api/deploy/apps", "deployments", "subdomain"};
   if (name == "apps") return {"/api/oauth/my-apps", "apps", "app_name", As::account};
   if (name == "campaigns") return {"/api/external/campaigns", "campaigns", "name"};
   if (name == "tiers") return {"/api/deploy/tiers", "tiers", "slug"};
   if (name == "sessions") return {"/api/auth/sessions", "sessions", "id", As::account};
+  if (name == "devices") return {"/api/auth/devices", "devices", "id", As::account};
   if (name == "webhooks")
     return {"/api/operator/apps/" + app_id(run, "") + "/webhooks", "webhooks", "url", As::account};
   if (name == "requests")
@@ -32,24 +41,48 @@ Kind kind_of(Run& run, const std::string& name) {
   throw Failure(Exit::usage, "there are no names of " + name);
 }
 
-void names(Run& run, const std::string& name) {
-  const Kind kind = kind_of(run, name);
-  const bool has_pages = name != "tiers";
+// What needs no look-up in a list of the server.
+std::vector<std::string> words_of(Run& run, const CLI::App& root, const std::string& name) {
+  std::vector<std::string> words;
+  if (name == "events") words = webhook_events();
+  if (name == "scopes") {
+    const json body = run.api().call({.path = "/.well-known/oauth-authorization-server",
+                                      .as = As::nobody,
+                                      .time = longest_completion,
+                                      .patient = false});
+    words = body.at("scopes_supported").get<std::vector<std::string>>();
+  }
+  if (name == "commands")
+    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
+      if (!command->get_group().empty()) words.push_back(command->get_name());
+  return words;
+}
+
+void names(Run& run, const CLI::App& root, const std::string& name, const std::string& operand) {
+  const std::vector<std::string> words = words_of(run, root, name);
+  for (const std::string& word : words) std::cout << printable(word) << "\n";
+  if (!words.empty()) return;
+  const Kind kind = kind_of(run, name, operand);
+  const bool has_pages =
+      name != "tiers" && name != "variables" && name != "settings" && name != "rollouts";
   const json body = run.api().call({.path = kind.path + (has_pages ? first_page : ""),
                                     .as = kind.as,
                                     .time = longest_completion,
                                     .patient = false});
   for (const json& item : body.at(kind.list))
-    std::cout << printable(cell(item, kind.field)) << "\n";
+    std::cout << printable(cell(item, kind.field)) << kind.behind << "\n";
 }
 
 }  // namespace
 
 void add_names_command(CLI::App& root, Run& run) {
   const auto kind = std::make_shared<std::string>();
-  CLI::App* command = add_command(root, "__names", "Print the names that completion offers",
-                                  "berth __names deployments", [&run, kind] { names(run, *kind); });
+  const auto operand = std::make_shared<std::string>();
+  CLI::App* command = add_command(
+      root, "__names", "Print the names that completion offers", "berth __names deployments",
+      [&run, &root, kind, operand] { names(run, root, *kind, *operand); });
   command->add_option("KIND", *kind, "deployments, apps, campaigns, …")->required();
+  command->add_option("OPERAND", *operand, "First argument of the command that is completed");
   command->group("");
 }
 

@@ -1,4 +1,6 @@
 // The command top: what deployments use.
+#include <algorithm>
+
 #include "cli/commands/commands.h"
 #include "cli/watch.h"
 
@@ -12,10 +14,13 @@ struct TopFlags {
   bool watches = false;
 };
 
+bool is_called(const json& row, const std::string& name) {
+  return row.at("subdomain") == name || row.at("id") == name;
+}
+
 bool is_wanted(const json& row, const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    if (row.at("subdomain") == name || row.at("id") == name) return true;
-  return names.empty();
+  return names.empty() ||
+         std::ranges::any_of(names, [&](const std::string& name) { return is_called(row, name); });
 }
 
 // One request for each deployment that runs, because the API tells usage singly.
@@ -23,6 +28,10 @@ json usage(Run& run, const TopFlags& flags) {
   Api& api = run.api();
   json rows = json::array();
   const json list = api.all("/api/deploy/apps", "deployments");
+  for (const std::string& name : flags.names)
+    if (std::ranges::none_of(list.at("deployments"),
+                             [&](const json& row) { return is_called(row, name); }))
+      throw no_deployment(name, list.at("deployments"));
   for (const json& row : list.at("deployments")) {
     if (!is_wanted(row, flags.names)) continue;
     json used = {{"name", row.at("subdomain")},
@@ -61,7 +70,6 @@ std::string table(const json& body) {
 }
 
 void top(Run& run, const TopFlags& flags) {
-  for (const std::string& name : flags.names) deployment_id(run.api(), name);  // is it there?
   if (flags.watches) {
     watch(
         run.settings().format, [&] { return usage(run, flags); }, table);

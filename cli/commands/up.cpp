@@ -1,32 +1,31 @@
-// The command deploy up, which makes the deployments match a berth.yaml.
+// The command up, which makes the deployments match a berth.yaml.
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/deploy_plan.h"
+#include "cli/env_file.h"
+#include "cli/files.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/wait.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {
 
+constexpr size_t most_tried_at_once = 50;  // operations of a dry run, as in the API
+
 struct UpFlags {
   std::string file = "berth.yaml";
   bool dry_run = false;
+  bool exit_code = false;
   bool yes = false;
   bool wait = false;
   int timeout = 300;
 };
 
-std::string all_of_stdin() {
-  std::ostringstream content;
-  content << std::cin.rdbuf();
-  return content.str();
-}
-
-// The server would refuse an unknown tier only when the plan is carried out.
+// The server would name the unknown tier, but not the one that was meant.
 void check_tiers(Api& api, const std::vector<json>& orders) {
   std::vector<std::string> slugs;
   for (const json& order : orders) {
@@ -45,12 +44,11 @@ void check_tiers(Api& api, const std::vector<json>& orders) {
 }
 
 std::vector<Plan> plans_for(Run& run, const UpFlags& flags) {
-  const auto text = flags.file == "-" ? std::optional(all_of_stdin()) : read_file(flags.file);
-  if (!text)
+  if (flags.file != "-" && !read_file(flags.file))
     throw Failure(Exit::usage, "there is no file " + flags.file,
                   "Name another one with --file; `berth init IMAGE` writes one.");
   const std::vector<json> orders =
-      parse_orders(*text, flags.file == "-" ? "standard input" : flags.file);
+      parse_orders(contents_of(flags.file), flags.file == "-" ? "standard input" : flags.file);
   check_tiers(run.api(), orders);
   const json live = run.api().all("/api/deploy/apps", "deployments");
   std::vector<Plan> plans;
@@ -64,33 +62,90 @@ std::vector<Plan> plans_for(Run& run, const UpFlags& flags) {
 }
 
 bool has_work(const std::vector<Plan>& plans) {
-  for (const Plan& plan : plans)
-    if (plan.kind != Plan::Kind::nothing) return true;
-  return false;
+  return std::ranges::any_of(plans,
+                             [](const Plan& plan) { return plan.kind != Plan::Kind::nothing; });
 }
 
-json apply(Api& api, const Plan& plan) {
-  if (plan.kind == Plan::Kind::create) {
-    json answer = api.post("/api/deploy/apps", plan.body);
-    return answer.at("deployment");
+// The failure with the name of the deployment that it is about.
+Failure about(const Plan& plan, const Failure& failure) {
+  Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,
+                failure.server_code);
+  named.details = failure.details;
+  named.docs_url = failure.docs_url;
+  return named;
+}
+
+// A refusal of the whole dry run says which step has the wrong field: "operations.2.create.port".
+std::string with_names(std::string text, const std::vector<Step>& steps, size_t first,
+                       const std::vector<Plan>& plans) {
+  constexpr std::string_view start = "operations.";
+  if (!text.starts_with(start)) return text;
+  const size_t end = text.find('.', start.size());
+  const auto number = parse_number<size_t>(text.substr(start.size(), end - start.size()));
+  const size_t field = end == std::string::npos ? end : text.find('.', end + 1);
+  if (!number || first + *number >= steps.size() || field == std::string::npos) return text;
+  return plans[steps[first + *number].plan].name + ": " + text.substr(field + 1);
+}
+
+// Has the server try the plans, which changes nothing, and takes over what it says. Throws its
+// first refusal; the others are reported.
+void try_out(Api& api, std::vector<Plan>& plans) {
+  const std::vector<Step> steps = steps_of(plans);
+  json outcomes = json::array();
+  for (size_t first = 0; first < steps.size(); first += most_tried_at_once) {
+    json operations = json::array();
+    for (size_t i = first; i < std::min(first + most_tried_at_once, steps.size()); ++i)
+      operations.push_back(steps[i].operation);
+    try {
+      const json answer = api.post("/api/deploy/dry-run", {{"operations", operations}});
+      for (const json& outcome : answer.at("operations")) outcomes.push_back(outcome);
+    } catch (const Failure& failure) {
+      if (failure.exit == Exit::not_found && failure.server_code.empty()) {
+        say("The server is older than this client and can't try the plan out.");
+        return;
+      }
+      Failure named(failure.exit, with_names(failure.what(), steps, first, plans), failure.advice,
+                    failure.server_code);
+      for (const std::string& line : failure.details)
+        named.details.push_back(with_names(line, steps, first, plans));
+      named.docs_url = failure.docs_url;
+      throw named;
+    }
   }
-  return api.call({.method = "PATCH", .path = "/api/deploy/apps/" + plan.id, .body = plan.body})
+  std::vector<Failure> refusals;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const json& refusal = outcomes.at(i).at("refusal");
+    if (refusal.is_null()) continue;
+    refusals.push_back(
+        about(plans[steps[i].plan], failure_of({.status = refusal.at("status").get<int>(),
+                                                .body = json{{"error", refusal}}.dump()})));
+  }
+  if (refusals.empty()) return learn(plans, steps, outcomes);
+  for (size_t i = 1; i < refusals.size(); ++i) say(refusals[i].what());
+  throw refusals[0];
+}
+
+json apply(Api& api, const Step& step) {
+  if (step.operation.contains("create"))
+    return api.post("/api/deploy/apps", step.operation.at("create")).at("deployment");
+  return api
+      .call({.method = "PATCH",
+             .path = "/api/deploy/apps/" + step.operation.at("id").get<std::string>(),
+             .body = step.operation.at("change")})
       .at("deployment");
 }
 
-// Applies one plan. If it fails, the message names the deployment; those before it have been
-// applied.
-json applied(Api& api, const Plan& plan) {
+// Takes one step. If it fails, the message names the deployment; the steps before it have been
+// taken.
+json applied(Api& api, const Step& step, const Plan& plan) {
   try {
-    json row = apply(api, plan);
-    say(plan.name + (plan.kind == Plan::Kind::create ? " was created" : " was changed"));
+    json row = apply(api, step);
+    say(plan.name + (step.releases_domain              ? " gave its domain up, for another one"
+                     : plan.kind == Plan::Kind::create ? " was created"
+                                                       : " was changed"));
     return row;
   } catch (const Failure& failure) {
-    Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,
-                  failure.server_code);
-    named.details = failure.details;
-    named.docs_url = failure.docs_url;
-    throw named;
+    throw about(plan, failure);
   }
 }
 
@@ -103,7 +158,8 @@ json plan_as_json(const Plan& plan) {
                      : plan.kind == Plan::Kind::patch ? "change"
                                                       : "nothing"},
           {"changes", changes},
-          {"sent_again", plan.unseen}};
+          {"sent_again", plan.unseen},
+          {"points", plan.points}};
 }
 
 std::string all_described(const std::vector<Plan>& plans) {
@@ -119,17 +175,21 @@ json as_json(const std::vector<Plan>& plans) {
 }
 
 void up(Run& run, const UpFlags& flags) {
-  const std::vector<Plan> plans = plans_for(run, flags);
+  std::vector<Plan> plans = plans_for(run, flags);
+  if (has_work(plans)) try_out(run.api(), plans);
   json result = as_json(plans);
   if (flags.dry_run || !has_work(plans)) {
     run.out().print(result, [&] { return all_described(plans); });
+    if (flags.exit_code && has_work(plans)) throw Differs();
     return;
   }
   if (says_text()) std::cerr << all_described(plans);
   confirm("Continue?", flags.yes);
   json rows = json::array();
-  for (const Plan& plan : plans)
-    if (plan.kind != Plan::Kind::nothing) rows.push_back(applied(run.api(), plan));
+  for (const Step& step : steps_of(plans)) {
+    json row = applied(run.api(), step, plans[step.plan]);
+    if (!step.releases_domain) rows.push_back(row);
+  }
   // All deployments are requested before the first one is waited for.
   if (flags.wait)
     for (json& row : rows) {
@@ -144,14 +204,19 @@ void up(Run& run, const UpFlags& flags) {
 
 }  // namespace
 
-void add_up_command(CLI::App& deploy, Run& run) {
+void add_up_command(CLI::App& parent, Run& run) {
   const auto flags = std::make_shared<UpFlags>();
   CLI::App* command = add_command(
-      deploy, "up", "Apply a berth.yaml: show the differences, then create or change deployments",
-      "berth deploy up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
+      parent, "up", "Apply a berth.yaml: show the differences, then create or change deployments",
+      path_in(parent) + "up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
   command->add_option("--file,-f", flags->file, "File to apply; - reads stdin")
       ->capture_default_str();
-  command->add_flag("--dry-run,-n", flags->dry_run, "Only show the differences");
+  CLI::Option* dry = command->add_flag("--dry-run,-n", flags->dry_run,
+                                       "Only show the differences, as the server finds them");
+  command
+      ->add_flag("--exit-code", flags->exit_code,
+                 "With --dry-run: end with 1 if something differs, as `git diff --exit-code` does")
+      ->needs(dry);
   command->add_flag("--yes,-y", flags->yes, "Don't ask for confirmation");
   command->add_flag("--wait,-w", flags->wait, "Wait until all of them run, and print each step");
   command

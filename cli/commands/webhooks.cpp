@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {
@@ -16,10 +17,9 @@ struct WebhookFlags {
 };
 using SharedWebhookFlags = std::shared_ptr<WebhookFlags>;
 
-constexpr const char* event_types =
-    "Events to send: deployment.status, deployment.domain, billing.warning, billing.failed, "
-    "billing.reactivated, scope_request.decided, campaign.exhausted, campaign.ended; separated by "
-    "commas";
+std::string event_types() {
+  return "Events to send: " + joined(webhook_events(), ", ") + "; separated by commas";
+}
 
 std::string hooks_path(Run& run) { return "/api/operator/apps/" + app_id(run, "") + "/webhooks"; }
 
@@ -71,8 +71,9 @@ void update(Run& run, const WebhookFlags& flags) {
 
 void remove(Run& run, const WebhookFlags& flags) {
   const std::string path = path_of(run, flags.webhook);
-  confirm("Delete the webhook " + flags.webhook + "? Events that weren't delivered yet are dropped",
-          flags.yes);
+  confirm_name("This deletes the webhook " + flags.webhook +
+                   " for good. Events that weren't delivered yet are dropped.",
+               flags.webhook, flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = path, .as = As::account});
   run.out().done(answer, "The webhook is deleted.");
 }
@@ -105,7 +106,9 @@ void add_webhook_changes(CLI::App& group, Run& run) {
       [&run, made] { create(run, *made); });
   creation->add_option("URL", made->url, "Address that the events are sent to, by POST")
       ->required();
-  creation->add_option("--events", made->events, event_types)->required()->allow_extra_args(false);
+  creation->add_option("--events", made->events, event_types())
+      ->required()
+      ->allow_extra_args(false);
 
   const SharedWebhookFlags changed = std::make_shared<WebhookFlags>();
   CLI::App* change =
@@ -113,7 +116,7 @@ void add_webhook_changes(CLI::App& group, Run& run) {
                 "berth webhooks update https://example.org/berth --events deployment.status",
                 [&run, changed] { update(run, *changed); });
   change->add_option("--url", changed->url, "The new address");
-  change->add_option("--events", changed->events, event_types)->allow_extra_args(false);
+  change->add_option("--events", changed->events, event_types())->allow_extra_args(false);
 
   const SharedWebhookFlags rotated = std::make_shared<WebhookFlags>();
   add_named(group, rotated, "rotate-secret", "Replace the secret that signs what is sent",
@@ -124,10 +127,17 @@ void add_webhook_changes(CLI::App& group, Run& run) {
   const SharedWebhookFlags gone = std::make_shared<WebhookFlags>();
   add_named(group, gone, "delete", "Delete a webhook",
             "berth webhooks delete https://example.org/berth", [&run, gone] { remove(run, *gone); })
-      ->add_flag("--yes,-y", gone->yes, "Don't ask");
+      ->add_flag("--yes,-y", gone->yes, "Don't ask for the id or address");
 }
 
 }  // namespace
+
+const std::vector<std::string>& webhook_events() {
+  static const std::vector<std::string> events = {
+      "deployment.status",   "deployment.domain",     "billing.warning",    "billing.failed",
+      "billing.reactivated", "scope_request.decided", "campaign.exhausted", "campaign.ended"};
+  return events;
+}
 
 void add_webhook_commands(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "webhooks", "Addresses that the app's events are sent to");

@@ -67,7 +67,7 @@ TEST_CASE("the question before an app is deleted says what becomes of its points
   CHECK(no.code == 1);
   CHECK(no.out.find("The 70 points on its account go to the treasury") != std::string::npos);
   REQUIRE(ids(ada).size() == 1);
-  const Ran yes = ada.at_terminal({"apps", "delete", "Game of ada"}, "y\n");
+  const Ran yes = ada.at_terminal({"apps", "delete", "Game of ada"}, "Game of ada\n");
   CHECK(yes.code == 0);
   CHECK(ids(ada).empty());
 }

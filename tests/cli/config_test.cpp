@@ -39,7 +39,29 @@ TEST_CASE("places follow XDG, and relative paths in its variables are ignored") 
   CHECK(places().config_file == "/home/ada/.config/berth/config.yaml");
   CHECK(places().state_dir == "/state/berth");
   ::unsetenv("HOME");
-  CHECK(exit_of([] { places(); }) == Exit::usage);
+  // Without a home there is no configuration.
+  CHECK(places().config_file.empty());
+  CHECK(load_config(places().config_file).server == std::nullopt);
+  CHECK(exit_of([] { set_config(places().config_file, "output", "json"); }) == Exit::usage);
+  ::unsetenv("XDG_CONFIG_HOME");
+  ::unsetenv("XDG_STATE_HOME");
+  CHECK(places().state_dir.empty());
+  CredentialStore store(places().state_dir);
+  CHECK(store.load("http://a").apps.empty());
+  CHECK(exit_of([&] { store.update("http://a", [](Account&) {}); }) == Exit::usage);
+}
+
+TEST_CASE("a value from the environment has no line end, and no second line") {
+  const auto value = [](const char* text) {
+    ::setenv("BERTH_TEST_LINE", text, 1);
+    return one_line("BERTH_TEST_LINE");
+  };
+  for (const char* text :
+       {"at_live_x", "at_live_x\n", "at_live_x\r\n", " at_live_x\n\n", "\tat_live_x "})
+    CHECK(value(text) == "at_live_x");
+  for (const char* text : {"", "\n", " "}) CHECK(value(text) == std::nullopt);
+  for (const char* text : {"a\nb", "a\r\nX-Header: b\n", "a\tb", "a\x7f"})
+    CHECK(exit_of([&] { value(text); }) == Exit::usage);
 }
 
 TEST_CASE("an invalid configuration is explained") {
@@ -70,6 +92,46 @@ TEST_CASE("setting a default keeps the others") {
   CHECK(config.output == std::nullopt);
   CHECK(exit_of([&] { set_config(file, "server", "ftp://x"); }) == Exit::usage);
   CHECK(load_config(file).server == "https://berth.example.org");
+}
+
+TEST_CASE("setting a default keeps comments, the link and the mode of the file") {
+  const TempDir dir;
+  const std::string before =
+      "# of the team\n"
+      "server: https://berth.example.org   # the shared one\n"
+      "\n"
+      "output:    json\n"
+      "# the end\n";
+  const std::filesystem::path file = dir.write("real/config.yaml", before);
+  ::chmod(file.c_str(), 0600);
+  const auto link = dir.path() / "config.yaml";
+  std::filesystem::create_symlink("real/config.yaml", link);
+  set_config(link, "app", "My game");
+  set_config(link, "server", "http://127.0.0.1:1");
+  set_config(link, "output", "yaml");
+  CHECK(dir.read("real/config.yaml") ==
+        "# of the team\n"
+        "server: http://127.0.0.1:1   # the shared one\n"
+        "\n"
+        "output: yaml\n"
+        "# the end\n"
+        "app: My game\n");
+  set_config(link, "output", "");
+  CHECK(dir.read("real/config.yaml").find("output") == std::string::npos);
+  CHECK(dir.read("real/config.yaml").find("# the end") != std::string::npos);
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(mode_of(file) == 0600);
+  // What can't be changed line by line is written anew, and still right.
+  const auto flow = dir.write("flow.yaml", "{server: 'https://a.example.org', output: json}\n");
+  set_config(flow, "output", "yaml");
+  CHECK(load_config(flow).server == "https://a.example.org");
+  CHECK(load_config(flow).output == "yaml");
+  // A link that leads nowhere yet.
+  const auto early = dir.path() / "early.yaml";
+  std::filesystem::create_symlink(dir.path() / "later" / "config.yaml", early);
+  set_config(early, "output", "json");
+  CHECK(std::filesystem::is_symlink(early));
+  CHECK(load_config(dir.path() / "later" / "config.yaml").output == "json");
 }
 
 TEST_CASE("a server must be http on this machine, or https") {

@@ -9,11 +9,11 @@ using berth::cli::describe;
 using berth::cli::Exit;
 using berth::cli::Failure;
 using berth::cli::json;
-using berth::cli::parse_env;
-using berth::cli::parse_env_file;
 using berth::cli::parse_orders;
 using berth::cli::Plan;
 using berth::cli::plan_for;
+using berth::cli::Step;
+using berth::cli::steps_of;
 
 namespace {
 
@@ -81,7 +81,14 @@ TEST_CASE("domains that differ only in case are the same") {
         Plan::Kind::patch);
 }
 
-TEST_CASE("environment variables are only replaced in values") {
+TEST_CASE("domains that differ only in the dot at their end are the same") {
+  json there = live();
+  there["custom_domain"] = "shop.example.com";
+  CHECK(plan_for({{"name", "shop"}, {"custom_domain", "Shop.example.com."}}, there).kind ==
+        Plan::Kind::nothing);
+}
+
+TEST_CASE("environment variables are filled in everywhere, and other dollars stay") {
   ::setenv("BERTH_TEST_SECRET", "s3cr$t", 1);
   ::setenv("BERTH_TEST_EMPTY", "", 1);
   const auto orders = parse_orders(
@@ -90,7 +97,84 @@ TEST_CASE("environment variables are only replaced in values") {
       "  C: '${BERTH_TEST_EMPTY}'\n",
       "f");
   CHECK(orders[0].at("env_vars") == json{{"A", "xs3cr$ty"}, {"B", "${A} $C"}, {"C", ""}});
-  CHECK(orders[0].at("image") == "${BERTH_TEST_SECRET}");
+  CHECK(orders[0].at("image") == "s3cr$t");
+  ::setenv("BERTH_TEST_TAG", "1.4", 1);
+  ::setenv("BERTH_TEST_PORT", "8080", 1);
+  const auto more = parse_orders(
+      "name: a\nimage: 'docker.io/library/a:${BERTH_TEST_TAG}'\nport: '${BERTH_TEST_PORT}'\n"
+      "health_path: '/${BERTH_TEST_UNSET:-healthz}'\nlabels: {tag: '${BERTH_TEST_TAG}'}\n"
+      "env: {PASSWORD: 'pa$$word', COST: '5$', BOTH: '$${A}$$${BERTH_TEST_TAG}', OPEN: '${'}\n",
+      "f");
+  CHECK(more[0].at("image") == "docker.io/library/a:1.4");
+  CHECK(more[0].at("port") == 8080);
+  CHECK(more[0].at("health_path") == "/healthz");
+  CHECK(more[0].at("labels") == json{{"tag", "1.4"}});
+  CHECK(more[0].at("env_vars") == json{{"PASSWORD", "pa$$word"},
+                                       {"COST", "5$"},
+                                       {"BOTH", "${A}$${BERTH_TEST_TAG}"},
+                                       {"OPEN", "${"}});
+}
+
+namespace {
+
+json live_with_domain(const std::string& name, const json& domain) {
+  json row = live();
+  row["id"] = "id of " + name;
+  row["subdomain"] = name;
+  row["custom_domain"] = domain;
+  return row;
+}
+
+// What is asked of the server, as lines.
+std::vector<std::string> lines_of(const std::vector<Plan>& plans) {
+  std::vector<std::string> lines;
+  for (const Step& step : steps_of(plans))
+    lines.push_back(plans[step.plan].name + " " +
+                    step.operation.value("change", step.operation.value("create", json()))
+                        .value("custom_domain", json("stays"))
+                        .dump());
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a domain moves whatever the order of the file is, and two can be swapped") {
+  const auto wants = [](const std::string& name, const json& domain, const json& now) {
+    return plan_for({{"name", name}, {"custom_domain", domain}},
+                    now == "new" ? json(nullptr) : live_with_domain(name, now));
+  };
+  using Lines = std::vector<std::string>;
+  const json x = "x.example.com";
+  const json y = "y.example.com";
+  CHECK(lines_of({wants("a", nullptr, x), wants("b", x, nullptr)}) ==
+        Lines{"a null", "a null", R"(b "x.example.com")"});
+  CHECK(lines_of({wants("b", "X.example.com.", nullptr), wants("a", nullptr, x)}) ==
+        Lines{"a null", R"(b "X.example.com.")", "a null"});
+  CHECK(lines_of({wants("a", y, x), wants("b", x, y)}) ==
+        Lines{"a null", "b null", R"(a "y.example.com")", R"(b "x.example.com")"});
+  CHECK(lines_of({wants("new", x, "new"), wants("a", nullptr, x)}) ==
+        Lines{"a null", R"(new "x.example.com")", "a null"});
+  // Nobody wants it, or it stays where it is.
+  CHECK(lines_of({wants("a", nullptr, x)}) == Lines{"a null"});
+  CHECK(lines_of({wants("a", x, x), wants("b", y, nullptr)}) == Lines{R"(b "y.example.com")"});
+}
+
+TEST_CASE("the server tells which of the values that it never returns differ") {
+  const json order = {{"name", "shop"},
+                      {"env_vars", {{"LOG_LEVEL", "debug"}, {"OLD", "1"}}},
+                      {"registry_credentials", {{"username", "u"}, {"password", "p"}}}};
+  const auto learned = [&](const json& fields) {
+    std::vector<Plan> plans = {plan_for(order, live())};
+    learn(plans, steps_of(plans), json::array({{{"fields", fields}, {"points", 7}}}));
+    return plans[0];
+  };
+  CHECK(learned(json::array()).kind == Plan::Kind::nothing);
+  const Plan one = learned({"env_vars.OLD"});
+  CHECK(one.kind == Plan::Kind::patch);
+  CHECK(describe(one) ==
+        "~ shop: change\n"
+        "    ~ env_vars.OLD: (set) -> (another value)\n"
+        "    costs 7 points now\n");
 }
 
 TEST_CASE("a new deployment is created, on the free tier unless another one is named") {
@@ -166,25 +250,4 @@ TEST_CASE("registry credentials are sent and never shown") {
   CHECK(plan_for(order, live()).body.at("registry_credentials").at("password") == "hidden");
   CHECK(describe(plan_for(order, live())).find("hidden") == std::string::npos);
   CHECK(describe(plan_for(order, nullptr)).find("hidden") == std::string::npos);
-}
-
-TEST_CASE("a variable has a value, or takes the one from the environment") {
-  ::setenv("BERTH_TEST_VALUE", "a=b", 1);
-  CHECK(parse_env("A=b=c") == std::pair<std::string, std::string>("A", "b=c"));
-  CHECK(parse_env("BERTH_TEST_VALUE").second == "a=b");
-  CHECK(parse_env("A=").second.empty());
-  for (const char* text : {"", "=x", "1A=x", "A-B=x", "BERTH_TEST_IS_NOT_SET"})
-    CHECK(exit_of([&] { parse_env(text); }) == Exit::usage);
-}
-
-TEST_CASE("a file of variables has comments, empty lines and quotes") {
-  CHECK(parse_env_file("# one\nA=1\r\n\nB=\"two words\"\nC='x=y'\nD=\n", "f") ==
-        json{{"A", "1"}, {"B", "two words"}, {"C", "x=y"}, {"D", ""}});
-  try {
-    parse_env_file("A=1\nnonsense\n", "my.env");
-    FAIL("taken");
-  } catch (const Failure& failure) {
-    CHECK(std::string(failure.what()).find("my.env, line 2") != std::string::npos);
-  }
-  CHECK_THROWS_WITH(parse_env_file("NAME=caf\xe9\n", "my.env"), "my.env isn't UTF-8");
 }

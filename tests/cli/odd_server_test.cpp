@@ -74,6 +74,27 @@ TEST_CASE("requests to this machine use no proxy") {
   CHECK(seen == 0);
 }
 
+TEST_CASE("names are looked up once, however many there are") {
+  std::atomic<int> lists = 0;
+  const Odd odd([&](const httplib::Request& request, httplib::Response& response) {
+    if (request.path != "/api/deploy/apps") {
+      response.set_content("id: 2026-01-31T12:00:00Z/p@1\ndata: hello\n\n", "text/event-stream");
+      return;
+    }
+    ++lists;
+    response.set_content(
+        R"({"deployments":[{"id":"a","subdomain":"one"},{"id":"b","subdomain":"two"},
+                             {"id":"c","subdomain":"three"}],"total":3,"next_cursor":null})",
+        "application/json");
+  });
+  const Ran ran = odd.berth({"logs", "one", "two", "three", "-t"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("three | 2026-01-31T12:00:00Z hello\n") != std::string::npos);
+  CHECK(lists == 1);
+  CHECK(odd.berth({"logs", "one", "four"}).code == 5);
+  CHECK(lists == 2);
+}
+
 TEST_CASE("logs that break off in the middle are a failure") {
   const Odd odd([](const httplib::Request&, httplib::Response& response) {
     response.set_content_provider(100, "text/plain",

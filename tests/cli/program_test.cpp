@@ -109,6 +109,24 @@ TEST_CASE("names are completed from the server, also those with spaces") {
   CHECK(offered({berth::test::berth_program, "deploy", "create", "x", "--tier", ""}) ==
         std::set<std::string>{"free"});
   CHECK(offered({berth::test::berth_program, "deploy", "create", "sh"}).empty());  // a new name
+  // What fits the place: names behind names, and the variables of the deployment that was named.
+  CHECK(offered({berth::test::berth_program, "rm", "sh"}) == std::set<std::string>{"ship", "shop"});
+  CHECK(offered({berth::test::berth_program, "logs", "-o", "json", "shop", "shi"}) ==
+        std::set<std::string>{"ship"});
+  CHECK(offered({berth::test::berth_program, "deploy", "get", "shop", "sh"}).empty());
+  ada.must({"env", "set", "shop", "LEVEL=1", "LIMIT=2"});
+  CHECK(offered({berth::test::berth_program, "env", "unset", "shop", "LE"}) ==
+        std::set<std::string>{"LEVEL"});
+  CHECK(offered({berth::test::berth_program, "env", "set", "shop", "LI"}) ==
+        std::set<std::string>{"LIMIT="});
+  CHECK(offered({berth::test::berth_program, "deploy", "rollback", "shop", "--to", ""}).size() >=
+        2);
+  CHECK(offered({berth::test::berth_program, "scopes", "request", "deploy:"}) ==
+        std::set<std::string>{"deploy:manage"});
+  CHECK(offered({berth::test::berth_program, "webhooks", "create", "x", "--events", "billing.f"}) ==
+        std::set<std::string>{"billing.failed"});
+  CHECK(offered({berth::test::berth_program, "help", "camp"}) ==
+        std::set<std::string>{"campaigns"});
   ::unsetenv("BERTH_URL");
 }
 

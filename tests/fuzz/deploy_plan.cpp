@@ -1,6 +1,7 @@
 // The client's berth.yaml, and files of variables.
 #include "cli/deploy_plan.h"
 
+#include "cli/env_file.h"
 #include "cli/failure.h"
 #include "tests/fuzz/fuzz.h"
 
