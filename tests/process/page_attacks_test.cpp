@@ -121,6 +121,7 @@ TEST_CASE("4.2 no page tells another site what its address contains") {
     // Nothing is loaded from other sites, so no site gets berth's address in Referer.
     CHECK_THAT(answer.header("Content-Security-Policy"), Contains("default-src 'none'"));
     CHECK(answer.header("Cache-Control") == "no-store");
+    CHECK(answer.header("Cross-Origin-Opener-Policy") == "same-origin");
   }
 }
 

@@ -50,6 +50,16 @@ std::string path_of(const Route& route) {
   return path;
 }
 
+// Whether browsers store the answer nowhere, and share no window with what it is shown in.
+bool is_kept_nowhere(const Response& response) {
+  const auto has = [&](const char* name, const char* value) {
+    return std::ranges::any_of(response.headers, [&](const auto& field) {
+      return field.first == name && field.second == value;
+    });
+  };
+  return has("Cache-Control", "no-store") && has("Cross-Origin-Opener-Policy", "same-origin");
+}
+
 struct Accounts {
   GateWorld g;
   accounts::User user = g.world.verified_user("ada");
@@ -137,8 +147,10 @@ TEST_CASE("each operation lets in exactly the logins that it is for") {
           fields = {bearer(jwt)};
         if (by_cookie && !jwt.empty()) fields.push_back({"Cookie", "__Host-berth_session=" + jwt});
         const bool is_internal = route.access.kind == Access::Kind::internal;
-        const bool let_in = is_let_in(
-            a.g.respond(std::string(route.method), path_of(route), fields, "{}"), is_internal);
+        const Response response =
+            a.g.respond(std::string(route.method), path_of(route), fields, "{}");
+        const bool let_in = is_let_in(response, is_internal);
+        if (route.path.starts_with("/api/")) CHECK(is_kept_nowhere(response));
         CHECK(let_in == may_call(route.access, login, by_cookie));
         ++asked;
         admitted += let_in && is_internal ? 1 : 0;
@@ -171,6 +183,7 @@ class Site : public Accounts {
     request.headers.add("Cookie", cookies);
     Response response;
     REQUIRE(pages_.handle(request, response));
+    CHECK(is_kept_nowhere(response));
     text_ = response.body;
     const bool to_login =
         response.status == 303 && std::ranges::any_of(response.headers, [](const auto& field) {
