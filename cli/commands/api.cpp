@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <sstream>
 
 #include "cli/commands/commands.h"
-#include "cli/files.h"
+#include "cli/env_file.h"
 #include "cli/suggest.h"
 #include "controller/base/text.h"
 
@@ -72,16 +71,9 @@ std::pair<std::string, json> field_in(const std::string& text) {
   return {key, parsed};
 }
 
+// @FILE stands for what the file holds, @- for standard input.
 std::string text_of(const std::string& data) {
-  if (!data.starts_with('@')) return data;
-  if (data == "@-") {
-    std::ostringstream content;
-    content << std::cin.rdbuf();
-    return content.str();
-  }
-  const auto text = read_file(data.substr(1));
-  if (!text) throw Failure(Exit::usage, "there is no file " + data.substr(1));
-  return *text;
+  return data.starts_with('@') ? contents_of(data.substr(1)) : data;
 }
 
 json body_of(const ApiFlags& flags) {
