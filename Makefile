@@ -95,6 +95,7 @@ adversarial: build ## what the most expensive bodies cost each operation: 50 ms 
 
 attack: build ## ten minutes of what strangers can send to stop berthd: 300 MB of memory and a second for /health at most
 	@tests/bench/attack $(BUILD)/berthd
+	@tests/bench/attack_disk --seconds 600 $(BUILD)/berthd
 
 failover: build ## look whether an answered write is lost while nodes of PostgreSQL under Patroni die (ROUNDS=50, an hour; SEED=…, ONLY="primary dies", KEEP=FOLDER for logs)
 	@scripts/install-deps.sh failover

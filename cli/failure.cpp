@@ -69,9 +69,9 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"app_limit_reached",
        "Delete an app that you don't need; `berth apps list` shows your apps."},
       {"rate_limited",
-       "Each kind of request has a limit for each minute; `Retry-After` was too long to wait for, "
-       "or "
-       "waiting didn't help. Try again in a minute."},
+       "Each kind of request has a limit for each minute, and each account and network may store "
+       "so "
+       "much on a day; `Retry-After` was too long to wait for, or waiting didn't help."},
   };
   return table;
 }

@@ -15,6 +15,7 @@
 #include "api/gate/next_link.h"
 #include "api/gate/repeated_field.h"
 #include "api/gate/schema.h"
+#include "api/gate/write_guard.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/domain/accounts/sessions.h"
@@ -86,6 +87,12 @@ bool asks_for_deep_page(const Route& route, const Call& call) {
   return page && page->size() > 1;
 }
 
+// Returns the key of a request whose answer is kept; empty for others.
+std::string idempotency_key(const Request& request, const Route& route) {
+  if (route.idempotency == Idempotency::ignored) return "";
+  return std::string(request.headers.get("Idempotency-Key"));
+}
+
 // A deep page has the connections of heavy reads, but no more time than other pages.
 db::RequestLimits limits_of(const Route& route, const Call& call) {
   if (route.readers == db::Readers::ordinary && asks_for_deep_page(route, call))
@@ -146,6 +153,8 @@ struct Gate::Passage {
   std::chrono::steady_clock::time_point started;
   bool caller_is_known = false;  // a token or the internal secret was valid
   CorsCaller cors = {};          // set if the route allows origins of apps
+  write_budgets::Writer writer = {};
+  std::optional<Error> storage_refusal = {};  // of a write that an Idempotency-Key may answer
 };
 
 Gate::Gate(const Services& services, HttpMetrics& metrics)
@@ -173,6 +182,7 @@ void Gate::handle(const Request& request, Response& response) {
                      .started = std::chrono::steady_clock::now()};
   Reply reply;
   const db::RequestLimits limits;
+  const db::WriteMeter meter;
   try {
     reply = answer(passage);
     if (reply.refusal) {
@@ -192,6 +202,7 @@ void Gate::handle(const Request& request, Response& response) {
         Error(Code::internal_error,
               "berthd failed; its log has an entry with the request id " + passage.request_id));
   }
+  charge(passage, meter.total());
   finish(passage, reply, response);
 }
 
@@ -302,6 +313,10 @@ Reply Gate::run(Passage& passage, Call& call) {
     services_.db.read_committed(enter);
   else
     take_rate(passage, call);
+  // An answer that is kept is given again also to somebody who may store nothing more.
+  const std::string key = idempotency_key(passage.request, route);
+  passage.storage_refusal = refusal_to_store(passage, call);
+  if (passage.storage_refusal && key.empty()) throw Error(*passage.storage_refusal);
   check_query(route, call);
   if (route.body_kind != Body::none) {
     call.body = body_of(passage);
@@ -311,7 +326,7 @@ Reply Gate::run(Passage& passage, Call& call) {
   }
   if (read != nullptr) return in_read([&](db::Tx& tx) { return read->run(tx, call, services_); });
   if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
-  return write(passage, call);
+  return write(passage, call, key);
 }
 
 // `limits` are those of the calling thread.
@@ -351,6 +366,43 @@ void Gate::take_rate(Passage& passage, const Call& call) {
                                         " s are allowed; try again later");
 }
 
+// Finds out who stores something, too. The server of an app that an admin has approved for a scope
+// speaks for many people, so its network doesn't count.
+std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) const {
+  const Route& route = *passage.route;
+  if (!call.admin.empty()) return std::nullopt;
+  write_budgets::Writer& writer = passage.writer;
+  const bool is_approved_app = call.caller && !call.caller->first_party &&
+                               !call.caller->scopes.within(ScopeSet::automatic());
+  if (!is_approved_app) writer.address = call.address;
+  if (call.user) {
+    writer.account_id = call.user->id;
+    writer.is_verified = [is = call.user->email_verified] { return is; };
+  } else if (call.caller) {
+    writer.account_id = call.caller->user_id;
+    // What an app is allowed to do for people who haven't verified their address, an approved one
+    // may do as often as for others.
+    const auto* budget = write_budgets::find(route.stores);
+    const bool is_vouched_for =
+        is_approved_app && budget != nullptr && budget->unverified.bytes > 0;
+    writer.is_verified = [this, is_vouched_for, id = call.caller->user_id] {
+      return is_vouched_for || write_guard::is_verified(services_, id);
+    };
+  } else if (call.play) {
+    writer.account_id = call.play->user_id;
+    writer.is_verified = [this, id = call.play->user_id] {
+      return write_guard::is_verified(services_, id);
+    };
+  }
+  if (route.stores == Stores::unsaid && route.method == "GET") return std::nullopt;
+  return write_guard::refusal(services_, writer, route.stores);
+}
+
+void Gate::charge(const Passage& passage, const db::Written& stored) const {
+  if (passage.route != nullptr)
+    write_guard::charge(services_, passage.writer, passage.route->stores, stored);
+}
+
 json Gate::body_of(const Passage& passage) const {
   const Route& route = *passage.route;
   const Request& request = passage.request;
@@ -378,14 +430,13 @@ void Gate::check_body(const Passage& passage, json& body) const {
   throw Error(code, field + " " + reasons.front(), wrong);
 }
 
-Reply Gate::write(const Passage& passage, const Call& call) const {
+Reply Gate::write(const Passage& passage, const Call& call, const std::string& key) const {
   const Route& route = *passage.route;
   const auto in_transaction = [&](auto&& work) {
     return route.with_row_locks ? services_.db.write_with_row_locks(work)
                                 : services_.db.write(work);
   };
-  const std::string_view key = passage.request.headers.get("Idempotency-Key");
-  if (route.idempotency == Idempotency::ignored || key.empty())
+  if (key.empty())
     return in_transaction(
         [&](db::Tx& tx) { return std::get<WriteHandler>(route.run).run(tx, call, services_); });
   const idempotency::Slot slot = idempotency::slot(call, route, key);
@@ -405,6 +456,7 @@ Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
                        const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const {
   const Write handler = std::get<WriteHandler>(passage.route->run).run;
   if (auto kept = idempotency::find(tx, slot)) return *kept;
+  if (passage.storage_refusal) throw Error(*passage.storage_refusal);
   Reply reply;
   try {
     reply = tx.nested([&] { return handler(tx, call, services_); });

@@ -39,10 +39,12 @@ class Gate {
   void add_cors_fields(const Passage& passage, Response& response) const;
   void add_cursor(Reply& reply, const Call& call) const;
   void take_rate(Passage& passage, const Call& call);
+  std::optional<Error> refusal_to_store(Passage& passage, const Call& call) const;
+  void charge(const Passage& passage, const db::Written& stored) const;
   json body_of(const Passage& passage) const;
   // Normalizes the body before it checks it.
   void check_body(const Passage& passage, json& body) const;
-  Reply write(const Passage& passage, const Call& call) const;
+  Reply write(const Passage& passage, const Call& call, const std::string& key) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
                    const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const;
   Reply refused(const Passage& passage, const Reply& reply) const;

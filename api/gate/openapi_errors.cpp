@@ -48,6 +48,11 @@ std::set<Code> codes_of(const Route& route) {
       break;
   }
   if (route.rate.limit > 0) codes.insert(Code::rate_limited);
+  if (const auto* budget = write_budgets::find(route.stores);
+      budget != nullptr && route.stores != Stores::unsaid) {
+    codes.insert(Code::rate_limited);
+    if (budget->unverified.bytes == 0) codes.insert(Code::email_not_verified);
+  }
   if (route.body_kind != Body::none) {
     if (oauth)
       codes.insert(Code::invalid_request);

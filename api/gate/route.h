@@ -18,6 +18,7 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
+#include "controller/domain/kernel/write_budgets.h"
 #include "controller/domain/oauth/oauth.h"
 
 // A row of the table of routes: everything that the gate needs to serve a route and that
@@ -25,6 +26,7 @@
 namespace berth::api {
 
 using nlohmann::json;
+using write_budgets::Stores;
 
 // Who may call, and with which credentials.
 struct Access {
@@ -197,6 +199,9 @@ struct Route {
   std::string_view summary;
   Access access = {};
   Rate rate = {};
+  // What it stores, and thereby the budget that it counts against. Rows of operations that may
+  // write have to say it; the others can leave it out.
+  Stores stores = Stores::unsaid;
   Shape shape = Shape::nested;
   Body body_kind = Body::none;
   std::string_view body = {};  // the schema of the request's body

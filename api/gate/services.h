@@ -22,8 +22,10 @@
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
+#include "controller/domain/kernel/disk_room.h"
 #include "controller/domain/kernel/keys.h"
 #include "controller/domain/kernel/replicas.h"
+#include "controller/domain/kernel/write_budgets.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/devices.h"
@@ -113,11 +115,15 @@ struct Services {
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();
+  std::shared_ptr<write_budgets::Counts> write_counts =
+      std::make_shared<write_budgets::Counts>(keys.data);
+  std::shared_ptr<DiskRoom> disk_room = std::make_shared<DiskRoom>();
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash at its end
   std::string internal_secret;
   bool rate_limits = true;
+  bool write_limits = true;  // whether the budgets of kernel/write_budgets.h are kept
   std::vector<AddressRange> trusted_proxies;  // the proxies whose X-Forwarded-For is trusted
   Duration session_lifetime = std::chrono::hours(24);
   ReservedNames reserved_names = {};

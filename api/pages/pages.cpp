@@ -8,6 +8,7 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/client_address.h"
 #include "api/gate/repeated_field.h"
+#include "api/gate/write_guard.h"
 #include "api/pages/page.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
@@ -15,6 +16,9 @@
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api::pages {
+
+using write_budgets::Stores;
+
 namespace {
 
 const Rate shown = per_minute(120);  // page views from one network
@@ -38,46 +42,66 @@ struct Pages::Row : PageRow {
 
 std::span<const Pages::Row> Pages::table() {
   static constexpr Row rows[] = {
-      {{"GET", "/login", "page_login", Who::anybody}, show_login},
-      {{"POST", "/login", "page_login", Who::anybody}, log_in},
-      {{"POST", "/login/code", "page_login_code", Who::anybody}, log_in_by_code},
-      {{"POST", "/logout", "page_logout", Who::anybody}, log_out},
-      {{"GET", "/register", "page_register", Who::anybody}, show_registration},
-      {{"POST", "/register", "page_register", Who::anybody}, register_account},
-      {{"GET", "/verify-email", "page_verify_email", Who::anybody}, show_verification},
-      {{"POST", "/verify-email", "page_verify_email", Who::anybody}, verify_email},
-      {{"GET", "/forgot-password", "page_forgot_password", Who::anybody}, show_forgot_password},
-      {{"POST", "/forgot-password", "page_forgot_password", Who::anybody}, forgot_password},
-      {{"GET", "/reset-password", "page_reset_password", Who::anybody}, show_reset_password},
-      {{"POST", "/reset-password", "page_reset_password", Who::anybody}, reset_password},
-      {{"GET", "/", "page_home", Who::anybody}, show_home},
-      {{"GET", "/account", "page_account", Who::user}, show_account},
-      {{"POST", "/account/username", "page_username", Who::user}, rename},
-      {{"POST", "/account/password", "page_password", Who::user}, change_password},
-      {{"POST", "/account/resend-verification", "page_resend", Who::user}, resend_verification},
-      {{"POST", "/account/sessions/end", "page_end_session", Who::user}, end_session},
-      {{"POST", "/account/devices/end", "page_end_device", Who::user}, end_device},
-      {{"POST", "/account/delete", "page_delete_account", Who::user}, delete_account},
-      {{"GET", "/account/totp", "page_totp", Who::user}, show_totp},
-      {{"POST", "/account/totp/setup", "page_set_up_totp", Who::user}, set_up_totp},
-      {{"POST", "/account/totp/enable", "page_enable_totp", Who::user}, enable_totp},
-      {{"POST", "/account/totp/disable", "page_disable_totp", Who::user}, disable_totp},
-      {{"POST", "/account/totp/recovery-codes", "page_recovery_codes", Who::user},
+      {{"GET", "/login", "page_login", Who::anybody, Stores::nothing}, show_login},
+      {{"POST", "/login", "page_login", Who::anybody, Stores::sign_in}, log_in},
+      {{"POST", "/login/code", "page_login_code", Who::anybody, Stores::sign_in}, log_in_by_code},
+      {{"POST", "/logout", "page_logout", Who::anybody, Stores::nothing}, log_out},
+      {{"GET", "/register", "page_register", Who::anybody, Stores::nothing}, show_registration},
+      {{"POST", "/register", "page_register", Who::anybody, Stores::registration},
+       register_account},
+      {{"GET", "/verify-email", "page_verify_email", Who::anybody, Stores::nothing},
+       show_verification},
+      {{"POST", "/verify-email", "page_verify_email", Who::anybody, Stores::registration},
+       verify_email},
+      {{"GET", "/forgot-password", "page_forgot_password", Who::anybody, Stores::nothing},
+       show_forgot_password},
+      {{"POST", "/forgot-password", "page_forgot_password", Who::anybody, Stores::registration},
+       forgot_password},
+      {{"GET", "/reset-password", "page_reset_password", Who::anybody, Stores::nothing},
+       show_reset_password},
+      {{"POST", "/reset-password", "page_reset_password", Who::anybody, Stores::registration},
+       reset_password},
+      {{"GET", "/", "page_home", Who::anybody, Stores::nothing}, show_home},
+      {{"GET", "/account", "page_account", Who::user, Stores::nothing}, show_account},
+      {{"POST", "/account/username", "page_username", Who::user, Stores::account}, rename},
+      {{"POST", "/account/password", "page_password", Who::user, Stores::account}, change_password},
+      {{"POST", "/account/resend-verification", "page_resend", Who::user, Stores::registration},
+       resend_verification},
+      {{"POST", "/account/sessions/end", "page_end_session", Who::user, Stores::nothing},
+       end_session},
+      {{"POST", "/account/devices/end", "page_end_device", Who::user, Stores::nothing}, end_device},
+      {{"POST", "/account/delete", "page_delete_account", Who::user, Stores::nothing},
+       delete_account},
+      {{"GET", "/account/totp", "page_totp", Who::user, Stores::nothing}, show_totp},
+      {{"POST", "/account/totp/setup", "page_set_up_totp", Who::user, Stores::account},
+       set_up_totp},
+      {{"POST", "/account/totp/enable", "page_enable_totp", Who::user, Stores::account},
+       enable_totp},
+      {{"POST", "/account/totp/disable", "page_disable_totp", Who::user, Stores::account},
+       disable_totp},
+      {{"POST", "/account/totp/recovery-codes", "page_recovery_codes", Who::user, Stores::account},
        new_recovery_codes},
-      {{"POST", "/account/totp/prove", "page_prove_totp", Who::user}, prove_totp},
-      {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody}, show_consent},
-      {{"POST", "/consent", "page_consent", Who::user}, decide_consent},
-      {{"GET", "/device", "page_device", Who::user}, show_device},
-      {{"POST", "/device", "page_device_code", Who::user}, enter_device_code},
-      {{"POST", "/device/decide", "page_decide_device", Who::user}, decide_device},
-      {{"GET", "/connected-apps", "page_connected_apps", Who::user}, show_connected_apps},
-      {{"POST", "/connected-apps/limit", "page_limit_app", Who::user}, limit_app},
-      {{"POST", "/connected-apps/session", "page_session_access", Who::user},
+      {{"POST", "/account/totp/prove", "page_prove_totp", Who::user, Stores::sign_in}, prove_totp},
+      {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, Stores::sign_in},
+       show_consent},
+      {{"POST", "/consent", "page_consent", Who::user, Stores::sign_in}, decide_consent},
+      {{"GET", "/device", "page_device", Who::user, Stores::nothing}, show_device},
+      {{"POST", "/device", "page_device_code", Who::user, Stores::sign_in}, enter_device_code},
+      {{"POST", "/device/decide", "page_decide_device", Who::user, Stores::sign_in}, decide_device},
+      {{"GET", "/connected-apps", "page_connected_apps", Who::user, Stores::nothing},
+       show_connected_apps},
+      {{"POST", "/connected-apps/limit", "page_limit_app", Who::user, Stores::account}, limit_app},
+      {{"POST", "/connected-apps/session", "page_session_access", Who::user, Stores::account},
        change_session_access},
-      {{"POST", "/connected-apps/disconnect", "page_disconnect", Who::user}, disconnect_app},
-      {{"GET", "/admin/scope-requests", "page_scope_requests", Who::admin}, show_scope_requests},
-      {{"POST", "/admin/scope-requests/approve", "page_approve", Who::admin}, approve_scopes},
-      {{"POST", "/admin/scope-requests/reject", "page_reject", Who::admin}, reject_scopes},
+      {{"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, Stores::nothing},
+       disconnect_app},
+      {{"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, Stores::nothing},
+       show_scope_requests},
+      {{"POST", "/admin/scope-requests/approve", "page_approve", Who::admin,
+        Stores::administration},
+       approve_scopes},
+      {{"POST", "/admin/scope-requests/reject", "page_reject", Who::admin, Stores::administration},
+       reject_scopes},
   };
   return rows;
 }
@@ -175,8 +199,16 @@ Page no_admins_page(const Error& refusal) {
   return page;
 }
 
+write_budgets::Writer writer_of(const Visit& visit) {
+  write_budgets::Writer writer = {.account_id = {}, .is_verified = {}, .address = visit.address};
+  if (!visit.visitor) return writer;
+  writer.account_id = visit.user().id;
+  writer.is_verified = [is = visit.user().email_verified] { return is; };
+  return writer;
+}
+
 // Returns the page of a row, or the page that says why it can't be shown.
-Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
+Page answer(Visit& visit, Who who, Stores stores, Page (*run)(Visit&)) {
   if (who != Who::anybody && !visit.visitor) {
     const std::string path(visit.http.path);
     return go_to(visit.http.method == "POST" ? "/login" : with_parameter("/login", "next", path));
@@ -186,6 +218,8 @@ Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
       const auto refusal = refusal_of_admin(visit);
       if (refusal) return no_admins_page(*refusal);
     }
+    if (auto refusal = write_guard::refusal(visit.services, writer_of(visit), stores))
+      throw Error(*std::move(refusal));
     return run(visit);
   } catch (const Error& error) {
     return refused(message("That didn’t work", {}), error);
@@ -312,7 +346,10 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
     page = refuse(403, "Please try again", why);
     page.event = {.kind = SecurityKind::form_rejected, .reason = "wrong_form_token"};
   } else {
-    page = answer(visit, row.who, row.run);
+    const write_budgets::Writer writer = writer_of(visit);
+    const db::WriteMeter meter;
+    page = answer(visit, row.who, row.stores, row.run);
+    write_guard::charge(services_, writer, row.stores, meter.total());
   }
   if (!page.event && is_form && page.status < 400) page.event = security_event_of_success(row.name);
   if (page.event) note(*page.event);

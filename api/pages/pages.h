@@ -9,6 +9,7 @@
 #include "api/gate/rate_limit.h"
 #include "api/gate/services.h"
 #include "api/transport/http.h"
+#include "controller/domain/kernel/write_budgets.h"
 
 namespace berth::api::pages {
 
@@ -20,6 +21,8 @@ struct PageRow {
   std::string_view path;
   std::string_view name;  // in metrics
   Who who = Who::anybody;
+  // What it stores, as the rows of the API say (gate/route.h); for forms, and for pages that write.
+  write_budgets::Stores stores = write_budgets::Stores::nothing;
 };
 
 // The hosted pages: login, registration, consent, the account, and an admin's list of scope

@@ -37,8 +37,10 @@
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 #include "controller/domain/kernel/clock_advance.h"
+#include "controller/domain/kernel/disk_room.h"
 #include "controller/domain/kernel/meta.h"
 #include "controller/domain/kernel/replicas.h"
+#include "controller/domain/kernel/write_budgets.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/pending.h"
 #include "reconcilers/cluster/container_logs.h"
@@ -182,6 +184,8 @@ class Platform {
   std::string first_write();
   reconcilers::UsageSampler usage_sampler();
   api::Fleet fleet();
+  std::optional<DiskSpace> disk_space() const;
+  void flush_write_counts();
   std::string url_of(const std::string& host) const;
   std::optional<api::Health> health_of(const std::string& deployment_id);
   api::Usage usage_of(const deployments::Deployment& row);
@@ -287,6 +291,9 @@ class Platform {
   reconcilers::Repeating summaries_{"security log",
                                     [this] { security_log_.write_summaries(); },
                                     {.interval = summaries_interval}};
+  reconcilers::Repeating write_counts_{"write counts",
+                                       [this] { flush_write_counts(); },
+                                       {.interval = write_budgets::Counts::flush_interval}};
   SharedKeys shared_keys_{database_, data_, keys_};
   // Started where several berthd may be on one database.
   reconcilers::Repeating following_{
@@ -354,8 +361,7 @@ api::Fleet Platform::fleet() {
   };
   const std::int64_t database_bytes =
       opened_.postgres != nullptr ? opened_.postgres->bytes() : bytes_of(database_name);
-  std::error_code unknown;
-  const auto space = std::filesystem::space(data_.path(), unknown);
+  const DiskSpace disk = disk_space().value_or(DiskSpace());
   return {.leader = leadership ? leadership->holder : "",
           .leads = engine_.is_leading(),
           .cluster_error = engine_.cluster_state().last_error,
@@ -369,8 +375,24 @@ api::Fleet Platform::fleet() {
           }),
           .database_bytes = database_bytes,
           .history_bytes = bytes_of(usage_history_name),
-          .disk_bytes = unknown ? 0 : std::int64_t(space.capacity),
-          .disk_free_bytes = unknown ? 0 : std::int64_t(space.available)};
+          .disk_bytes = disk.total,
+          .disk_free_bytes = disk.free};
+}
+
+// The file system of the data directory; nothing if it doesn't tell.
+std::optional<DiskSpace> Platform::disk_space() const {
+  std::error_code unknown;
+  const auto space = std::filesystem::space(data_.path(), unknown);
+  if (unknown) return std::nullopt;
+  return DiskSpace{.total = std::int64_t(space.capacity), .free = std::int64_t(space.available)};
+}
+
+void Platform::flush_write_counts() {
+  try {
+    services_.write_counts->flush(database_, clock_.now());
+  } catch (const std::exception& failure) {
+    log::warning("how much was stored today couldn't be written down", {{"error", failure.what()}});
+  }
 }
 
 // Runs after a commit on a thread of the database, one at a time; on PostgreSQL also after those of
@@ -482,12 +504,18 @@ api::Services Platform::services() {
           .replicas = replicas(),
           .presence = std::make_shared<presence::Board>(replicas_ ? presence::Kept::in_database
                                                                   : presence::Kept::in_memory),
+          .write_counts = std::make_shared<write_budgets::Counts>(keys_.data),
+          // PostgreSQL's disk is elsewhere, and nobody says how full it is.
+          .disk_room = opened_.postgres != nullptr
+                           ? std::make_shared<DiskRoom>()
+                           : std::make_shared<DiskRoom>([this] { return disk_space(); }),
           .environment =
               config_.production ? api::Environment::production : api::Environment::development,
           .base_url = base_url_,
           .internal_secret =
               config_.internal_secret ? *config_.internal_secret : data_.internal_secret(),
           .rate_limits = config_.rate_limits,
+          .write_limits = config_.rate_limits,
           .trusted_proxies = config_.trusted_proxies,
           .session_lifetime = config_.session_lifetime,
           .reserved_names = config_.reserved_names,
@@ -574,6 +602,7 @@ void Platform::start() {
   password_resets_.start();
   presence_.start();
   summaries_.start();
+  write_counts_.start();
   billing_.start();
   ads_.start();
   ledger_.start();
@@ -643,6 +672,7 @@ void Platform::stop() {
   password_resets_.stop();
   presence_.stop();
   summaries_.stop();
+  if (write_counts_.stop()) flush_write_counts();
   ads_.stop();
   ledger_.stop();
   ledger_move_.stop();

@@ -6,6 +6,7 @@
 #include "controller/base/roff.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/exit_codes.h"
+#include "controller/domain/kernel/write_budgets.h"
 
 namespace berth {
 namespace {
@@ -139,12 +140,62 @@ std::string manual() {
   return text + ".SH SEE ALSO\n.BR berth (1)\n";
 }
 
+// Amounts with a unit, such as 4.5 MB; a thousand bytes are a kB.
+std::string bytes_in_words(std::int64_t bytes) {
+  constexpr std::int64_t kilo = 1'000, mega = 1'000'000;
+  const std::int64_t unit = bytes < mega ? kilo : mega;
+  std::string text = std::to_string(bytes / unit);
+  if (const auto tenths = bytes % unit * 10 / unit; tenths > 0)
+    text += "." + std::to_string(tenths);
+  return text + (unit == kilo ? " kB" : " MB");
+}
+
+std::string cell(const write_budgets::Amount& amount) {
+  if (amount.bytes == 0) return "refused";
+  return bytes_in_words(amount.bytes) + ", " + std::to_string(amount.rows) + " rows";
+}
+
+std::string_view when_refused(DiskStage stage) {
+  switch (stage) {
+    case DiskStage::low:
+      return "first";
+    case DiskStage::very_low:
+      return "second";
+    case DiskStage::ample:
+      break;
+  }
+  return "last";
+}
+
+std::string budgets() {
+  std::string table =
+      "| budget | of what | account | account whose address isn't verified | network | near a full "
+      "disk |\n"
+      "| --- | --- | --- | --- | --- | --- |\n";
+  for (const write_budgets::Budget& budget : write_budgets::all())
+    table.append("| `")
+        .append(to_string(budget.stores))
+        .append("` | ")
+        .append(budget.what)
+        .append(" | ")
+        .append(cell(budget.account))
+        .append(" | ")
+        .append(cell(budget.unverified))
+        .append(" | ")
+        .append(cell(budget.network))
+        .append(" | ")
+        .append(when_refused(budget.stops_at))
+        .append(" |\n");
+  return table + "| all | | " + bytes_in_words(write_budgets::bytes_of_account) + " | " +
+         bytes_in_words(write_budgets::bytes_of_unverified_account) + " | " +
+         bytes_in_words(write_budgets::bytes_of_network) + " | |\n";
+}
+
 const std::map<std::string, std::string (*)()>& pages() {
-  static const std::map<std::string, std::string (*)()> table = {{"configuration", configuration},
-                                                                 {"errors", errors},
-                                                                 {"exit-codes", exits},
-                                                                 {"keys", keys},
-                                                                 {"manual", manual}};
+  static const std::map<std::string, std::string (*)()> table = {
+      {"budgets", budgets}, {"configuration", configuration},
+      {"errors", errors},   {"exit-codes", exits},
+      {"keys", keys},       {"manual", manual}};
   return table;
 }
 

@@ -74,8 +74,8 @@ TEST_CASE("while large wrong bodies arrive, others are served, and SIGTERM ends 
   const int senders = GENERATE(8, 64);
   INFO(senders << " senders");
   Berthd berthd({"--rate-limits", "off"});
-  // The address isn't verified, so everybody who registers could do this.
-  const User user = log_in(berthd, register_user(berthd, "eve"));
+  // Everybody who registers and verifies an address could do this.
+  const User user = register_verified_user(berthd, "eve");
   {
     const Attack attack(berthd, user.jwt, senders);
     Client other(berthd);

@@ -21,6 +21,7 @@ std::vector<Route> ads_routes() {
        .summary = "Get an ad to show, and reserve its payout",
        .access = access,
        .rate = serves,
+       .stores = Stores::ads,
        .query = {{.name = "surface_type",
                   .type = "string",
                   .description =
@@ -55,6 +56,7 @@ std::vector<Route> ads_routes() {
        .summary = "Report an impression or a click; an impression that was served is paid once",
        .access = access,
        .rate = events,
+       .stores = Stores::ads,
        .body_kind = Body::only_json,
        .body = "AdEventRequest",
        .answer = {201, "AdEventResult"},

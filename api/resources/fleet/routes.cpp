@@ -33,6 +33,7 @@ std::vector<Route> fleet_routes() {
        .summary = "Run the isolation probe now",
        .access = internal(),
        .rate = internal_calls,
+       .stores = Stores::administration,
        .shape = Shape::nested_but_access,
        .answer = {200, "IsolationReport"},
        .errors = {Code::invalid_state, Code::unavailable},

@@ -14,6 +14,7 @@ std::vector<Route> ledger_routes() {
        .summary = "Mint points",
        .access = internal(),
        .rate = internal_calls,
+       .stores = Stores::administration,
        .shape = Shape::nested_but_access,
        .body_kind = Body::only_json,
        .body = "MintRequest",

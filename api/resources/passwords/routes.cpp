@@ -13,6 +13,7 @@ std::vector<Route> passwords_routes() {
        .summary = "Change the caller's password; other sessions and tokens end",
        .access = session(),
        .rate = password_calls,
+       .stores = Stores::account,
        .shape = Shape::nested_but_access,
        .body_kind = Body::only_json,
        .body = "ChangePasswordRequest",
@@ -26,6 +27,7 @@ std::vector<Route> passwords_routes() {
        .summary =
            "Mail a token for a new password; the answer doesn't tell whether the address is known",
        .rate = password_calls,
+       .stores = Stores::registration,
        .body_kind = Body::only_json,
        .body = "EmailRequest",
        .answer = {200, "Message"},
@@ -36,6 +38,7 @@ std::vector<Route> passwords_routes() {
        .tag = "Account",
        .summary = "Set a new password with a mailed token; all sessions and tokens end",
        .rate = password_calls,
+       .stores = Stores::registration,
        .body_kind = Body::only_json,
        .body = "ResetPasswordRequest",
        .answer = {200, "Message"},

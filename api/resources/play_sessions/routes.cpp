@@ -15,6 +15,7 @@ std::vector<Route> play_sessions_routes() {
            "Report that the user is present; a session without such a report for 30 minutes ends",
        .access = play_session(),
        .rate = often,
+       .stores = Stores::payments,
        .answer = {200, "SessionStatus"},
        .errors = {Code::invalid_state},
        .run = WriteHandler{session_heartbeat}},
@@ -34,6 +35,7 @@ std::vector<Route> play_sessions_routes() {
        .summary = "Replace the session token; the old one stops working",
        .access = play_session(),
        .rate = account_writes,
+       .stores = Stores::sign_in,
        .answer = {200, "SessionRefreshResponse"},
        .errors = {Code::invalid_state},
        .run = WriteHandler{refresh_session}},
@@ -44,6 +46,7 @@ std::vector<Route> play_sessions_routes() {
        .summary = "End the session",
        .access = play_session(),
        .rate = account_writes,
+       .stores = Stores::nothing,
        .answer = {200, "SessionEndResult"},
        .run = WriteHandler{end_play_session}},
   };

@@ -139,7 +139,7 @@ void require_text(std::string_view text) {
 class PreparedStatement final : public Statement {
  public:
   PreparedStatement(Connection& connection, Connection::Variants& variants, std::string_view sql)
-      : Statement(sql), connection_(connection), variants_(variants) {}
+      : Statement(sql), connection_(connection), variants_(variants), cost_(sql) {}
 
   void bind(int number, std::int64_t value) override {
     std::array<char, 24> digits{};
@@ -149,6 +149,7 @@ class PreparedStatement final : public Statement {
   void bind(int number, std::string_view value) override {
     require_text(value);
     set(number, type_text, value);
+    cost_.bind(value);
   }
   void bind_null(int number, ValueKind kind) override {
     const Oid type = kind == ValueKind::unknown ? 0
@@ -167,12 +168,15 @@ class PreparedStatement final : public Statement {
     is_ahead_ = false;
     if (PQntuples(result_.get()) > 0)
       throw std::logic_error("rows of this statement are ignored: " + sql());
-    return parse_number<int>(PQcmdTuples(result_.get())).value_or(0);
+    const int changed = parse_number<int>(PQcmdTuples(result_.get())).value_or(0);
+    connection_.note_written(cost_.of_run(changed));
+    return changed;
   }
 
   void run_later(Deadline deadline) override {
     set_values();
     connection_.run_later(sql(), variants_, types_, values_, deadline);
+    connection_.note_written(cost_.of_run(1));
   }
   void send_ahead(Deadline deadline) override {
     set_values();
@@ -194,6 +198,7 @@ class PreparedStatement final : public Statement {
     result_.reset();
     row_ = -1;
     types_.clear();
+    cost_.forget_values();
   }
 
  private:
@@ -226,6 +231,7 @@ class PreparedStatement final : public Statement {
 
   void fetch(Deadline deadline) {
     wait_or_execute(deadline);
+    connection_.note_written(cost_.of_run(PQntuples(result_.get())));
     if (columns_.empty())
       for (int i = 0; i < PQnfields(result_.get()); ++i)
         columns_.emplace_back(PQfname(result_.get(), i));
@@ -243,6 +249,7 @@ class PreparedStatement final : public Statement {
   };
   Connection& connection_;
   Connection::Variants& variants_;
+  StatementCost cost_;
   std::vector<Oid> types_;
   std::vector<Text> texts_;
   std::vector<const char*> values_;

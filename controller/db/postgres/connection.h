@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/db/engine.h"
 #include "controller/db/postgres/server.h"
+#include "controller/db/write_meter.h"
 
 namespace berth::db::postgres {
 
@@ -79,6 +81,10 @@ class Connection final : public db::Connection {
   const std::string& begun() const { return *begun_; }
   // Has a statement wait that returns no rows and has no parameters.
   void run_later(std::string sql) { waiting_.push_back({.sql = std::move(sql)}); }
+
+  // What statements have stored since the last call.
+  Written take_written() { return std::exchange(written_, {}); }
+  void note_written(const Written& more) { written_ += more; }
 
   // Runs statements that have no parameters, in one round trip; only a single one if others wait,
   // which are sent with it (PostgreSQL's manual, 34.5, pipeline mode). Returns the last one's
@@ -188,6 +194,7 @@ class Connection final : public db::Connection {
   std::vector<Waiting> waiting_;
   std::optional<std::string> begun_;
   std::optional<std::chrono::milliseconds> statement_limit_;  // what the server was told
+  Written written_;
   bool lost_ = false;
   bool collided_ = false;
   bool warned_ = false;

@@ -273,6 +273,7 @@ bool Database::try_write(const TxWork& work, Isolation isolation, std::string& w
     why = "it collided with other writes";
     return false;
   }
+  WriteMeter::add(transaction.written);
   if (outcome == Outcome::stored) {
     count_commit(1);
   } else {
@@ -302,7 +303,9 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     connection.limit_statements(limit);
     connection.begin({begin, limit ? number_and_message_sql : number_sql});
     Tx tx(connection, clock_.now(), limit);
+    connection.take_written();
     work(tx);
+    transaction.written = connection.take_written();
     transaction.notes = tx.take_notes();
     if (!connection.has_begun()) connection.run_waiting(deadline_of(limit));
     transaction.id = connection.begun();

@@ -122,6 +122,7 @@ class Database final : public db::Database {
   struct Transaction {
     std::string id, incarnation;
     std::vector<Note> notes;
+    Written written;
   };
   // `unanswered`: the connection was lost behind COMMIT.
   enum class Outcome { stored, undone, unanswered, unknown };

@@ -23,9 +23,13 @@ TooSlow stopped_statement(const std::string& sql) {
 // A prepared statement, with what is looked up once for all of its runs.
 class Prepared final : public Statement {
  public:
-  // `deadline` is that of the connection.
-  Prepared(SQLite::Database& database, Deadline& deadline, std::string_view sql)
-      : Statement(sql), deadline_(deadline), prepared_(database, std::string(sql)) {
+  // `deadline` and `written` are those of the connection.
+  Prepared(SQLite::Database& database, Deadline& deadline, Written& written, std::string_view sql)
+      : Statement(sql),
+        deadline_(deadline),
+        written_(written),
+        cost_(sql),
+        prepared_(database, std::string(sql)) {
     for (int i = 0; i < prepared_.getColumnCount(); ++i)
       columns_.emplace_back(prepared_.getColumnName(i));
     // By name, because SQLite numbers `$2` by the order of its appearance and not by its digit.
@@ -36,14 +40,22 @@ class Prepared final : public Statement {
   void bind(int number, std::int64_t value) override { prepared_.bind(parameter(number), value); }
   void bind(int number, std::string_view value) override {
     prepared_.bind(parameter(number), std::string(value));
+    cost_.bind(value);
   }
   void bind_null(int number, ValueKind) override { prepared_.bind(parameter(number)); }
 
   bool next(Deadline deadline) override {
-    return within(deadline, [this] { return prepared_.executeStep(); });
+    const bool is_first = !has_stepped_;
+    has_stepped_ = true;
+    const bool found = within(deadline, [this] { return prepared_.executeStep(); });
+    // With RETURNING, all rows have been changed before the first is returned.
+    if (is_first && found) written_ += cost_.of_run(1);
+    return found;
   }
   int run(Deadline deadline) override {
-    return within(deadline, [this] { return prepared_.exec(); });
+    const int changed = within(deadline, [this] { return prepared_.exec(); });
+    written_ += cost_.of_run(changed);
+    return changed;
   }
 
   std::int64_t integer(int column) const override { return prepared_.getColumn(column).getInt64(); }
@@ -53,6 +65,8 @@ class Prepared final : public Statement {
   void reset() noexcept override {
     prepared_.tryReset();
     prepared_.clearBindings();
+    cost_.forget_values();
+    has_stepped_ = false;
     deadline_ = Deadline::max();
   }
 
@@ -77,6 +91,9 @@ class Prepared final : public Statement {
   }
 
   Deadline& deadline_;
+  Written& written_;
+  StatementCost cost_;
+  bool has_stepped_ = false;
   mutable SQLite::Statement prepared_;
   std::vector<int> parameters_;  // SQLite's index of `$1`, `$2` and so on
 };
@@ -97,7 +114,7 @@ Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags,
 }
 
 std::unique_ptr<Statement> Connection::prepare(std::string_view sql) {
-  return std::make_unique<Prepared>(database_, *deadline_, sql);
+  return std::make_unique<Prepared>(database_, *deadline_, *written_, sql);
 }
 
 }  // namespace berth::db::sqlite

@@ -6,9 +6,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/db/engine.h"
+#include "controller/db/write_meter.h"
 
 namespace berth::db::sqlite {
 
@@ -22,9 +24,12 @@ class Connection final : public db::Connection {
 
   SQLite::Database& raw() { return database_; }
   std::unique_ptr<db::Statement> prepare(std::string_view sql) override;
+  // What statements have stored since the last call.
+  Written take_written() { return std::exchange(*written_, {}); }
 
  private:
   std::unique_ptr<Deadline> deadline_;  // SQLite's progress handler has its address
+  std::unique_ptr<Written> written_ = std::make_unique<Written>();  // statements have its address
   SQLite::Database database_;
 };
 

@@ -206,7 +206,8 @@ void Database::run_write(const TxWork& work, Isolation /*there is one writer*/) 
   Job job{.work = work,
           .statement_time = RequestLimits::statement_time_of_thread(),
           .notes = {},
-          .failure = {}};
+          .failure = {},
+          .written = {}};
   std::shared_ptr<Group> group;
   {
     const std::lock_guard lock(queue_mutex_);
@@ -221,6 +222,7 @@ void Database::run_write(const TxWork& work, Isolation /*there is one writer*/) 
   std::unique_lock lock(group->mutex);
   group->over_changed.wait(lock, [&] { return group->over; });
   if (job.failure) std::rethrow_exception(job.failure);
+  WriteMeter::add(job.written);
 }
 
 // Waits for the next group of writes. Returns null if there is none and the Database is closing.
@@ -261,7 +263,9 @@ bool Database::run_job(Job& job, Instant now) {
   bool was_too_slow = false;
   try {
     tx.execute("SAVEPOINT job");
+    writer_->take_written();
     job.work(tx);
+    job.written = writer_->take_written();
     tx.execute("RELEASE job");
     job.notes = tx.take_notes();
     return true;

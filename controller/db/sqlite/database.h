@@ -77,6 +77,7 @@ class Database final : public db::Database {
     std::optional<std::chrono::milliseconds> statement_time;
     std::vector<Note> notes;
     std::exception_ptr failure;
+    Written written;
   };
 
   // Writes that are answered together, because waking all their threads then takes one system call.

@@ -1,5 +1,10 @@
 #include "controller/domain/kernel/idempotency_keys.h"
 
+#include <stdexcept>
+#include <utility>
+
+#include "controller/base/crypto.h"
+
 namespace berth::idempotency_keys {
 namespace {
 
@@ -26,6 +31,63 @@ bool reserve(db::Tx& tx, const Slot& slot) {
   return storing(tx, slot, 0, "", tx.now() - kept_for).run() == 1;
 }
 
+// What a row has in place of a body that is kept once for all keys. Bodies are JSON objects.
+constexpr std::string_view in_other_table = "sha256:";
+
+std::string body_for(db::Tx& tx, const std::string& principal, std::string body) {
+  if (!body.starts_with(in_other_table)) return body;
+  auto rows = tx.query(
+      R"(
+      SELECT body
+      FROM idempotency_bodies
+      WHERE principal = $1 AND body_hash = $2)",
+      principal, body);
+  if (!rows.next()) throw std::logic_error("an answer that was kept is gone");
+  return rows.text("body");
+}
+
+// Returns what stands in the key's row for this body.
+std::string kept_body(db::Tx& tx, const std::string& principal, const std::string& body) {
+  // What admins were answered stays in the rows, where forget_internal() looks for ids.
+  if (body.size() <= longest_in_row || principal == internal_principal) return body;
+  std::string name = std::string(in_other_table) + hex(sha256(body));
+  const int known = tx.execute(R"(
+      UPDATE idempotency_bodies
+      SET used_at = $3
+      WHERE principal = $1 AND body_hash = $2)",
+                               principal, name, tx.now());
+  if (known == 0)
+    tx.execute(R"(
+        INSERT INTO idempotency_bodies (principal, body_hash, body, used_at)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT (principal, body_hash) DO UPDATE SET used_at = excluded.used_at)",
+               principal, name, body, tx.now());
+  return name;
+}
+
+int forget_bodies(db::Tx& tx, const std::string& principal, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM idempotency_bodies
+      WHERE (principal, body_hash) IN (SELECT principal, body_hash
+                                       FROM idempotency_bodies
+                                       WHERE principal = $1
+                                       LIMIT $2))",
+      principal, limit);
+}
+
+// A body is used by no key that is younger than itself.
+int remove_old_bodies(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM idempotency_bodies
+      WHERE (principal, body_hash) IN (SELECT principal, body_hash
+                                       FROM idempotency_bodies
+                                       WHERE used_at <= $1
+                                       LIMIT $2))",
+      tx.now() - kept_for, limit);
+}
+
 }  // namespace
 
 std::string user_principal(const std::string& user_id) { return "user:" + user_id; }
@@ -42,9 +104,11 @@ std::optional<Answer> find(db::Tx& tx, const Slot& slot) {
       WHERE principal = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5)",
       slot.principal, slot.method, slot.path, slot.key, tx.now() - kept_for);
   if (!rows.next()) return std::nullopt;
-  return Answer{.request_hash = rows.text("request_hash"),
-                .status = int(rows.integer("status")),
-                .body = rows.text("body")};
+  Answer answer = {.request_hash = rows.text("request_hash"),
+                   .status = int(rows.integer("status")),
+                   .body = rows.text("body")};
+  answer.body = body_for(tx, slot.principal, std::move(answer.body));
+  return answer;
 }
 
 std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot) {
@@ -54,16 +118,17 @@ std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot) {
 
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body) {
   // It replaces the row that this write has reserved, too.
-  storing(tx, slot, status, body, Instant::max()).run_later();
+  storing(tx, slot, status, kept_body(tx, slot.principal, body), Instant::max()).run_later();
 }
 
 bool is_any_old(db::Tx& tx) {
-  return tx.number(R"(SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1)",
-                   tx.now() - kept_for) > 0;
+  const Instant end = tx.now() - kept_for;
+  return tx.number(R"(SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1)", end) > 0 ||
+         tx.number(R"(SELECT 1 FROM idempotency_bodies WHERE used_at <= $1 LIMIT 1)", end) > 0;
 }
 
 int remove_old(db::Tx& tx, int limit) {
-  return tx.execute(
+  const int removed = tx.execute(
       R"(
       DELETE FROM idempotency_keys
       WHERE (principal, method, path, key) IN (SELECT principal, method, path, key
@@ -71,10 +136,11 @@ int remove_old(db::Tx& tx, int limit) {
                                                WHERE created_at <= $1
                                                LIMIT $2))",
       tx.now() - kept_for, limit);
+  return removed < limit ? removed + remove_old_bodies(tx, limit - removed) : removed;
 }
 
 int forget(db::Tx& tx, const std::string& principal, int limit) {
-  return tx.execute(
+  const int removed = tx.execute(
       R"(
       DELETE FROM idempotency_keys
       WHERE (principal, method, path, key) IN (SELECT principal, method, path, key
@@ -82,6 +148,7 @@ int forget(db::Tx& tx, const std::string& principal, int limit) {
                                                WHERE principal = $1
                                                LIMIT $2))",
       principal, limit);
+  return removed < limit ? removed + forget_bodies(tx, principal, limit - removed) : removed;
 }
 
 int forget_internal(db::Tx& tx, const std::string& id, int limit) {

@@ -12,6 +12,9 @@ namespace berth::idempotency_keys {
 
 // How long an answer is kept.
 inline constexpr Duration kept_for = std::chrono::hours(24);
+// A longer answer is kept once for all keys of the caller that get it, so that a key takes no more
+// room than this and its own text.
+inline constexpr size_t longest_in_row = 1'024;
 
 // Who asked, as the rows name them: a user, an app for a user, or an admin's program.
 std::string user_principal(const std::string& user_id);
