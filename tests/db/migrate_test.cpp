@@ -135,4 +135,46 @@ TEST_CASE("rows of an older database get what the lists of a newer one read") {
                  "app_id = 'a' AND label = 'team' AND value = 'red'") == 88);
 }
 
+TEST_CASE("what was deleted before loses what receipts don't need") {
+  Fixture f;
+  const auto& all = db::sqlite::migrations::files();
+  std::vector<EmbeddedFile> older;
+  for (const EmbeddedFile& file : all)
+    if (file.name < "0069") older.push_back(file);
+  db::sqlite::migrate(f.database, now, older);
+  f.database.exec(R"(
+      INSERT INTO apps
+        (id, owner_id, app_name, app_description, logo_url, website_url, client_id,
+         client_secret_hash, redirect_uris, allowed_scopes, approved_scopes, inserted_at,
+         updated_at, deleted_at)
+      VALUES ('lives', 'o', 'words', 'words', 'words', 'words', 'c1', 'h', '["words"]', '', '', 1,
+              1, NULL),
+             ('gone', 'o', 'words', 'words', 'words', 'words', 'c2', '', '["words"]', '', '', 1, 1,
+              2);
+      INSERT INTO deployments
+        (id, app_id, owner_id, tier_id, name, image, port, health_path, env_keys, env_sealed,
+         credentials_sealed, memory_limit_mb, cpu_limit_millicores, status, request_id, inserted_at,
+         updated_at)
+      VALUES ('d-lives', 'lives', 'o', 'x', 'shop', 'i', 80, '/words', '["words"]', 'words',
+              'words', 1, 1, 'running', 'r', 1, 1),
+             ('d-gone', 'lives', 'o', 'x', 'old', 'i', 80, '/words', '["words"]', 'words', 'words',
+              1, 1, 'destroyed', 'r', 1, 1);
+      INSERT INTO deployment_revisions
+        (deployment_id, generation, kind, image, port, env_keys, env_sealed, started_at)
+      VALUES ('d-lives', 1, 'create', 'i', 80, '["words"]', 'words', 1),
+             ('d-gone', 1, 'create', 'i', 80, '["words"]', 'words', 1);)");
+  db::sqlite::migrate(f.database, now, all);
+  CHECK(f.number("SELECT count(*) FROM apps WHERE id = 'gone' AND app_name = '' AND "
+                 "app_description = '' AND logo_url IS NULL AND website_url IS NULL AND "
+                 "redirect_uris = '[]'") == 1);
+  CHECK(f.number("SELECT count(*) FROM app_erasures WHERE app_id = 'gone'") == 1);
+  CHECK(f.number("SELECT count(*) FROM deployments WHERE id = 'd-gone' AND name = 'old' AND "
+                 "env_keys = '[]' AND env_sealed = '' AND credentials_sealed IS NULL AND "
+                 "health_path IS NULL") == 1);
+  CHECK(f.number("SELECT count(*) FROM deployment_revisions WHERE deployment_id = 'd-gone'") == 0);
+  CHECK(f.number("SELECT count(*) FROM apps WHERE app_description = 'words'") == 1);
+  CHECK(f.number("SELECT count(*) FROM deployments WHERE env_sealed = 'words'") == 1);
+  CHECK(f.number("SELECT count(*) FROM deployment_revisions") == 1);
+}
+
 }  // namespace

@@ -2,15 +2,18 @@
 """Compares docs/reference/retention.md with the schema: each table has one row there, and each row's tables exist.
 
 Also looks up the constants and functions that the page names, in the files that it names, so that the page can't name
-one that is gone. Ends with 1 if something differs.
+one that is gone. Then compares columns.toml with the schema: each column of each table is named there, and what somebody
+wrote has a statement that removes or empties it. Ends with 1 if something differs.
 """
 import re
 import sys
+import tomllib
 
 import schema
 from prepare import ROOT
 
 PAGE = ROOT / "docs/reference/retention.md"
+COLUMNS = ROOT / "tests/sql/columns.toml"
 NAME = re.compile(r"`([a-z_]+)`")
 # `constant` (file): the file's path within controller/domain, of which the beginning may be left out.
 SAID = re.compile(r"((?:`\w+`(?:, )?)+) \(([\w/]+\.h)\)")
@@ -40,15 +43,60 @@ def faults(text, tables, headers):
                     yield f"{constant} isn't in {file}"
 
 
+def has_statement(rule, table, column, sources, triggers):
+    """Whether there is a statement that does what the rule says."""
+    what, _, where = rule.partition(": ")
+    if what == "kept":
+        return bool(where)
+    if rule == "removed: by a trigger":
+        return any(re.search(rf"\bDELETE FROM {table}\b", trigger) for trigger in triggers)
+    text = sources.get(where, "")
+    if what == "removed":
+        return re.search(rf"\bDELETE FROM {table}\b", text) is not None
+    # Up to the end of the statement, which is a raw string or another literal.
+    return what == "emptied" and any(
+        re.search(rf"\b{column} = ", statement) for statement in re.findall(rf"\bUPDATE {table}\b([^\")]*)", text))
+
+
+def faults_of_columns(rules, columns, sources, triggers):
+    """`columns`: the names of each table's columns. `sources`: the texts of controller/domain, by path."""
+    for table in sorted(set(rules) - set(columns)):
+        yield f"{table} is no table"
+    for table, names in sorted(columns.items()):
+        plain = rules.get(table, {}).get("plain", [])
+        words = rules.get(table, {}).get("words", {})
+        named = [*plain, *words]
+        for name in names:
+            if named.count(name) != 1:
+                yield f"{table}.{name} is named {named.count(name)} times: say what it is, and how its words end"
+        for name in named:
+            if name not in names:
+                yield f"{table}.{name} is no column"
+        for name, rule in words.items():
+            if not has_statement(rule, table, name, sources, triggers):
+                yield f'{table}.{name}: no statement does what "{rule}" says'
+
+
 def main():
-    tables = {row[0] for row in schema.migrated(ROOT / "controller/db/sqlite/migrations").execute(
+    database = schema.migrated(ROOT / "controller/db/sqlite/migrations")
+    tables = {row[0] for row in database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")}
+    columns = {table: [row[1] for row in database.execute(f"PRAGMA table_info({table})")] for table in tables}
+    triggers = [row[0] for row in database.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'")]
+    domain = ROOT / "controller/domain"
+    sources = {str(path.relative_to(domain)): path.read_text() for path in domain.rglob("*.cpp")}
     headers = {str(path): path.read_text() for path in (ROOT / "controller/domain").rglob("*.h")}
     found = list(faults(PAGE.read_text(), tables, headers))
     for fault in found:
         print(f"docs/reference/retention.md: {fault}")
-    print(f"{len(tables)} tables, {len(found)} faults")
-    return 1 if found else 0
+    rules = tomllib.loads(COLUMNS.read_text())
+    of_columns = list(faults_of_columns(rules, columns, sources, triggers))
+    for fault in of_columns:
+        print(f"tests/sql/columns.toml: {fault}")
+    words = sum(len(table.get("words", {})) for table in rules.values())
+    print(f"{len(tables)} tables, {sum(map(len, columns.values()))} columns, {words} of them with words, "
+          f"{len(found) + len(of_columns)} faults")
+    return 1 if found or of_columns else 0
 
 
 if __name__ == "__main__":

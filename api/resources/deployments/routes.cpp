@@ -59,6 +59,7 @@ std::vector<Route> deployments_routes() {
        .summary = "Say what creating and changing deployments would do, and do nothing",
        .access = deploy,
        .rate = deploy_writes,
+       .stores = Stores::nothing,
        .body_kind = Body::only_json,
        .body = "DryRunRequest",
        .answer = {200, "DryRunResponse"},

@@ -24,6 +24,7 @@ std::vector<Route> devices_routes() {
        .summary = "Disconnect one of these programs: its tokens end at once",
        .access = session(),
        .rate = account_writes,
+       .stores = Stores::nothing,
        .shape = Shape::nested_but_access,
        .answer = {200, "Message"},
        .errors = {Code::device_not_found},

@@ -75,6 +75,7 @@ std::vector<Route> user_admin_routes() {
        .summary = "End all sessions of an account, and all tokens that act for it",
        .access = internal(),
        .rate = internal_calls,
+       .stores = Stores::administration,
        .shape = Shape::nested_but_access,
        .answer = {200, "EndedWays"},
        .errors = {Code::user_not_found},

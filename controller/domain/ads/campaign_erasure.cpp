@@ -8,26 +8,22 @@
 namespace berth::campaigns {
 namespace {
 
-int erase_audience_segments(db::Tx& tx, const std::string& owner_id, int limit) {
+int erase_audience_segments(db::Tx& tx, const std::string& app_id, int limit) {
   return tx.execute(
       R"(
       DELETE FROM audience_segments
-      WHERE id IN (SELECT s.id
-                   FROM apps a
-                   JOIN audience_segments s ON s.app_id = a.id
-                   WHERE a.owner_id = $1
-                   LIMIT $2))",
-      owner_id, limit);
+      WHERE id IN (SELECT id FROM audience_segments WHERE app_id = $1 LIMIT $2))",
+      app_id, limit);
 }
 
-std::optional<std::string> next(db::Tx& tx, const std::string& owner_id) {
+std::optional<std::string> next(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(
       R"(
       SELECT id
       FROM campaigns
-      WHERE owner_id = $1 AND status IN ('exhausted', 'cancelled') AND name <> ''
+      WHERE app_id = $1 AND status IN ('exhausted', 'cancelled') AND name <> ''
       LIMIT 1)",
-      owner_id);
+      app_id);
   return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
 }
 
@@ -57,11 +53,11 @@ constexpr std::array<eraser::Erase, 1> parts = {erase_placement_segments};
 
 }  // namespace
 
-int erase_words(db::Tx& tx, const std::string& owner_id, int limit) {
-  const int erased = erase_audience_segments(tx, owner_id, limit);
+int erase_words(db::Tx& tx, const std::string& app_id, int limit) {
+  const int erased = erase_audience_segments(tx, app_id, limit);
   if (erased >= limit) return erased;
   return erased +
-         eraser::run(tx, {.next = next, .parts = parts, .empty = empty}, owner_id, limit - erased);
+         eraser::run(tx, {.next = next, .parts = parts, .empty = empty}, app_id, limit - erased);
 }
 
 }  // namespace berth::campaigns

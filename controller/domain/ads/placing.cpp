@@ -215,6 +215,7 @@ CampaignPlacement remove_placement(db::Tx& tx, const campaigns::Actor& actor,
       SET removed_at = $2, updated_at = $2
       WHERE id = $1)",
              placed.id, tx.now());
+  tx.execute(R"(DELETE FROM placement_segments WHERE campaign_placement_id = $1)", placed.id);
   tx.notify(db::Topic::campaign, campaign_id);
   return placed;
 }

@@ -10,18 +10,6 @@
 namespace berth::apps {
 namespace {
 
-// Returns an app that isn't erased yet. Only erased apps have an empty name.
-std::optional<std::string> next_to_erase(db::Tx& tx, const std::string& owner_id) {
-  auto rows = tx.query(
-      R"(
-      SELECT id
-      FROM apps
-      WHERE owner_id = $1 AND app_name <> ''
-      LIMIT 1)",
-      owner_id);
-  return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
-}
-
 int erase_audit_details(db::Tx& tx, const std::string& app_id, int limit) {
   return audit::erase_details(tx, {app_id, "app:" + app_id}, limit);
 }
@@ -72,16 +60,6 @@ int erase_requests_reasons(db::Tx& tx, const std::string& app_id, int limit) {
       app_id, limit);
 }
 
-int empty(db::Tx& tx, const std::string& app_id) {
-  return tx.execute(
-      R"(
-      UPDATE apps
-      SET app_name = '', app_description = '', logo_url = NULL, website_url = NULL,
-          redirect_uris = '[]'
-      WHERE id = $1)",
-      app_id);
-}
-
 constexpr std::array<eraser::Erase, 4> parts = {erase_audit_details, erase_requests_audit_details,
                                                 erase_requests_events, erase_requests_reasons};
 
@@ -119,7 +97,8 @@ void mark_deleted(db::Tx& tx, const App& app) {
       R"(
       UPDATE apps
       SET deleted_at = $2, updated_at = $2, listed = 0, client_secret_hash = '',
-          previous_secret_hash = NULL
+          previous_secret_hash = NULL, app_name = '', app_description = '', logo_url = NULL,
+          website_url = NULL, redirect_uris = '[]'
       WHERE id = $1)",
       app.id, tx.now());
   store_origins(tx, app.id, {});
@@ -132,8 +111,8 @@ std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id)
   return ids;
 }
 
-int erase_words(db::Tx& tx, const std::string& owner_id, int limit) {
-  return eraser::run(tx, {.next = next_to_erase, .parts = parts, .empty = empty}, owner_id, limit);
+int erase_words(db::Tx& tx, const std::string& app_id, int limit) {
+  return eraser::run(tx, parts, app_id, limit);
 }
 
 }  // namespace berth::apps

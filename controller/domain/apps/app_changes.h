@@ -15,15 +15,15 @@ namespace berth::apps {
 bool set_suspended(db::Tx& tx, const std::string& app_id, bool suspended);
 bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string& tier);
 
-// Marks the app as deleted, takes its secrets away, and withdraws its pending request for scopes.
+// Marks the app as deleted, takes its secrets and its texts away, and withdraws its pending request
+// for scopes.
 void mark_deleted(db::Tx& tx, const App& app);
 
 // The ids of all apps that the user has ever owned, deleted ones included.
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id);
 
-// For deleted accounts, after all their apps were removed: erases what the apps and their requests
-// for scopes say, about `limit` rows. The rows of apps and requests stay. Returns how many rows
-// were changed; fewer than `limit` if nothing is left.
-int erase_words(db::Tx& tx, const std::string& owner_id, int limit);
+// Erases what the requests for scopes of a deleted app and the audit log say of it, about `limit`
+// rows. The rows stay. Returns how many were changed; fewer than `limit` if nothing is left.
+int erase_words(db::Tx& tx, const std::string& app_id, int limit);
 
 }  // namespace berth::apps

@@ -14,6 +14,7 @@
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/erasure.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/kernel/read_page.h"
@@ -148,6 +149,7 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   custom_domains::release(tx, id);
   billing::stop_renewal(tx, id);
   forget_revisions(tx, id);
+  erase_secrets(tx, id);
   begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});
   return *find(tx, id);
 }

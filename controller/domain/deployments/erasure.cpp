@@ -10,7 +10,7 @@ namespace berth::deployments {
 namespace {
 
 // Returns a destroyed deployment that isn't erased yet and of which nothing is left on the cluster,
-// custom domains included. Erased deployments have an empty image.
+// custom domains included. Erased deployments have an empty name.
 std::optional<std::string> next(db::Tx& tx, const std::string& owner_id) {
   auto rows = tx.query(
       R"(
@@ -19,7 +19,7 @@ std::optional<std::string> next(db::Tx& tx, const std::string& owner_id) {
       WHERE d.owner_id = $1
         AND d.status = 'destroyed'
         AND d.removed_at IS NOT NULL
-        AND d.image <> ''
+        AND d.name <> ''
         AND NOT EXISTS (SELECT 1
                         FROM custom_domains c
                         WHERE c.deployment_id = d.id AND c.removed_at IS NULL)
@@ -49,21 +49,78 @@ int erase_claims(db::Tx& tx, const std::string& id, int limit) {
 }
 
 // Empties the row before the events are removed, because emptying it may write another event.
-int empty(db::Tx& tx, const std::string& id) {
+int empty_but_name(db::Tx& tx, const std::string& id) {
   const int emptied = tx.execute(
       R"(
       UPDATE deployments
-      SET name = '', image = '', custom_domain = NULL, health_path = NULL, env_keys = '[]',
-          env_sealed = '', credentials_sealed = NULL, phase = '', message = NULL,
-          container_id = NULL, image_digest = NULL, request_id = ''
+      SET image = '', custom_domain = NULL, phase = '', message = NULL, container_id = NULL,
+          image_digest = NULL, host_server = NULL, request_id = ''
       WHERE id = $1)",
       id);
   return emptied + app_events::forget(tx, id);
 }
 
+int empty(db::Tx& tx, const std::string& id) {
+  tx.execute(R"(UPDATE deployments SET name = '' WHERE id = $1)", id);
+  return empty_but_name(tx, id);
+}
+
+// A destroyed deployment that has its words although nothing of it is left on the cluster, for so
+// long that nobody looks at them any more.
+std::optional<std::string> next_old(db::Tx& tx, Instant removed_until) {
+  auto rows = tx.query(
+      R"(
+      SELECT d.id
+      FROM deployments d
+      WHERE d.status = 'destroyed'
+        AND d.image <> ''
+        AND d.removed_at <= $1
+        AND NOT EXISTS (SELECT 1
+                        FROM custom_domains c
+                        WHERE c.deployment_id = d.id AND c.removed_at IS NULL)
+      ORDER BY d.removed_at
+      LIMIT 1)",
+      removed_until);
+  return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
+}
+
+int remove_old_claims(db::Tx& tx, Instant removed_until, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM custom_domains
+      WHERE id IN (SELECT id FROM custom_domains WHERE removed_at <= $1 LIMIT $2))",
+      removed_until, limit);
+}
+
 constexpr std::array<eraser::Erase, 3> parts = {erase_logs, erase_audit_details, erase_claims};
 
 }  // namespace
+
+void erase_secrets(db::Tx& tx, const std::string& id) {
+  tx.execute(R"(
+      UPDATE deployments
+      SET env_keys = '[]', env_sealed = '', credentials_sealed = NULL, health_path = NULL
+      WHERE id = $1)",
+             id);
+}
+
+bool are_old_words_left(db::Tx& tx) {
+  const Instant end = tx.now() - words_kept_for;
+  return next_old(tx, end) ||
+         tx.number(R"(SELECT 1 FROM custom_domains WHERE removed_at <= $1 LIMIT 1)", end) > 0;
+}
+
+int erase_old_words(db::Tx& tx, int limit) {
+  const Instant end = tx.now() - words_kept_for;
+  int erased = 0;
+  while (erased < limit) {
+    const auto id = next_old(tx, end);
+    if (!id) break;
+    erased += eraser::run(tx, parts, *id, limit - erased);
+    if (erased < limit) erased += empty_but_name(tx, *id);
+  }
+  return erased < limit ? erased + remove_old_claims(tx, end, limit - erased) : erased;
+}
 
 int erase_words(db::Tx& tx, const std::string& owner_id, int limit) {
   return eraser::run(tx, {.next = next, .parts = parts, .empty = empty}, owner_id, limit);
@@ -82,7 +139,7 @@ bool has_words(db::Tx& tx, const std::string& owner_id) {
              R"(
       SELECT 1
       FROM deployments
-      WHERE owner_id = $1 AND status = 'destroyed' AND removed_at IS NOT NULL AND image <> ''
+      WHERE owner_id = $1 AND status = 'destroyed' AND removed_at IS NOT NULL AND name <> ''
       LIMIT 1)",
              owner_id) > 0;
 }

@@ -2,12 +2,28 @@
 
 #include <string>
 
+#include "controller/base/clock.h"
 #include "controller/db/database.h"
 
-// Erases what the deployments of a deleted account say about it. Their rows stay, because the
-// ledger's history names them. A deployment keeps its words until nothing of it is left on the
-// cluster.
+// Erases what deleted deployments say. Their rows stay, because receipts and the ledger's history
+// name them.
 namespace berth::deployments {
+
+// Erases at once what nobody needs any more of a deployment that is being deleted: its variables,
+// credentials and paths. The cluster needs none of it to remove the deployment.
+void erase_secrets(db::Tx& tx, const std::string& id);
+
+// How long a deleted deployment keeps its image, its domains and its log after the cluster has
+// removed it. Its name stays for the receipts.
+inline constexpr Duration words_kept_for = std::chrono::hours(24) * 30;
+// Whether erase_old_words() would change a row.
+bool are_old_words_left(db::Tx& tx);
+// Erases about `limit` rows of such deployments, and of domains that were given up as long ago.
+// Returns how many; 0 if nothing is left.
+int erase_old_words(db::Tx& tx, int limit);
+
+// Below: for the deployments of a deleted account, which lose their names, too, as soon as nothing
+// of them is left on the cluster.
 
 // Erases about `limit` rows. Returns how many; fewer than `limit` if nothing can be erased at
 // present.

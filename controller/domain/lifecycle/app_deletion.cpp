@@ -9,6 +9,7 @@
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/lifecycle/erasure.h"
 
 namespace berth::apps {
 namespace {
@@ -38,6 +39,7 @@ void remove(db::Tx& tx, const App& app) {
                       .memo = "balance of the deleted app " + app.id});
   }
   mark_deleted(tx, app);
+  erasure::begin_app(tx, app.id);
 }
 
 App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor) {

@@ -31,13 +31,21 @@ int erase_audit_details(db::Tx& tx, const std::string& user_id, int limit) {
 }
 
 // A module whose rows may hold words of a deleted user registers here.
-constexpr std::array<eraser::Erase, 7> erasers = {erase_answers,
-                                                  chat::erase,
-                                                  erase_audit_details,
-                                                  apps::erase_words,
-                                                  deployments::erase_words,
-                                                  campaigns::erase_words,
-                                                  ledger::erase_memos};
+constexpr std::array<eraser::Erase, 5> erasers = {erase_answers, chat::erase, erase_audit_details,
+                                                  deployments::erase_words, ledger::erase_memos};
+// The same for words of a deleted app.
+constexpr std::array<eraser::Erase, 2> erasers_of_app = {apps::erase_words, campaigns::erase_words};
+
+int erase_app(db::Tx& tx, const std::string& app_id, int limit) {
+  const int erased = eraser::run(tx, erasers_of_app, app_id, limit);
+  if (erased >= limit) return erased;
+  return erased + tx.execute(R"(DELETE FROM app_erasures WHERE app_id = $1)", app_id);
+}
+
+std::optional<std::string> next_app(db::Tx& tx) {
+  auto rows = tx.query(R"(SELECT app_id FROM app_erasures ORDER BY app_id LIMIT 1)");
+  return rows.next() ? std::optional(rows.text("app_id")) : std::nullopt;
+}
 
 // Returns fewer than `limit` if all that can be erased now is.
 int erase(db::Tx& tx, const std::string& user_id, int limit) {
@@ -51,6 +59,11 @@ int erase(db::Tx& tx, const std::string& user_id, int limit) {
 
 }  // namespace
 
+void begin_app(db::Tx& tx, const std::string& app_id) {
+  tx.execute(R"(INSERT INTO app_erasures (app_id) VALUES ($1))", app_id);
+  erase_app(tx, app_id, first_batch);
+}
+
 void begin(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(INSERT INTO erasures (user_id, due_at) VALUES ($1, $2))", user_id, tx.now());
   ledger::erase_memos_later(tx, ledger::user_account(user_id), user_id);
@@ -60,10 +73,12 @@ void begin(db::Tx& tx, const std::string& user_id) {
 }
 
 bool is_due(db::Tx& tx) {
-  return tx.number(R"(SELECT 1 FROM erasures WHERE due_at <= $1 LIMIT 1)", tx.now()) > 0;
+  return next_app(tx) ||
+         tx.number(R"(SELECT 1 FROM erasures WHERE due_at <= $1 LIMIT 1)", tx.now()) > 0;
 }
 
 int erase_some(db::Tx& tx, int limit) {
+  if (const auto app_id = next_app(tx)) return erase_app(tx, *app_id, limit);
   std::string user_id;
   {
     auto rows = tx.query(

@@ -5,6 +5,7 @@
 
 #include "controller/domain/accounts/expiry.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
+#include "controller/domain/deployments/erasure.h"
 #include "controller/domain/kernel/idempotency_keys.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/kernel/write_budgets.h"
@@ -35,6 +36,7 @@ constexpr std::array parts = {
     Part{chat::is_any_old, chat::remove_old},
     Part{chat::is_any_abandoned, chat::remove_abandoned},
     Part{presence::is_any_old, presence::remove_old},
+    Part{deployments::are_old_words_left, deployments::erase_old_words},
     Part{erasure::is_due, erasure::erase_some},
 };
 

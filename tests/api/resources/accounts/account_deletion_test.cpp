@@ -12,7 +12,9 @@
 #include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/erasure.h"
 #include "controller/domain/kernel/outbox.h"
+#include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/social/chat.h"
@@ -381,7 +383,7 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
        {"apps.app_description",       "apps.redirect_uris",    "audience_segments.metadata",
         "audit_log.details",          "avatars.appearance",    "campaigns.targeting_metadata",
         "chat_entries.sealed_body",   "custom_domains.domain", "deploy_logs.details",
-        "deployments.env_sealed",     "idempotency_keys.body", "learning_paths.path",
+        "deployments.image",          "idempotency_keys.body", "learning_paths.path",
         "ledger_transactions.memo",   "outbox.sealed",         "placement_segments.segment_value",
         "scope_requests.reason",      "sessions.user_agent",   "users.username",
         "username_suffixes.username", "webhooks.url"}) {
@@ -395,11 +397,10 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   // use.
   life.run_loops();
   const Places of_leaving = {
-      "app_events.data",         "audit_log.details",        "custom_domains.domain",
-      "deploy_logs.details",     "deployments.container_id", "deployments.custom_domain",
-      "deployments.env_keys",    "deployments.env_sealed",   "deployments.credentials_sealed",
-      "deployments.health_path", "deployments.image",        "deployments.image_digest",
-      "deployments.name",        "deployments.request_id"};
+      "app_events.data",           "audit_log.details",        "custom_domains.domain",
+      "deploy_logs.details",       "deployments.container_id", "deployments.custom_domain",
+      "deployments.image",         "deployments.image_digest", "deployments.name",
+      "deployments.request_id"};
   // Kept for a day: the keys of others' requests, which contain the word in this test. Kept for a
   // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
   // that confirms the deletion.
@@ -422,6 +423,76 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
     return tx.number("SELECT count(*) FROM erasures") +
            tx.number("SELECT count(*) FROM memo_erasures");
   }) == 0);
+}
+
+// Of what the tables of an app and its deployments say; the rest belongs to the living account.
+std::set<std::string> places_of_operator(World& world) {
+  std::set<std::string> places;
+  for (const std::string& place : places_of(world, word))
+    for (const char* table : {"app", "audience_", "campaign", "custom_domains", "deploy", "placement_",
+                              "scope_requests", "webhook"})
+      if (place.starts_with(table)) places.insert(place);
+  return places;
+}
+
+TEST_CASE("deleted deployments, campaigns, placements, webhooks and apps keep what receipts need") {
+  using Places = std::set<std::string>;
+  Life life;
+  World& world = life.g.world;
+  life.sign_up();
+  life.operate();
+  const std::string id = life.deploy("zqmarker");
+  CHECK(world.read([&](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM deployments WHERE id = $1 AND env_sealed = '' AND "
+                     "credentials_sealed IS NULL AND env_keys = '[]' AND health_path IS NULL",
+                     id) +
+           tx.number("SELECT count(*) FROM deployment_revisions");
+  }) == 1);
+  life.leave_cluster(id);
+  life.advertise();
+  // The deployment answers as before, and what it has become is said for some weeks.
+  const auto manage =
+      life.token(world.find_app(life.app_id), world.find_user(life.user_id), "deploy:manage");
+  const auto get = [&] { return life.g.ask("GET", "/api/deploy/apps/" + id, {manage}); };
+  CHECK(get().body["status"] == "destroyed");
+  CHECK(get().body["container_image"] == "ghcr.io/zqmarker/web:2");
+  world.clock.advance(deployments::words_kept_for);
+  life.run_loops();
+  const auto of_deployments = [&] {
+    Places found;
+    for (const std::string& place : places_of_operator(world))
+      if (place.starts_with("deploy") || place.starts_with("custom_domains")) found.insert(place);
+    return found;
+  };
+  CHECK(of_deployments() == Places{"deployments.name"});
+
+  life.jwt = world.jwt(world.find_user(life.user_id));
+  life.mine("DELETE", "/api/operator/apps/{id}", {life.app_id});
+  life.run_loops();
+  CHECK(places_of_operator(world) == Places{"deployments.name"});
+  CHECK(world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM app_erasures"); }) == 0);
+}
+
+TEST_CASE("the texts of a large app that was deleted are erased in batches") {
+  Life life;
+  World& world = life.g.world;
+  life.sign_up();
+  life.operate();
+  world.write([&](db::Tx& tx) {
+    for (int i = 0; i < 2 * erasure::first_batch; ++i)
+      tx.execute(R"(
+          INSERT INTO audience_segments (id, app_id, name, inserted_at) VALUES ($1, $2, $3, 0))",
+                 std::to_string(i), life.app_id, word);
+  });
+  life.mine("DELETE", "/api/operator/apps/{id}", {life.app_id});
+  const auto left = [&] {
+    return world.read(
+        [](db::Tx& tx) { return tx.number("SELECT count(*) FROM audience_segments"); });
+  };
+  CHECK(left() > 0);
+  CHECK(left() <= 2 * erasure::first_batch);
+  life.run_loops();
+  CHECK(left() == 0);
 }
 
 TEST_CASE("the test of deleted accounts knows every operation that takes text") {
