@@ -140,6 +140,11 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
       {"domain_taken",
        "Release the domain with `berth deploy domain DEPLOYMENT --remove`, or use another one."},
       {"certificate_failed", "See `berth deploy domain DEPLOYMENT`."},
+      {"certificate_pending",
+       "You don't have to do anything: https works once the certificate is there."},
+      {"cluster_refuses_writes",
+       "You don't have to do anything: berth tries again, and the cluster's admins see it too."},
+      {"changed_by_others", "Ask the cluster's admins who changes the deployment's objects."},
       {"suspended_by_admin", "Ask the platform's admins."},
   };
   const auto found = advices.find(reason);
@@ -149,6 +154,13 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
   if (const size_t at = advice.find(placeholder); at != std::string::npos)
     advice.replace(at, placeholder.size(), deployment);
   return advice;
+}
+
+void say_reason(const json& status) {
+  const std::string reason = text_of(status, "reason");
+  if (reason.empty()) return;
+  const Failure why = not_well(status);
+  say(std::string(why.what()) + ". " + why.advice);
 }
 
 json wait_until_running(Api& api, const std::string& id, std::chrono::seconds time) {

@@ -12,6 +12,9 @@ namespace berth::cli {
 // reason.
 std::string advice_for(std::string_view reason, const std::string& deployment);
 
+// Says on stderr what is wrong with a deployment that runs, with advice; nothing if nothing is.
+void say_reason(const json& status);
+
 // Follows the deployment until it is running, and reports each step on stderr. Returns its last
 // status. Throws Failure `failed`, with the reason and advice, if the deployment fails, its rollout
 // fails or somebody stops it; throws Failure `timed_out` if that takes longer than `time`.

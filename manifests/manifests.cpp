@@ -169,7 +169,7 @@ Values confinement_values(const tiers::Confinement& confinement, const Settings&
     return is_set ? json(value) : json();
   };
   return {{"runtime_class", confinement.runtime_class ? json(*confinement.runtime_class) : json()},
-          {"host_users", confinement.user_namespaces ? json(false) : json()},
+          {"host_users", confinement.user_namespaces.value_or(false) ? json(false) : json()},
           {"bandwidth",
            confinement.bandwidth ? json(std::to_string(*confinement.bandwidth) + "M") : json()},
           {"priority_class", settings.priority_class ? json(*settings.priority_class) : json()},
@@ -350,6 +350,13 @@ std::string selector(const Settings& settings, const std::string& deployment_id)
   return selector(settings) + "," + deployment_label + "=" + deployment_id;
 }
 
+std::string owner_of(const TenantRole& tenant) {
+  constexpr size_t longest_label = 63;
+  std::string owner = (tenant.account_namespace + "." + tenant.account).substr(0, longest_label);
+  owner.erase(owner.find_last_not_of("-.") + 1);
+  return owner;
+}
+
 std::string namespace_of(const std::string& app_id) { return "berth-app-" + app_id; }
 std::string object_name(const std::string& deployment_id) {
   return deployments::object_name(deployment_id);
@@ -367,7 +374,10 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
   const Values common = {{"namespace", namespace_of(app_id)},
                          {"labels", app_labels(app_id, settings)}};
   const Values name = {
-      {"namespace", namespace_of(app_id)}, {"instance", settings.instance}, {"app", app_id}};
+      {"namespace", namespace_of(app_id)},
+      {"instance", settings.instance},
+      {"app", app_id},
+      {"owner", settings.tenant_role ? json(owner_of(*settings.tenant_role)) : json()}};
   std::vector<Object> objects = {finished("namespace.yaml", name)};
   if (const auto& tenant = settings.tenant_role) {
     Values values = common;

@@ -81,6 +81,11 @@ std::string selector(const Settings& settings);
 // The same for one deployment.
 std::string selector(const Settings& settings, const std::string& deployment_id);
 
+// The label berth/account of an app's namespace: the account of berthd that has made it. The
+// chart's admission policy compares it, so it has to be the same as there (berth.owner in
+// _helpers.tpl).
+std::string owner_of(const TenantRole& tenant);
+
 std::string namespace_of(const std::string& app_id);  // the namespace of an operator app
 // The name of all objects of a deployment, except for the second Secret, which holds the registry
 // credentials and has a name of its own.

@@ -27,8 +27,8 @@ struct TierFlags {
   std::optional<std::int64_t> stipend;
   std::optional<bool> for_all;
   std::optional<bool> domains;
-  std::optional<std::string> runtime_class;  // an empty text stands for the cluster's default
-  std::optional<bool> user_namespaces;
+  std::optional<std::string> runtime_class;    // an empty text stands for the cluster's default
+  std::optional<std::string> user_namespaces;  // true, false, or auto
   std::optional<bool> smtp;
   std::optional<std::int64_t> bandwidth;  // 0 stands for no limit
 };
@@ -49,7 +49,9 @@ json body_of(const TierFlags& flags) {
   put(body, "monthly_stipend_points", flags.stipend);
   put(body, "auto_approve", flags.for_all);
   put(body, "custom_domain_allowed", flags.domains);
-  put(body, "user_namespaces", flags.user_namespaces);
+  if (flags.user_namespaces)
+    body["user_namespaces"] =
+        *flags.user_namespaces == "auto" ? json() : json(*flags.user_namespaces == "true");
   put(body, "smtp", flags.smtp);
   put(body, "runtime_class", flags.runtime_class);
   if (flags.runtime_class == "") body["runtime_class"] = nullptr;
@@ -101,8 +103,10 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
                      "Whether deployments may have a domain of their own: true or false");
   may_be_empty(*command.add_option("--runtime-class", flags.runtime_class,
                                    "RuntimeClass of the containers; '' is the cluster's default"));
-  command.add_option("--user-namespaces", flags.user_namespaces,
-                     "Whether containers have users of their own: true or false");
+  command
+      .add_option("--user-namespaces", flags.user_namespaces,
+                  "Whether containers have users of their own; auto is where all nodes can")
+      ->check(CLI::IsMember({"true", "false", "auto"}));
   command.add_option("--smtp", flags.smtp,
                      "Whether containers may connect to port 25: true or false");
   command.add_option("--bandwidth", flags.bandwidth,

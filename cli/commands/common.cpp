@@ -62,7 +62,7 @@ void show_change(Run& run, const json& answer, const WaitFlags& flags,
     return;
   }
   const std::string id = inner.at("id");
-  wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout));
+  say_reason(wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout)));
   const json now = run.api().get("/api/deploy/apps/" + id);
   run.out().done(now, now.at("name").get<std::string>() + " is running at " +
                           now.at("url").get<std::string>());

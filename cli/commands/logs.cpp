@@ -99,6 +99,14 @@ class Lines {
   bool coloured_;
 };
 
+// The server says that it can't read the log at the moment, and goes on trying.
+bool is_problem(const Source& source, const Event& event) {
+  if (event.name != "problem") return false;
+  const json data = json::parse(event.data, nullptr, false);
+  say(source.name + ": " + (data.is_object() ? data.value("message", "") : event.data));
+  return true;
+}
+
 std::string path_of(const Source& source, const LogFlags& flags) {
   return "/api/deploy/apps/" + source.id + "/container-logs" + query_of(flags);
 }
@@ -124,8 +132,9 @@ LogLine line_of(const Event& event, bool with_time) {
 void lines_of(Api& api, const Source& source, const LogFlags& flags, Lines& lines) {
   const bool with_time = flags.timestamps;
   if (flags.follow) {
-    follow(api, path_of(source, flags),
-           [&](const Event& event) { return lines.print(source, line_of(event, with_time)); });
+    follow(api, path_of(source, flags), [&](const Event& event) {
+      return is_problem(source, event) || lines.print(source, line_of(event, with_time));
+    });
     return;
   }
   // Only as events do lines have their times.
@@ -137,7 +146,8 @@ void lines_of(Api& api, const Source& source, const LogFlags& flags, Lines& line
               .sink =
                   [&](std::string_view piece) {
                     parser.feed(piece, [&](const Event& event) {
-                      goes_on = goes_on && lines.print(source, line_of(event, with_time));
+                      goes_on = goes_on && (is_problem(source, event) ||
+                                            lines.print(source, line_of(event, with_time)));
                     });
                     return goes_on;
                   },

@@ -195,7 +195,7 @@ void up(Run& run, const UpFlags& flags) {
     for (json& row : rows) {
       const std::string id = row.at("id");
       say(row.at("name").get<std::string>() + ":");
-      wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout));
+      say_reason(wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout)));
       row = run.api().get("/api/deploy/apps/" + id).at("deployment");
     }
   result["deployments"] = rows;

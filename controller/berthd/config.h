@@ -21,6 +21,7 @@
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/ledger/rewards.h"
+#include "reconcilers/cluster/unknown_size.h"
 
 namespace berth {
 
@@ -105,7 +106,8 @@ struct Config {
   std::optional<std::string> tenant_role;
   std::optional<std::string> service_account;  // namespace/name
   std::uint64_t max_image_bytes = 0;           // 0: images may have any size
-  std::string traefik_metrics_url;             // empty if there is none
+  reconcilers::UnknownSize unknown_image_size = reconcilers::UnknownSize::pull;
+  std::string traefik_metrics_url;  // empty if there is none
 
   // The isolation probe (reconcilers/cluster/isolation_probe.h).
   isolation::Mode isolation = isolation::Mode::warn;

@@ -494,6 +494,12 @@ const std::vector<Key>& config_keys() {
            want("a size such as 10Gi, or 0");
          c.max_image_bytes = std::uint64_t(*bytes);
        }},
+      {"image-size-unknown", "pull",
+       "what becomes of an image whose registry doesn't say how large it is, if max-image-size is "
+       "set: pull, or refuse, which asks the registry again every 30 seconds",
+       [](Config& c, const std::string& v) {
+         c.unknown_image_size = one_of<reconcilers::UnknownSize>(v);
+       }},
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",

@@ -94,7 +94,7 @@ tiers::Confinement confinement_of(const json& entry) {
     want("a list of tiers whose field runtime-class is the name of a RuntimeClass");
   const auto bandwidth = optional_number(entry, "bandwidth", 1, max_bandwidth);
   return {.runtime_class = runtime_class,
-          .user_namespaces = optional_field<bool>(entry, "user-namespaces").value_or(false),
+          .user_namespaces = optional_field<bool>(entry, "user-namespaces"),
           .smtp = optional_field<bool>(entry, "smtp").value_or(false),
           .bandwidth = bandwidth ? std::optional(int(*bandwidth)) : std::nullopt};
 }

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <set>
 
 #include "controller/base/public_address.h"
 #include "controller/base/text.h"
 #include "controller/berthd/cluster_access.h"
+#include "reconcilers/cluster/user_namespaces.h"
 #include "reconcilers/kube/client.h"
 
 namespace berth::doctor {
@@ -97,6 +99,14 @@ class Examination {
     return nodes_;
   }
 
+  // Whether the node has the labels of tenant-node-selector.
+  bool is_for_tenants(const json& node) const {
+    const json labels = node.value("/metadata/labels"_json_pointer, json::object());
+    return std::ranges::all_of(config_.tenant_node_selector, [&](const auto& label) {
+      return labels.value(label.first, "") == label.second;
+    });
+  }
+
   Finding enforcement() {
     for (const json& set : items("/apis/apps/v1/daemonsets"))
       if (std::ranges::find(enforcing_plugins, name_of(set)) != enforcing_plugins.end())
@@ -139,13 +149,8 @@ class Examination {
     if (config_.tenant_node_selector.empty())
       return found(Result::warning, "containers run on every node, also beside berthd",
                    "Set tenant-node-selector and tenant-tolerations, and taint those nodes.");
-    const auto fits = [&](const json& node) {
-      const json labels = node.value("/metadata/labels"_json_pointer, json::object());
-      return std::ranges::all_of(config_.tenant_node_selector, [&](const auto& label) {
-        return labels.value(label.first, "") == label.second;
-      });
-    };
-    const auto count = std::ranges::count_if(nodes(), fits);
+    const auto count =
+        std::ranges::count_if(nodes(), [&](const json& node) { return is_for_tenants(node); });
     const std::string text =
         std::to_string(count) + " of " + std::to_string(nodes().size()) + " nodes";
     if (count == 0)
@@ -187,18 +192,17 @@ class Examination {
   }
 
   Finding user_namespaces() {
-    std::vector<std::string> without;
-    for (const json& node : nodes()) {
-      const json handlers = node.value("/status/runtimeHandlers"_json_pointer, json::array());
-      const bool can = std::ranges::any_of(handlers, [](const json& handler) {
-        return handler.value("/features/userNamespaces"_json_pointer, false);
-      });
-      if (!can) without.push_back(name_of(node));
-    }
-    if (without.empty()) return ok("all nodes support them; tiers use them with user_namespaces");
-    return found(Result::warning,
-                 "not supported by the container runtime of " + joined(without, ", "),
-                 "containerd 2 with runc 1.2 or later, or CRI-O, supports them.");
+    std::vector<json> tenants;
+    std::ranges::copy_if(nodes(), std::back_inserter(tenants),
+                         [&](const json& node) { return is_for_tenants(node); });
+    const auto seen = reconcilers::user_namespaces_of(ask_("/version"), tenants);
+    if (seen.possible)
+      return ok(
+          "all nodes for containers support them; containers have them where their tier "
+          "doesn't turn them off and has no runtime_class");
+    return found(Result::warning, "containers have none by default: " + seen.why_not,
+                 "Kubernetes 1.33, Linux 6.3, and containerd 2 with runc 1.2 or CRI-O support "
+                 "them; a mixture of nodes doesn't.");
   }
 
   Finding runtime_classes() {

@@ -311,7 +311,8 @@ Platform::Platform(const Config& config)
                .dns = {.servers = config.dns_servers},
                .leader = {},
                .traefik_metrics_url = config.traefik_metrics_url,
-               .max_image_bytes = simulated_ ? 0 : config.max_image_bytes}),
+               .images = {.max_bytes = simulated_ ? 0 : config.max_image_bytes,
+                          .unknown = config.unknown_image_size}}),
       server_(server_options(config), [this](const api::Request& request, api::Response& response) {
         answer_public(request, response);
       }) {

@@ -13,6 +13,10 @@ std::string hash_in(const Object& object) {
   return text_at(object, {"metadata", "annotations", manifests::hash_annotation});
 }
 
+std::string key_of(const Object& object) {
+  return text_at(object, {"kind"}) + "/" + namespace_of(object) + "/" + name_of(object);
+}
+
 }  // namespace
 
 std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::string& key,
@@ -36,6 +40,18 @@ std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::st
   return std::nullopt;
 }
 
+std::optional<std::chrono::milliseconds> RepairBudget::wait_of(const std::string& key,
+                                                               TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = left_.find(key);
+  if (found == left_.end()) return std::nullopt;
+  const double refill_seconds = std::chrono::duration<double>(refill).count();
+  const double seconds = std::chrono::duration<double>(now - found->second.at).count();
+  const double missing = (1 - found->second.repairs) * refill_seconds - seconds;
+  if (missing <= 0) return std::nullopt;
+  return std::chrono::milliseconds(std::llround(std::ceil(missing * 1000)));
+}
+
 size_t RepairBudget::keys() {
   const std::lock_guard lock(mutex_);
   return left_.size();
@@ -44,11 +60,18 @@ size_t RepairBudget::keys() {
 void Applier::Result::add(const Result& other) {
   applied += other.applied;
   if (other.again) again = again ? std::min(*again, *other.again) : *other.again;
+  if (!fought_over) fought_over = other.fought_over;
 }
 
 Applier::Result Applier::apply(const std::vector<Object>& desired) {
   Result result;
-  for (const Object& object : desired) result.add(apply_one(object));
+  for (const Object& object : desired) {
+    result.add(apply_one(object));
+    if (result.fought_over) continue;
+    if (const auto wait = budget_.wait_of(key_of(object), std::chrono::steady_clock::now()))
+      result.fought_over = {.object = text_at(object, {"kind"}) + " " + name_of(object),
+                            .until_settled = *wait};
+  }
   return result;
 }
 
@@ -58,13 +81,11 @@ Applier::Result Applier::apply_one(const Object& desired) {
   // A changed hash annotation means that the desired state is new, which is applied at once. An
   // object that is missing, or that somebody else has changed, takes from the budget of repairs.
   if (!live || hash_in(*live) == hash_in(desired)) {
-    const std::string key =
-        text_at(desired, {"kind"}) + "/" + namespace_of(desired) + "/" + name_of(desired);
-    if (const auto wait = budget_.wait_before(key, std::chrono::steady_clock::now()))
-      return {0, wait};
+    if (const auto wait = budget_.wait_before(key_of(desired), std::chrono::steady_clock::now()))
+      return {.applied = 0, .again = wait, .fought_over = {}};
   }
   cache_.note(client_.apply(desired));
-  return {1, {}};
+  return {.applied = 1, .again = {}, .fought_over = {}};
 }
 
 }  // namespace berth::reconcilers

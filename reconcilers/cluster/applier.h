@@ -23,6 +23,10 @@ class RepairBudget {
   // to wait for the next one.
   std::optional<std::chrono::milliseconds> wait_before(const std::string& key, TimePoint now);
 
+  // Returns how long it will take until a repair of `key` is possible; nothing if one is possible
+  // now.
+  std::optional<std::chrono::milliseconds> wait_of(const std::string& key, TimePoint now);
+
   // The largest number of keys that are remembered. If more objects than that are repaired before
   // their budgets are full again, all keys are forgotten. Each object may then be repaired another
   // ten times at once, which is little compared with the work of repairing so many objects.
@@ -44,12 +48,20 @@ class RepairBudget {
   size_t sweep_at_ = first_sweep;
 };
 
+// Somebody else has changed or deleted an object so often that berth undoes it only now and then.
+struct FoughtOver {
+  std::string object;  // its kind and name
+  // If nobody changes it until this time has passed, it is no longer fought over.
+  std::chrono::milliseconds until_settled;
+};
+
 // Writes objects to the cluster, but only those that differ from what the cache knows. Thread-safe.
 class Applier {
  public:
   struct Result {
     int applied = 0;
     std::optional<std::chrono::milliseconds> again;  // when a repair that has to wait may be tried
+    std::optional<FoughtOver> fought_over;           // one of the objects, if there is any
     void add(const Result& other);
   };
 

@@ -1,10 +1,13 @@
 #include "reconcilers/cluster/container_logs.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
@@ -87,23 +90,30 @@ class Queue {
     changed_.notify_all();
     return true;
   }
-  void end(std::string failure) {
+  void end(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     failure_ = std::move(failure);
     changed_.notify_all();
   }
+  void report(std::string problem) {
+    const std::lock_guard lock(mutex_);
+    problem_ = std::move(problem);
+    changed_.notify_all();
+  }
   Batch take(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, patience, [&] { return ended_ || !lines_.empty(); });
+    changed_.wait_for(lock, patience,
+                      [&] { return ended_ || !lines_.empty() || problem_.has_value(); });
     Batch batch;
+    batch.problem = std::exchange(problem_, std::nullopt);
     while (!lines_.empty() && batch.lines.size() < max_batch) {
       bytes_ -= lines_.front().text.size() + lines_.front().id.size();
       batch.lines.push_back(std::move(lines_.front()));
       lines_.pop_front();
     }
     if (batch.lines.empty() && ended_) {
-      if (!failure_.empty()) throw std::runtime_error(failure_);
+      if (failure_) std::rethrow_exception(failure_);
       batch.ended = true;
     }
     changed_.notify_all();
@@ -120,8 +130,27 @@ class Queue {
   std::deque<Line> lines_;
   std::size_t bytes_ = 0;
   bool ended_ = false;
-  std::string failure_;
+  std::exception_ptr failure_;
+  std::optional<std::string> problem_;
 };
+
+// Words of an API server that couldn't reach the kubelet of a pod's node, or got no answer there.
+bool is_of_kubelet(std::string_view words) {
+  constexpr std::array signs = {"dial tcp", "containerLogs", "proxy error", "x509:", ":10250"};
+  return std::ranges::any_of(signs, [&](const char* sign) { return words.contains(sign); });
+}
+
+// Says who failed to give a pod's log. Addresses of nodes, which the API server's words may have,
+// are left out.
+std::string who_failed(const Object& pod, const kube::ApiError& error) {
+  if (error.unreachable()) return "the Kubernetes API server doesn't answer";
+  const std::string status = std::to_string(error.status);
+  const std::string node = text_at(pod, {"spec", "nodeName"});
+  if (is_of_kubelet(error.what()))
+    return "the kubelet of the node " + node + " doesn't give the log to the API server (" +
+           status + ")";
+  return "the Kubernetes API server doesn't give the log (" + status + "): " + error.what();
+}
 
 // Reads one deployment's log on its own thread.
 class LogReader {
@@ -154,7 +183,9 @@ class LogReader {
   void read_pod(const Object& pod, const std::stop_token& stop);
   Read read(const Object& pod, Run run, const std::stop_token& stop);
   kube::LogOptions options(Run run) const;
-  bool settle(const kube::ApiError& error) const;
+  bool settle(const Object& pod, Run run, const kube::ApiError& error);
+  void take_words(const Object& pod, const std::string& words);
+  void note_problem(const std::string& problem);
   void move_to(const Object& pod);
   ObjectPtr next_pod(const std::vector<ObjectPtr>& pods) const;
 
@@ -167,6 +198,9 @@ class LogReader {
   std::int64_t restarts_ = 0;  // the pod's number of restarts at that time
   // Nothing has been read yet, and the caller gave no position to continue from.
   bool fresh_ = true;
+  // Since when a log that is followed couldn't be read, and whether that was told.
+  std::optional<std::chrono::steady_clock::time_point> failing_since_;
+  bool has_told_ = false;
   LogCursor cursor_;
   Queue queue_;
   std::jthread thread_;
@@ -222,21 +256,55 @@ kube::LogOptions LogReader::options(Run run) const {
   return options;
 }
 
-// Returns whether the error may pass, so that reading is tried again; throws the error if it won't
-// pass.
-bool LogReader::settle(const kube::ApiError& error) const {
+// Returns whether the error may pass, so that reading is tried again. Throws Error, which names who
+// failed, if it won't pass or if nobody waits for that.
+bool LogReader::settle(const Object& pod, Run run, const kube::ApiError& error) {
+  const bool follows = wanted_.follow == Follow::yes;
   const bool passes = error.unreachable() || error.status == 429 || error.status >= 500;
+  const std::string who = who_failed(pod, error);
+  if (passes && follows) {
+    note_problem(who);
+    return true;
+  }
   // 404 means that the pod is gone; 400, that its container hasn't started or has no previous run.
-  if (!passes && error.status != 404 && error.status != 400) throw error;
-  if (passes && wanted_.follow == Follow::no) throw error;
-  return passes;
+  // A previous run that is read besides the present one may be gone.
+  const bool is_gone = error.status == 404 || error.status == 400;
+  if (is_gone && (follows || run != wanted_.run)) return false;
+  if (is_gone) throw Error(Code::invalid_state, error.what());
+  log::warning("a container's log can't be read", {{"deployment", wanted_.deployment_id},
+                                                   {"pod", name_of(pod)},
+                                                   {"status", error.status},
+                                                   {"error", error.what()}});
+  throw Error(Code::unavailable, who);
+}
+
+// The kubelet answers with words of its own, instead of lines with their times, if it can't open
+// the log.
+void LogReader::take_words(const Object& pod, const std::string& words) {
+  const std::string problem = "the kubelet of the node " + text_at(pod, {"spec", "nodeName"}) +
+                              " can't give the log: " + words;
+  if (wanted_.follow == Follow::yes)
+    note_problem(problem);
+  else
+    throw Error(Code::unavailable, problem);
+}
+
+// Tells of a problem once, if it lasts.
+void LogReader::note_problem(const std::string& problem) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!failing_since_) failing_since_ = now;
+  if (has_told_ || now - *failing_since_ < container_logs::problem_after) return;
+  has_told_ = true;
+  queue_.report(problem);
 }
 
 LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_token& stop) {
   LogLines lines(container_logs::max_line_bytes);
   cursor_.rewind();
+  std::string words;  // the first line without a time
   const auto on_line = [&](std::string_view text) {
     const auto line = parse_stamped(text);
+    if (!line && words.empty()) words = as_utf8(text);
     if (!line || !cursor_.passes(line->at)) return;
     fresh_ = false;
     queue_.put({.id = cursor_.position().text(), .text = as_utf8(line->text)}, stop);
@@ -248,9 +316,15 @@ LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_toke
     lines.finish(on_line);
   } catch (const kube::ApiError& error) {
     // What was received before the break is an incomplete line, or is read again.
-    if (settle(error)) return Read::again;
+    if (settle(pod, run, error)) return Read::again;
   }
-  return Read::done;
+  if (words.empty() || stop.stop_requested()) {
+    failing_since_.reset();
+    has_told_ = false;
+    return Read::done;
+  }
+  take_words(pod, words);
+  return Read::again;
 }
 
 ObjectPtr LogReader::next_pod(const std::vector<ObjectPtr>& pods) const {
@@ -298,7 +372,7 @@ void LogReader::follow(const std::stop_token& stop) {
 }
 
 void LogReader::run(const std::stop_token& stop) {
-  std::string failure;
+  std::exception_ptr failure;
   try {
     if (wanted_.follow == Follow::yes) {
       follow(stop);
@@ -309,8 +383,8 @@ void LogReader::run(const std::stop_token& stop) {
       if (pod_ && name_of(*pod_) != cursor_.position().pod) move_to(*pod_);
       if (pod_) read_pod(*pod_, stop);
     }
-  } catch (const std::exception& error) {
-    failure = error.what();
+  } catch (const std::exception&) {
+    failure = std::current_exception();
   }
   queue_.end(std::move(failure));
 }

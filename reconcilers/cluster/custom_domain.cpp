@@ -18,7 +18,7 @@ constexpr milliseconds while_issuing{10'000};
 bool is_wanted(State state) { return state == State::issuing || state == State::active; }
 
 Check without_issuer(const std::string& message) {
-  return {.outcome = custom_domains::Outcome::unknown,
+  return {.outcome = custom_domains::Outcome::impossible,
           .reason = custom_domains::Reason::certificate_failed,
           .message = message,
           .addresses = {}};
@@ -115,7 +115,8 @@ bool DomainLoop::look(View& view, Proof& proof) {
       can_issue ? check_domain(claim, parts_.settings.apps_domain, parts_.resolver)
       : parts_.settings.cluster_issuer
           ? without_issuer("the cluster has no cert-manager, which would issue certificates")
-          : without_issuer("this platform has no certificate issuer");
+          : without_issuer(
+                "this platform has no issuer of certificates, so that it serves no custom domains");
   if (parts_.resolver.stopped()) return false;  // a stopped resolver's answers mean nothing
   auto next = parts_.database.write([&](db::Tx& tx) {
     return custom_domains::record_check(tx, claim.id, claim.generation, seen);

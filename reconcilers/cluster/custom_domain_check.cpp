@@ -1,6 +1,7 @@
 #include "reconcilers/cluster/custom_domain_check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "reconcilers/dns/message.h"
@@ -60,21 +61,34 @@ Check check_text(const Claim& claim, const dns::Resolver& resolver) {
                                           " is missing: " + there + why_text(claim));
 }
 
-// The A and AAAA addresses of a name, sorted. If either look-up failed, nothing is known.
+// The A and AAAA addresses of a name, sorted.
 struct Addresses {
-  bool known = true;
   std::vector<std::string> all;
+  bool is_complete = true;  // false if one of the two look-ups failed
+
+  // If one kind of addresses is there, issuers and visitors use it whatever the other look-up says.
+  bool known() const { return is_complete || !all.empty(); }
 };
 
 Addresses addresses_of(const std::string& name, const Answer& four, const dns::Resolver& resolver) {
   const Answer six = resolver.look_up(name, Type::aaaa);
   Addresses found;
   for (const Answer* answer : {&four, &six}) {
-    if (answer->kind == Answer::Kind::unknown) found.known = false;
+    if (answer->kind == Answer::Kind::unknown) found.is_complete = false;
     found.all.insert(found.all.end(), answer->values.begin(), answer->values.end());
   }
   std::ranges::sort(found.all);
   return found;
+}
+
+std::string type_of(const std::string& address) { return address.contains(':') ? "AAAA" : "A"; }
+
+// The words for addresses that a domain has besides the platform's. A visitor may get one of them.
+std::string extra_records(const Claim& claim, const std::vector<std::string>& extra) {
+  std::vector<std::string> records;
+  for (const std::string& address : extra) records.push_back(type_of(address) + " " + address);
+  return claim.domain + " leads to the platform, but has another address as well: remove the " +
+         (records.size() == 1 ? "record " : "records ") + shown(records);
 }
 
 std::string missing_record(const Claim& claim, const std::string& target, const Answer& alias,
@@ -92,7 +106,7 @@ std::string missing_record(const Claim& claim, const std::string& target, const 
 Check check_addresses(const Claim& claim, const std::string& target, const Answer& alias,
                       const dns::Resolver& resolver) {
   const Addresses own = addresses_of(claim.domain, alias, resolver);
-  if (!own.known) return silent(claim.domain);
+  if (!own.known()) return silent(claim.domain);
   const auto missing = [&] {
     return refuted(Reason::dns_not_pointing, missing_record(claim, target, alias, own.all));
   };
@@ -100,9 +114,16 @@ Check check_addresses(const Claim& claim, const std::string& target, const Answe
   // own addresses are compared with.
   if (own.all.empty() && !claim.is_apex) return missing();
   const Addresses ours = addresses_of(target, resolver.look_up(target, Type::a), resolver);
-  if (!ours.known) return silent(target);
-  const bool leads_to_us = !own.all.empty() && std::ranges::includes(ours.all, own.all);
-  Check check = leads_to_us ? check_text(claim, resolver) : missing();
+  if (!ours.known()) return silent(target);
+  std::vector<std::string> extra;
+  std::ranges::set_difference(own.all, ours.all, std::back_inserter(extra));
+  // An address may be one of the platform's that wasn't found.
+  if (!extra.empty() && !ours.is_complete) return silent(target);
+  const bool leads_to_us = !own.all.empty() && extra.empty();
+  Check check = leads_to_us ? check_text(claim, resolver)
+                : extra.size() < own.all.size()
+                    ? refuted(Reason::dns_not_pointing, extra_records(claim, extra))
+                    : missing();
   // The owner of a domain that could have a CNAME record and has none is told of that first, before
   // the TXT record.
   if (leads_to_us && check.outcome == Result::refuted && !claim.is_apex) check = missing();
@@ -118,7 +139,6 @@ Check check_domain(const Claim& claim, const std::string& apps_domain,
   const Answer alias = resolver.look_up(claim.domain, Type::a);
   if (std::ranges::find(alias.chain, target) != alias.chain.end())
     return claim.needs_txt() ? check_text(claim, resolver) : proven();
-  if (alias.kind == Answer::Kind::unknown) return silent(claim.domain);
   return check_addresses(claim, target, alias, resolver);
 }
 

@@ -34,6 +34,23 @@ bool is_of_domain(const Object& object) {
   return label_of(object, manifests::component_label) == manifests::domain_component;
 }
 
+CertificateState state_of(const Object& certificate) {
+  if (is_being_deleted(certificate))
+    return {.kind = Kind::leaving, .message = "", .certificate = {}};
+  const Object& ready = condition(certificate, "Ready");
+  const auto expires = instant_at(certificate, {"status", "notAfter"});
+  if (text_at(ready, {"status"}) == "True" && is_current(certificate, ready) && expires)
+    return {.kind = Kind::ready,
+            .message = "",
+            .certificate = custom_domains::Certificate{
+                .expires_at = *expires,
+                .renews_at = instant_at(certificate, {"status", "renewalTime"})}};
+  const Object& issuing = condition(certificate, "Issuing");
+  if (text_at(issuing, {"status"}) == "False" && text_at(issuing, {"reason"}) == "Failed")
+    return {.kind = Kind::failed, .message = text_at(issuing, {"message"}), .certificate = {}};
+  return {.kind = Kind::waiting, .message = "", .certificate = {}};
+}
+
 Applier::Result DomainObjects::make(const Deployment& row, const std::string& domain) {
   return applier_.apply({manifests::domain_ingress(row, domain, settings_),
                          manifests::domain_certificate(row, domain, settings_)});
@@ -43,19 +60,7 @@ CertificateState DomainObjects::state_of(const Deployment& row, const std::strin
   const ObjectPtr live =
       cache_.store(kube::certificates)
           .find(manifests::namespace_of(row.app_id), manifests::domain_object_name(row.id, domain));
-  if (!live) return {};
-  if (is_being_deleted(*live)) return {.kind = Kind::leaving, .message = "", .certificate = {}};
-  const Object& ready = condition(*live, "Ready");
-  const auto expires = instant_at(*live, {"status", "notAfter"});
-  if (text_at(ready, {"status"}) == "True" && is_current(*live, ready) && expires)
-    return {.kind = Kind::ready,
-            .message = "",
-            .certificate = custom_domains::Certificate{
-                .expires_at = *expires, .renews_at = instant_at(*live, {"status", "renewalTime"})}};
-  const Object& issuing = condition(*live, "Issuing");
-  if (text_at(issuing, {"status"}) == "False" && text_at(issuing, {"reason"}) == "Failed")
-    return {.kind = Kind::failed, .message = text_at(issuing, {"message"}), .certificate = {}};
-  return {.kind = Kind::waiting, .message = "", .certificate = {}};
+  return live ? reconcilers::state_of(*live) : CertificateState();
 }
 
 bool DomainObjects::has_ingress(const Deployment& row, const std::string& domain) const {

@@ -23,6 +23,8 @@ struct CertificateState {
   std::optional<custom_domains::Certificate> certificate;  // set if `kind` is ready
 };
 
+CertificateState state_of(const Object& certificate);
+
 // The objects of custom domains on the cluster: an Ingress, a Certificate, and the TLS secret that
 // cert-manager writes. The functions that write or ask the server throw kube::ApiError. Thread-safe
 // for different deployments.

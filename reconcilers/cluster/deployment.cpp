@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds rights_take_effect{250};
 // A deployment has at most two living pods, and possibly some that have ended. The events of more
 // pods than this would only repeat the same reason.
 constexpr size_t max_pods_asked = 4;
+constexpr const char* waiting_for_certificate = "waiting for the certificate";
 
 std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milliseconds> a,
                                                 std::optional<std::chrono::milliseconds> b) {
@@ -52,8 +53,9 @@ std::optional<deployments::Reason> reason_of(custom_domains::Reason reason) {
     case custom_domains::Reason::domain_taken:
       return deployments::Reason::domain_taken;
     case custom_domains::Reason::certificate_failed:
-    case custom_domains::Reason::order_budget:
       return deployments::Reason::certificate_failed;
+    case custom_domains::Reason::order_budget:
+      return deployments::Reason::certificate_pending;
   }
   return std::nullopt;
 }
@@ -64,6 +66,18 @@ void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& c
   if (seen.status != Status::running || seen.reason || !claim || !claim->reason) return;
   seen.reason = reason_of(*claim->reason);
   seen.message = claim->message;
+  if (seen.reason == deployments::Reason::certificate_pending) seen.phase = waiting_for_certificate;
+}
+
+// Says that berth undoes somebody else's changes only now and then.
+void add_fight(Seen& seen, const std::optional<FoughtOver>& fight) {
+  if (!fight) return;
+  seen.look_again = sooner(seen.look_again, fight->until_settled);
+  if (seen.observation.reason || seen.observation.status == Status::stopped) return;
+  seen.observation.reason = deployments::Reason::changed_by_others;
+  seen.observation.message = "somebody else keeps changing or deleting the " + fight->object +
+                             "; berth sets it right every " +
+                             std::to_string(RepairBudget::refill.count()) + " seconds";
 }
 
 }  // namespace
@@ -89,7 +103,10 @@ Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
   subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
   if (!parts_.cache.synced()) return without_cache(*row);
   const KeyedMutex::Lock lock(parts_.deployments, id);
-  return row->status == Status::destroyed ? remove(*row) : make(*row);
+  Outcome outcome = row->status == Status::destroyed ? remove(*row) : make(*row);
+  const std::lock_guard done(mutex_);
+  failing_since_.erase(id);
+  return outcome;
 }
 
 Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
@@ -152,16 +169,16 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (tenant.rights_are_new)
     return {Outcome::Kind::applied, tenant.result.applied, rights_take_effect, "", false};
   Applier::Result result = tenant.result;
-  const std::vector<Object> desired = manifests::of_deployment(state, parts_.settings);
+  const std::vector<Object> desired = desired_objects(state);
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
   result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
-  const auto certificate_at = certificates_.admit(row, applicable);
+  const auto admission = certificates_.admit(row, applicable);
   result.add(applier_.apply(applicable));
-  result.again = sooner(result.again, certificate_at);
+  result.again = sooner(result.again, admission.again);
   result.applied += remove_unwanted(row.id, desired);
 
   Seen seen = observe(row, look(row.id), parts_.patience, system_time());
@@ -172,10 +189,33 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
     }
     seen.look_again = sooner(seen.look_again, look_again);
   }
+  add_certificate(seen, wanted, desired, admission.held_back);
   add_domain(seen.observation, wanted.domain);
+  add_fight(seen, result.fought_over);
   const bool recorded = record(row, seen.observation);
   return {result.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged, result.applied,
           sooner(seen.look_again, result.again), reason_of(seen.observation), recorded};
+}
+
+// Where the tier leaves open whether the pod has a user namespace, what runs keeps what it has: a
+// container is replaced only if something else about it has changed.
+std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
+  auto& choice = state.confinement.user_namespaces;
+  const auto made = [&] { return manifests::of_deployment(state, parts_.settings); };
+  if (choice) return made();
+  choice = !state.confinement.runtime_class && parts_.has_user_namespaces();
+  std::vector<Object> desired = made();
+  const auto current = parts_.cache.store(kube::deployments).of_deployment(state.deployment.id);
+  const auto replaces = [&](const std::vector<Object>& objects) {
+    return std::ranges::any_of(objects, [&](const Object& object) {
+      return text_at(object, {"kind"}) == kube::deployments.kind &&
+             starts_container(*current.front(), object);
+    });
+  };
+  if (current.empty() || state.confinement.runtime_class || !replaces(desired)) return desired;
+  choice = !*choice;
+  std::vector<Object> other = made();
+  return replaces(other) ? desired : other;
 }
 
 // Until the cache is complete nothing can be done. If the cluster is unreachable, the row records
@@ -214,14 +254,14 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
                                 .credentials = {}};
   if (const auto& credentials = state.secrets.registry_credentials)
     question.credentials = {credentials->username, credentials->password};
-  const auto refusal = parts_.images.refusal(question);
-  if (!refusal) {
-    if (current.empty()) record(row, waiting(row, "checking the image"));
+  const auto answer = parts_.images.answer(question);
+  if (!answer) {
+    if (current.empty() && !row.reason) record(row, waiting(row, "checking the image"));
     return Outcome::waiting("the registry's answer about the image", look_again);
   }
-  if (refusal->empty()) return std::nullopt;
-  const Trouble too_large{deployments::Reason::image_too_large, *refusal};
-  return refuse(row, refused(row, look(row.id), too_large), {});
+  if (!answer->refusal) return std::nullopt;
+  const auto& [reason, message, again] = *answer->refusal;
+  return refuse(row, refused(row, look(row.id), {reason, message}), again);
 }
 
 Outcome DeploymentLoop::refuse(const Deployment& row, const Observation& seen,
@@ -255,9 +295,41 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
         record(row, unreachable(row));
       throw;
     case Failure::busy:
+      on_busy(row, error);
       throw;
   }
   throw;
+}
+
+// An error of the server that doesn't pass is told to the owner. It is written once for as long as
+// the words stay the same.
+void DeploymentLoop::on_busy(const Deployment& row, const kube::ApiError& error) {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto since = failing_since_.try_emplace(row.id, now).first->second;
+    if (now - since < parts_.patience.writing) return;
+  }
+  if (row.reason && row.reason != deployments::Reason::cluster_refuses_writes &&
+      row.reason != deployments::Reason::cluster_unreachable)
+    return;
+  record(row, writes_refused(row, who_fails(error) + " fails, with the status " +
+                                      std::to_string(error.status) + ": " + error.what()));
+}
+
+void DeploymentLoop::add_certificate(Seen& seen, const Wanted& wanted,
+                                     const std::vector<Object>& desired,
+                                     const std::optional<Trouble>& held_back) {
+  Observation& observation = seen.observation;
+  if (observation.status != Status::running || observation.reason || wanted.state.host_is_held)
+    return;
+  const auto trouble =
+      held_back ? held_back : certificates_.trouble(wanted.state.deployment, desired);
+  if (!trouble) return;
+  observation.reason = trouble->reason;
+  observation.message = trouble->message;
+  if (trouble->reason == deployments::Reason::certificate_pending)
+    observation.phase = waiting_for_certificate;
 }
 
 // The API server takes a moment to act on a new RoleBinding.

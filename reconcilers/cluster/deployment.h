@@ -28,6 +28,8 @@ class DeploymentLoop {
     KeyedMutex& deployments;
     std::function<void(const std::string& id)> wake;  // puts an id into the queue
     ImageCheck& images;
+    // Whether pods can have a user namespace where their tier leaves that open.
+    std::function<bool()> has_user_namespaces = [] { return false; };
     // Why deployments that aren't on the cluster yet have to wait; empty if they needn't.
     std::function<std::string()> why_new_ones_wait = {};
   };
@@ -63,6 +65,7 @@ class DeploymentLoop {
   Outcome make_under_lock(Wanted& wanted);
   Outcome apply_and_observe(Wanted& wanted);
   Outcome without_cache(const deployments::Deployment& row);
+  std::vector<Object> desired_objects(deployments::DesiredState& state);
   // Records why the deployment isn't brought to the cluster, if it isn't there yet and has to wait.
   std::optional<Outcome> hold_back(const deployments::Deployment& row);
   // Asks for the size of the image that a node would have to pull. Returns an outcome if the
@@ -75,6 +78,10 @@ class DeploymentLoop {
   Outcome wait_for_namespace(const deployments::Deployment& row);
   bool waits_for_rights(const deployments::Deployment& row, const kube::ApiError& error) const;
   Outcome on_failure(const deployments::Deployment& row, const kube::ApiError& error);
+  void on_busy(const deployments::Deployment& row, const kube::ApiError& error);
+  // Says that the sub-domain's own certificate is missing, if nothing else is wrong.
+  void add_certificate(Seen& seen, const Wanted& wanted, const std::vector<Object>& desired,
+                       const std::optional<Trouble>& held_back);
   Outcome orphan(const std::string& id);
 
   bool is_held_by_another(const deployments::Deployment& row);
@@ -96,6 +103,8 @@ class DeploymentLoop {
   mutable std::mutex mutex_;
   std::map<std::string, std::set<std::string>> waiting_for_namespace_;  // by app
   std::set<std::string> orphans_;
+  // Since when the API server has failed to take a deployment's objects, by deployment.
+  std::map<std::string, std::chrono::steady_clock::time_point> failing_since_;
 };
 
 }  // namespace berth::reconcilers

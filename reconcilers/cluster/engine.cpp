@@ -93,8 +93,8 @@ Engine::Engine(Parts parts, Options options)
               .observer = metrics_.request_observer(),
               .traefik_metrics_url = options_.traefik_metrics_url}),
       images_(
-          options_.max_image_bytes, [this](const std::string& id) { queue_.add(id); },
-          *parts.registry),
+          options_.images, [this](const std::string& id) { queue_.add(id); }, *parts.registry),
+      user_namespaces_(client_, settings_.node_selector),
       loop_({.database = database_,
              .client = client_,
              .cache = cache_,
@@ -104,6 +104,10 @@ Engine::Engine(Parts parts, Options options)
              .deployments = deployments_,
              .wake = [this](const std::string& id) { queue_.add(id); },
              .images = images_,
+             .has_user_namespaces =
+                 [this] {
+                   return options_.user_namespaces.value_or(user_namespaces_.known().possible);
+                 },
              .why_new_ones_wait = std::move(parts.why_new_ones_wait)}),
       resolver_(options_.dns),
       domain_loop_({.database = database_,
@@ -275,11 +279,17 @@ void Engine::keep(const std::stop_token& stop) {
     return SteadyClock::now() + options_.resync + jitter;
   };
   std::optional<SteadyClock::time_point> resync_at;  // empty until the first scan has succeeded
+  SteadyClock::time_point look_at_nodes_at;
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
     domains_.refresh_metrics();
     cache_.drop_old_trees();
     if (scan_again_.exchange(false)) resync_at.reset();
+    // Before the first scan, so that what is made then has what it can have.
+    if (cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
+      user_namespaces_.refresh();
+      look_at_nodes_at = SteadyClock::now() + UserNamespaceWatch::interval;
+    }
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();
     std::unique_lock lock(mutex_);

@@ -17,6 +17,7 @@
 #include "reconcilers/cluster/metrics.h"
 #include "reconcilers/cluster/pod_health.h"
 #include "reconcilers/cluster/usage.h"
+#include "reconcilers/cluster/user_namespaces.h"
 
 namespace berth::reconcilers {
 
@@ -53,9 +54,9 @@ class Engine {
     // The URL of Traefik's metrics page, which counts the requests of deployments. If this is
     // empty, request counts are unknown.
     std::string traefik_metrics_url = {};
-    // The most bytes that the layers of an image may have, compressed. If this is 0, images may
-    // have any size, and no registry is asked.
-    std::uint64_t max_image_bytes = 0;
+    ImageCheck::Limits images = {};
+    // Whether pods can have user namespaces. If it isn't set, the nodes are asked.
+    std::optional<bool> user_namespaces = {};
   };
 
   explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
@@ -141,6 +142,7 @@ class Engine {
   KeyedMutex deployments_;
   UsageReader usage_;
   ImageCheck images_;
+  UserNamespaceWatch user_namespaces_;
   DeploymentLoop loop_;
   dns::Resolver resolver_;
   DomainLoop domain_loop_;

@@ -1,5 +1,7 @@
 #include "reconcilers/cluster/failures.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace berth::reconcilers {
@@ -25,6 +27,21 @@ Failure meaning_of(const kube::ApiError& error) {
     default:
       return error.status >= 400 && error.status < 500 ? Failure::refused : Failure::busy;
   }
+}
+
+std::string who_fails(const kube::ApiError& error) {
+  const std::string_view message = error.what();
+  // The words of the API server's admission plugins (k8s.io/apiserver, plugin/webhook).
+  constexpr std::string_view webhook = "failed calling webhook \"";
+  if (const size_t at = message.find(webhook); at != std::string_view::npos) {
+    const std::string_view rest = message.substr(at + webhook.size());
+    return "the admission webhook " + std::string(rest.substr(0, rest.find('"')));
+  }
+  // Those of etcd's client.
+  constexpr std::array of_etcd = {"etcdserver:", "etcd", "rpc error: code ="};
+  if (std::ranges::any_of(of_etcd, [&](const char* words) { return message.contains(words); }))
+    return "the Kubernetes API server's database (etcd)";
+  return "the Kubernetes API server";
 }
 
 }  // namespace berth::reconcilers

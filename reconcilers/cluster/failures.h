@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "reconcilers/kube/client.h"
 
 namespace berth::reconcilers {
@@ -13,5 +15,9 @@ enum class Failure {
   busy,     // to be tried again: a conflict, too many requests, or an error of the server
 };
 Failure meaning_of(const kube::ApiError& error);
+
+// Says which program it is that fails, by the words of an answer with 5xx: an admission webhook,
+// the API server's database, or the API server itself.
+std::string who_fails(const kube::ApiError& error);
 
 }  // namespace berth::reconcilers

@@ -16,20 +16,28 @@
 #include <thread>
 #include <vector>
 
+#include "controller/domain/deployments/deployments.h"
+#include "reconcilers/cluster/unknown_size.h"
 #include "reconcilers/registry/image_size.h"
 
 namespace berth::reconcilers {
 
 // Asks the registries how large images are, before a node pulls them, so that nobody fills a node's
 // disk with an image. It has threads of its own, because a registry may take seconds and
-// deployments must not wait for one another. Thread-safe.
+// deployments must not wait for one another. What a registry answers, or doesn't, counts for the
+// question alone: another image, or the same one with other credentials, is asked about by itself.
+// Thread-safe.
 class ImageCheck {
  public:
-  // How many registries or images are asked at the same time.
+  // How many images are asked about at the same time; of one registry one less, so that a slow one
+  // doesn't hold up the others.
   static constexpr int threads = 4;
-  // A registry that gave no answer isn't asked again before this time is over; its images are let
-  // through meanwhile. So a thousand deployments don't wait for it one after the other.
-  static constexpr std::chrono::seconds pause_after_silence{60};
+  static constexpr int threads_of_registry = threads - 1;
+  // A registry that is silent or busy is asked again this often, after these pauses.
+  static constexpr std::chrono::seconds pauses[] = {std::chrono::seconds(1),
+                                                    std::chrono::seconds(4)};
+  // A refusal for want of an answer holds this long; then the registry is asked again.
+  static constexpr std::chrono::seconds refusal_holds{30};
 
   struct Question {
     std::string deployment_id;
@@ -38,9 +46,13 @@ class ImageCheck {
     std::optional<registry::Credentials> credentials;
   };
 
-  // `max_bytes` is the most that an image may have (0: any size, and no registry is asked). `wake`
-  // is called with a deployment's id, from one of the threads, when its question is answered.
-  ImageCheck(std::uint64_t max_bytes, std::function<void(const std::string& id)> wake,
+  struct Limits {
+    std::uint64_t max_bytes = 0;  // the most that an image may have; 0: any, and nobody is asked
+    UnknownSize unknown = UnknownSize::pull;
+  };
+  // `wake` is called with a deployment's id, from one of the threads, when its question is
+  // answered.
+  ImageCheck(Limits limits, std::function<void(const std::string& id)> wake,
              prometheus::Registry& registry);
   ~ImageCheck();  // calls stop()
   ImageCheck(const ImageCheck&) = delete;
@@ -51,12 +63,22 @@ class ImageCheck {
   // most.
   void stop();
 
-  bool is_on() const { return max_bytes_ > 0; }
-  // Returns why the image must not be pulled, as a sentence for the deployment's owner, and an
-  // empty text if it may be. Returns nothing while the registry is asked; `wake` is called
-  // afterwards. The answer is kept until forget() is called, or another generation is asked about.
-  // An image whose registry gives no answer may be pulled: this is said in the log.
-  std::optional<std::string> refusal(const Question& question);
+  bool is_on() const { return limits_.max_bytes > 0; }
+  struct Refusal {
+    deployments::Reason reason = deployments::Reason::image_too_large;
+    std::string message;  // a sentence for the deployment's owner
+    // When it is worth asking again; empty if only another image would be let through.
+    std::optional<std::chrono::milliseconds> again = {};
+  };
+  struct Answer {
+    std::optional<Refusal> refusal;  // empty if the image may be pulled
+  };
+  // Returns whether the image may be pulled. Returns nothing while the registry is asked; `wake` is
+  // called afterwards. The answer is kept until forget() is called, or another generation is asked
+  // about, or the refusal's `again` has passed. An image whose registry gives no answer may be
+  // pulled, which is said in the log, or is refused with the reason image_pull_failed, as the
+  // limits say.
+  std::optional<Answer> answer(const Question& question);
   // Forgets the answer about a deployment.
   void forget(const std::string& deployment_id);
 
@@ -64,25 +86,35 @@ class ImageCheck {
   using SteadyClock = std::chrono::steady_clock;
   struct Known {
     std::int64_t generation = 0;
-    std::optional<std::string> refusal;  // empty while the registry is asked
+    std::optional<Answer> answer;  // empty while the registry is asked
+    std::optional<SteadyClock::time_point> until = {};
+  };
+  struct Waiting {
+    Question question;
+    std::string host;
+    SteadyClock::time_point due;
+    size_t tries = 0;
   };
   void work(const std::stop_token& stop);
-  std::string ask(const Question& question, const std::stop_token& stop);
-  bool is_silent(const std::string& host);
-  void pause(const std::string& host);
+  std::optional<Waiting> take(const std::stop_token& stop);
+  std::deque<Waiting>::iterator next_locked(SteadyClock::time_point now);
+  bool is_current_locked(const Question& question) const;
+  void finish(Waiting waiting, std::optional<Answer> answer);
+  std::optional<Answer> ask(const Waiting& waiting, const std::stop_token& stop);
+  Answer without_answer(const Question& question, const std::string& host, const std::string& why);
 
-  const std::uint64_t max_bytes_;
+  const Limits limits_;
   const std::function<void(const std::string& id)> wake_;
   prometheus::Counter& fit_;
   prometheus::Counter& refused_;
   prometheus::Counter& unanswered_;
 
+  registry::KnownSizes sizes_;
   std::mutex mutex_;
-  std::condition_variable_any asked_;
-  std::deque<Question> questions_;
-  std::map<std::string, Known> known_;  // by deployment
-  // By registry. There are as many as `registries` allows.
-  std::map<std::string, SteadyClock::time_point> silent_until_;
+  std::condition_variable_any changed_;
+  std::deque<Waiting> waiting_;           // in the order in which they were asked
+  std::map<std::string, Known> known_;    // by deployment
+  std::map<std::string, int> under_way_;  // by registry
   std::vector<std::jthread> threads_;
 };
 

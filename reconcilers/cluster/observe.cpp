@@ -258,6 +258,15 @@ Observation unreachable(const Deployment& row) {
           .health_status = row.health_status};
 }
 
+Observation writes_refused(const Deployment& row, const std::string& message) {
+  Observation seen = unreachable(row);
+  if (row.status == Status::pending || row.status == Status::deploying)
+    seen.phase = "waiting for the cluster";
+  seen.reason = Reason::cluster_refuses_writes;
+  seen.message = message;
+  return seen;
+}
+
 Observation held_back(const Deployment& row, const std::string& why) {
   Observation seen = unreachable(row);
   seen.reason = Reason::cluster_refused;

@@ -40,6 +40,10 @@ deployments::Observation refused(const deployments::Deployment& row, const Live&
 // The observation if the API server doesn't answer: everything stays as last recorded, except for
 // the reason.
 deployments::Observation unreachable(const deployments::Deployment& row);
+// The observation if the API server answers berth's writes with errors of its own, and goes on to
+// do so: everything stays as last recorded, except for phase and reason. `message` says who fails.
+deployments::Observation writes_refused(const deployments::Deployment& row,
+                                        const std::string& message);
 // The observation while a deployment that isn't on the cluster yet is kept from it, with the reason
 // for its owner.
 deployments::Observation held_back(const deployments::Deployment& row, const std::string& why);

@@ -26,6 +26,9 @@ struct Patience {
   Duration after_crash = std::chrono::seconds(10);
   // How long the quota or an admission plugin must have refused the pod.
   Duration creating = std::chrono::seconds(5);
+  // How long the API server must have failed to take berth's writes. An election of etcd's leader
+  // and a restart of the API server take less.
+  Duration writing = std::chrono::seconds(10);
 };
 
 struct Trouble {

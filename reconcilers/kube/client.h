@@ -27,6 +27,7 @@ struct Resource {
 };
 
 inline constexpr Resource namespaces{"v1", "Namespace", "namespaces", false};
+inline constexpr Resource nodes{"v1", "Node", "nodes", false};
 inline constexpr Resource secrets{"v1", "Secret", "secrets"};
 inline constexpr Resource services{"v1", "Service", "services"};
 inline constexpr Resource pods{"v1", "Pod", "pods"};

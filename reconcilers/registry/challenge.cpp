@@ -3,17 +3,31 @@
 #include <algorithm>
 
 #include "controller/base/ascii.h"
-#include "controller/base/text.h"
 
 namespace berth::registry {
 namespace {
+
+constexpr std::string_view blanks = " \t";
+constexpr std::string_view blanks_and_commas = ", \t";
+// What ends a token, or the text that some schemes have instead of parameters (token68).
+constexpr std::string_view ends_of_word = ",= \t\"";
+
+void skip(std::string_view& text, std::string_view characters) {
+  text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+}
+
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find_first_of(ends_of_word));
+  text.remove_prefix(word.size());
+  return word;
+}
 
 // Takes a parameter's value off the beginning of the text: a quoted string or a token (RFC 9110,
 // section 5.6). Returns nothing if a quote isn't closed.
 std::optional<std::string> take_value(std::string_view& text) {
   std::string value;
   if (!text.starts_with('"')) {
-    const size_t end = std::min(text.find_first_of(", \t"), text.size());
+    const size_t end = std::min(text.find_first_of(blanks_and_commas), text.size());
     value = text.substr(0, end);
     text.remove_prefix(end);
     return value;
@@ -29,31 +43,44 @@ std::optional<std::string> take_value(std::string_view& text) {
   return std::nullopt;
 }
 
+// Takes the equals sign of a parameter off the beginning of the text, with the blanks around it.
+// Returns false, and takes nothing, if there is none, or if it is padding at the end of a token68.
+bool take_equals(std::string_view& text) {
+  std::string_view rest = text;
+  skip(rest, blanks);
+  if (!rest.starts_with('=')) return false;
+  rest.remove_prefix(1);
+  skip(rest, blanks);
+  if (rest.empty() || rest.front() == '=' || rest.front() == ',') return false;
+  text = rest;
+  return true;
+}
+
 }  // namespace
 
 std::optional<Challenge> parse_challenge(std::string_view field) {
-  field = trimmed(field);
-  const size_t blank = std::min(field.find(' '), field.size());
-  const std::string scheme = lower_case(field.substr(0, blank));
-  Challenge challenge;
-  if (scheme == "bearer")
-    challenge.scheme = Challenge::Scheme::bearer;
-  else if (scheme != "basic")
-    return std::nullopt;
-  std::string_view rest = field.substr(blank);
+  std::optional<Challenge> found;  // the challenge whose parameters are being read
   while (true) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(", \t"), rest.size()));
-    if (rest.empty()) return challenge;
-    const size_t equals = rest.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
-    const std::string name = lower_case(trimmed(rest.substr(0, equals)));
-    rest.remove_prefix(equals + 1);
-    auto value = take_value(rest);
-    if (!value) return std::nullopt;
-    if (name == "realm")
-      challenge.realm = *std::move(value);
-    else if (name == "service")
-      challenge.service = *std::move(value);
+    const std::string_view before = field;
+    skip(field, blanks_and_commas);
+    const bool after_comma = before.substr(0, before.size() - field.size()).contains(',');
+    if (field.empty()) return found;
+    const std::string word = lower_case(take_word(field));
+    if (word.empty()) return std::nullopt;
+    if (take_equals(field)) {
+      auto value = take_value(field);
+      if (!value) return std::nullopt;
+      if (found && word == "realm") found->realm = *std::move(value);
+      if (found && word == "service") found->service = *std::move(value);
+      continue;
+    }
+    // The next challenge begins; behind blanks alone, it is a text that neither scheme has.
+    if (found) return after_comma ? found : std::nullopt;
+    if (word == "bearer" || word == "basic") {
+      found.emplace();
+      if (word == "bearer") found->scheme = Challenge::Scheme::bearer;
+    }
+    skip(field, "=");  // the padding of a token68
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace berth::registry {
 
-// How a registry wants a client to log in: the value of a WWW-Authenticate field (RFC 9110, section
-// 11.6.1).
+// How a registry wants a client to log in: one of the challenges of a WWW-Authenticate field
+// (RFC 9110, section 11.6.1).
 struct Challenge {
   enum class Scheme { basic, bearer };
   Scheme scheme = Scheme::basic;
@@ -15,8 +15,9 @@ struct Challenge {
   std::string service;  // what the token is for; may be empty
 };
 
-// Reads the value of a WWW-Authenticate field. Returns nothing if its scheme is neither Basic nor
-// Bearer, or if it is malformed.
+// Reads the value of a WWW-Authenticate field, which may have several challenges, such as
+// `Negotiate, Basic realm="x"`. Returns the first one whose scheme is Basic or Bearer; nothing if
+// there is none, or if the field is malformed up to it.
 std::optional<Challenge> parse_challenge(std::string_view field);
 
 }  // namespace berth::registry

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "controller/base/curl.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/registry/challenge.h"
 
@@ -17,8 +19,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr long unauthorized = 401;
+constexpr long not_found = 404;
 constexpr long too_many_requests = 429;
 constexpr long server_error = 500;  // and above
+constexpr long not_implemented = 501;
 constexpr const char* accepted =
     "Accept: application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, "
@@ -32,9 +36,13 @@ struct Answer {
   std::string body;
   bool is_cut = false;  // there is more than max_bytes
   std::optional<Challenge> challenge;
+  std::string digest;                   // of a manifest, as the registry states it; may be empty
+  std::optional<std::uint64_t> length;  // by the field Content-Length
 
   bool is_success() const { return status >= 200 && status < 300; }
-  bool is_busy() const { return status == too_many_requests || status >= server_error; }
+  bool is_busy() const {
+    return status == too_many_requests || (status >= server_error && status != not_implemented);
+  }
 };
 
 struct Receiver {
@@ -67,6 +75,23 @@ std::optional<Challenge> challenge_in(const curl::Easy& easy) {
   return std::nullopt;
 }
 
+std::string header_in(const curl::Easy& easy, const char* name) {
+  curl_header* field = nullptr;
+  return curl_easy_header(easy.get(), name, 0, CURLH_HEADER, -1, &field) == CURLHE_OK ? field->value
+                                                                                      : "";
+}
+
+// A digest becomes a part of a URL.
+bool is_digest(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string algorithm = text.substr(0, colon);
+  if (colon == std::string::npos || (algorithm != "sha256" && algorithm != "sha512")) return false;
+  const std::string rest = text.substr(colon + 1);
+  return !rest.empty() && percent_encode(rest) == rest;
+}
+
+enum class Method { get, head };
+
 // Asks one registry about one image. Logs in when the registry wants it, and then stays logged in.
 class Client {
  public:
@@ -74,23 +99,52 @@ class Client {
          const std::stop_token& stop)
       : image_(image), credentials_(credentials), stop_(stop) {}
 
+  // Returns the digest of what the reference leads to; an empty text if the registry doesn't say
+  // it.
+  std::string digest_of(const std::string& reference) {
+    const Answer answer = ask(Method::head, "/manifests/" + reference, 0);
+    if (answer.is_busy()) refuse(answer);
+    return answer.is_success() && is_digest(answer.digest) ? answer.digest : "";
+  }
+
   Json manifest(const std::string& reference) {
-    const std::string url = (image_.is_plain() ? "http://" : "https://") + image_.host + "/v2/" +
-                            image_.repository + "/manifests/" + reference;
-    Answer answer = get(url, max_manifest_bytes);
-    if (answer.status == unauthorized && answer.challenge) {
-      log_in(*answer.challenge);
-      answer = get(url, max_manifest_bytes);
-    }
-    if (!answer.is_success())
-      throw Unanswered("the registry answered with " + std::to_string(answer.status),
-                       answer.is_busy());
+    const Answer answer = ask(Method::get, "/manifests/" + reference, max_manifest_bytes);
+    if (!answer.is_success()) refuse(answer);
     if (answer.is_cut) throw Unmeasurable("its manifest has more than 256 KiB");
     return Json::parse(answer.body, nullptr, false);
   }
 
+  // Returns how large a blob is in the registry; nothing if it isn't there, so that no node can get
+  // it either.
+  std::optional<std::uint64_t> blob_size(const std::string& digest) {
+    const Answer answer = ask(Method::head, "/blobs/" + digest, 0);
+    if (answer.status == not_found) return std::nullopt;
+    if (!answer.is_success()) refuse(answer);
+    if (!answer.length)
+      throw Unanswered("the registry doesn't say how large the image's layers are", false);
+    return answer.length;
+  }
+
  private:
-  Answer get(const std::string& url, size_t max_bytes) {
+  [[noreturn]] static void refuse(const Answer& answer) {
+    throw Unanswered("the registry answered with " + std::to_string(answer.status),
+                     answer.is_busy());
+  }
+
+  // Asks for something below the repository, after logging in if the registry wants that.
+  Answer ask(Method method, const std::string& path, size_t max_bytes) {
+    const std::string url = (image_.is_plain() ? "http://" : "https://") + image_.host + "/v2/" +
+                            image_.repository + path;
+    Answer answer = request(method, url, max_bytes);
+    if (answer.status == unauthorized && answer.challenge && !has_logged_in_) {
+      has_logged_in_ = true;
+      log_in(*answer.challenge);
+      answer = request(method, url, max_bytes);
+    }
+    return answer;
+  }
+
+  Answer request(Method method, const std::string& url, size_t max_bytes) {
     Answer answer;
     Receiver receiver{answer, max_bytes};
     curl::Lines headers;
@@ -99,6 +153,7 @@ class Client {
     const char* const protocols = image_.is_plain() ? "http,https" : "https";
     easy_.reset();
     easy_.set(CURLOPT_URL, url);
+    if (method == Method::head) easy_.set(CURLOPT_NOBODY, 1L);
     easy_.set(CURLOPT_PROTOCOLS_STR, protocols);
     easy_.set(CURLOPT_REDIR_PROTOCOLS_STR, protocols);
     // libcurl sends credentials to no other host than the first one.
@@ -126,6 +181,8 @@ class Client {
     if (result != CURLE_OK && !answer.is_cut) throw Unanswered(curl_easy_strerror(result), true);
     answer.status = easy_.status();
     answer.challenge = challenge_in(easy_);
+    answer.digest = header_in(easy_, "Docker-Content-Digest");
+    answer.length = parse_number<std::uint64_t>(header_in(easy_, "Content-Length"));
     return answer;
   }
 
@@ -139,9 +196,10 @@ class Client {
       throw Unanswered("the registry names no place that gives tokens", false);
     const char between = challenge.realm.find('?') == std::string::npos ? '?' : '&';
     const Answer answer =
-        get(challenge.realm + between + "service=" + percent_encode(challenge.service) +
-                "&scope=" + percent_encode("repository:" + image_.repository + ":pull"),
-            max_token_answer_bytes);
+        request(Method::get,
+                challenge.realm + between + "service=" + percent_encode(challenge.service) +
+                    "&scope=" + percent_encode("repository:" + image_.repository + ":pull"),
+                max_token_answer_bytes);
     sends_password_ = false;
     if (!answer.is_success() || answer.is_cut)
       throw Unanswered("the registry gave no token, but " + std::to_string(answer.status),
@@ -158,6 +216,7 @@ class Client {
   const std::optional<Credentials>& credentials_;
   std::stop_token stop_;
   curl::Easy easy_;
+  bool has_logged_in_ = false;
   bool sends_password_ = false;
   std::string token_;
 };
@@ -173,60 +232,120 @@ std::string text(const Json& object, const char* name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-std::uint64_t sum_of_layers(const Json& manifest) {
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  const Json& layers = member(manifest, "layers");
-  if (!layers.is_array()) throw Unmeasurable("its manifest is of a kind that has no sizes");
-  std::uint64_t sum = 0;
-  std::set<std::string> counted;
-  for (const Json& layer : layers) {
-    const Json& size = member(layer, "size");
-    const std::string digest = text(layer, "digest");
-    if (!size.is_number_unsigned() || digest.empty())
-      throw Unmeasurable("its manifest has a layer without a size");
-    if (!counted.insert(digest).second) continue;
-    const auto bytes = size.get<std::uint64_t>();
-    sum = bytes > most - sum ? most : sum + bytes;
-  }
-  return sum;
+  return b > most - a ? most : a + b;
 }
 
-// The digests of an index's images that a node may run.
-std::vector<std::string> images_for_nodes(const Json& index) {
+// What a node downloads for an image, by digest, with the sizes that the manifest states.
+std::map<std::string, std::uint64_t> blobs_of(const Json& manifest) {
+  const Json& layers = member(manifest, "layers");
+  if (!layers.is_array()) throw Unmeasurable("its manifest is of a kind that has no sizes");
+  if (layers.size() > max_layers)
+    throw Unmeasurable("it has more than " + std::to_string(max_layers) + " layers");
+  std::map<std::string, std::uint64_t> blobs;
+  const auto add = [&](const Json& blob) {
+    const Json& size = member(blob, "size");
+    const std::string digest = text(blob, "digest");
+    if (!size.is_number_unsigned() || !is_digest(digest))
+      throw Unmeasurable("its manifest has a layer without a size");
+    // Nodes get such a layer from there, and not from the registry.
+    if (!member(blob, "urls").empty()) throw Unmeasurable("it has a layer from another place");
+    std::uint64_t& stated = blobs[digest];
+    stated = std::max(stated, size.get<std::uint64_t>());
+  };
+  for (const Json& layer : layers) add(layer);
+  if (const Json& config = member(manifest, "config"); !config.is_null()) add(config);
+  return blobs;
+}
+
+std::uint64_t size_of(const Json& manifest, std::uint64_t enough, Client& client) {
+  const auto blobs = blobs_of(manifest);
+  std::uint64_t stated = 0;
+  for (const auto& [digest, size] : blobs) stated = sum(stated, size);
+  if (stated > enough) return stated;
+  std::uint64_t bytes = 0;
+  for (const auto& [digest, size] : blobs)
+    bytes = sum(bytes, std::max(size, client.blob_size(digest).value_or(0)));
+  return bytes;
+}
+
+// Whether a node may run what an entry of an index leads to. Container runtimes also take entries
+// that name no platform.
+bool is_for_nodes(const Json& entry) {
+  const Json& platform = member(entry, "platform");
+  if (platform.is_null()) return true;
+  return text(platform, "os") == node_os &&
+         std::ranges::find(node_architectures, text(platform, "architecture")) !=
+             std::end(node_architectures);
+}
+
+// The digests of those entries of an index that a node may run.
+std::vector<std::string> entries_for_nodes(const Json& index) {
   std::vector<std::string> digests;
-  for (const Json& entry : member(index, "manifests")) {
-    const Json& platform = member(entry, "platform");
-    if (text(platform, "os") == node_os &&
-        std::ranges::find(node_architectures, text(platform, "architecture")) !=
-            std::end(node_architectures))
-      digests.push_back(text(entry, "digest"));
-  }
+  for (const Json& entry : member(index, "manifests"))
+    if (is_for_nodes(entry)) digests.push_back(text(entry, "digest"));
   if (digests.empty()) throw Unmeasurable("it has no image for Linux on amd64 or arm64");
-  if (digests.size() > max_images_asked)
-    throw Unmeasurable("it has more than " + std::to_string(max_images_asked) +
-                       " images for Linux on amd64 and arm64");
-  // The digest becomes a part of a URL.
-  if (std::ranges::any_of(digests, [](const std::string& digest) {
-        return !digest.starts_with("sha256:") ||
-               percent_encode(digest.substr(7)) != digest.substr(7);
-      }))
+  if (!std::ranges::all_of(digests, is_digest))
     throw Unmeasurable("its index has an entry without a digest");
   return digests;
 }
 
+// Measures all images that a manifest leads to.
+class Measurement {
+ public:
+  Measurement(Client& client, std::uint64_t enough) : client_(client), enough_(enough) {}
+
+  void add(const Json& manifest, size_t depth = 0) {
+    if (!member(manifest, "manifests").is_array()) {
+      largest_ = std::max(largest_, size_of(manifest, enough_, client_));
+      return;
+    }
+    if (depth == max_index_depth) throw Unmeasurable("its index has indexes within indexes");
+    std::vector<std::string> fresh = entries_for_nodes(manifest);
+    std::erase_if(fresh, [&](const std::string& digest) { return !seen_.insert(digest).second; });
+    if (seen_.size() > max_images_asked)
+      throw Unmeasurable("it has more than " + std::to_string(max_images_asked) +
+                         " images for Linux on amd64 and arm64");
+    for (const std::string& digest : fresh) add(client_.manifest(digest), depth + 1);
+  }
+  std::uint64_t largest() const { return largest_; }
+
+ private:
+  Client& client_;
+  const std::uint64_t enough_;
+  std::set<std::string> seen_;
+  std::uint64_t largest_ = 0;
+};
+
 }  // namespace
 
+std::optional<std::uint64_t> KnownSizes::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sizes_.find(key);
+  return found == sizes_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void KnownSizes::add(const std::string& key, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!sizes_.insert_or_assign(key, bytes).second) return;
+  oldest_first_.push_back(key);
+  if (oldest_first_.size() <= most) return;
+  sizes_.erase(oldest_first_.front());
+  oldest_first_.pop_front();
+}
+
 std::uint64_t image_size(const ImageName& image, const std::optional<Credentials>& credentials,
-                         const std::stop_token& stop) {
+                         std::uint64_t enough, KnownSizes& known, const std::stop_token& stop) {
   Client client(image, credentials, stop);
-  Json manifest = client.manifest(image.reference);
-  if (!member(manifest, "manifests").is_array()) return sum_of_layers(manifest);
-  const std::vector<std::string> digests = images_for_nodes(manifest);
-  manifest.clear();  // no more than one is kept in memory
-  std::uint64_t largest = 0;
-  for (const std::string& digest : digests)
-    largest = std::max(largest, sum_of_layers(client.manifest(digest)));
-  return largest;
+  const std::string digest = client.digest_of(image.reference);
+  const std::string key = image.host + "/" + image.repository + "@" + digest;
+  if (!digest.empty())
+    if (const auto bytes = known.find(key)) return *bytes;
+  Measurement measurement(client, enough);
+  measurement.add(client.manifest(digest.empty() ? image.reference : digest));
+  if (!digest.empty()) known.add(key, measurement.largest());
+  return measurement.largest();
 }
 
 }  // namespace berth::registry

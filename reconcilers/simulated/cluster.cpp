@@ -95,6 +95,7 @@ void Cluster::fail_next(int times, int status, std::optional<int> retry_after, M
 }
 
 void Cluster::clear_failures() { state_->faults.clear(); }
+void Cluster::answer_logs_with(const std::string& words) { state_->faults.set_log_words(words); }
 void Cluster::set_latency(std::chrono::milliseconds latency) {
   state_->faults.set_latency(latency);
 }

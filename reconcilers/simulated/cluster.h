@@ -74,6 +74,9 @@ class Cluster {
   void fail_next(int times, int status, std::optional<int> retry_after = std::nullopt,
                  Match match = {});
   void clear_failures();
+  // Instead of a container's log, the kubelet answers with these words and 200, as it does if it
+  // can't open the log; with an empty text it has the log again.
+  void answer_logs_with(const std::string& words);
   // Every request waits this long for its answer.
   void set_latency(std::chrono::milliseconds latency);
   // Connections are accepted but no request is answered until answer_again() is called. Open

@@ -31,6 +31,16 @@ std::optional<Fault> Faults::next(const std::string& verb, const std::string& pl
   return met;
 }
 
+void Faults::set_log_words(const std::string& words) {
+  const std::lock_guard lock(mutex_);
+  log_words_ = words;
+}
+
+std::string Faults::log_words() const {
+  const std::lock_guard lock(mutex_);
+  return log_words_;
+}
+
 void Faults::set_hanging(bool hanging) {
   const std::lock_guard lock(mutex_);
   hanging_ = hanging;

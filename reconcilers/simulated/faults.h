@@ -52,6 +52,10 @@ class Faults {
   // Returns the next fault that applies to this request, and counts it down.
   std::optional<Fault> next(const std::string& verb, const std::string& plural);
 
+  // What the kubelet answers instead of a log; empty if it has the log.
+  void set_log_words(const std::string& words);
+  std::string log_words() const;
+
   void set_latency(std::chrono::milliseconds latency) { latency_ = latency; }
   // While `hanging` is true, requests get no answer.
   void set_hanging(bool hanging);
@@ -71,6 +75,7 @@ class Faults {
   std::condition_variable changed_;
   std::vector<Fault> faults_;
   std::atomic<std::chrono::milliseconds> latency_{std::chrono::milliseconds(0)};
+  std::string log_words_;
   bool hanging_ = false;
   bool interrupted_ = false;
   std::vector<Recorded> recorded_;

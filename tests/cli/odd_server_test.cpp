@@ -6,6 +6,8 @@
 #include <optional>
 #include <thread>
 
+#include "cli/wait.h"
+#include "controller/domain/deployments/deployments.h"
 #include "tests/cli/person.h"
 #include "tests/listening.h"
 
@@ -106,6 +108,43 @@ TEST_CASE("logs that break off in the middle are a failure") {
   const Ran ran = odd.berth({"deploy", "logs", some_id});
   CHECK(ran.code == 8);
   CHECK(ran.out == "one line\n");
+}
+
+TEST_CASE("logs that can't be read are a failure, with the name of who failed") {
+  const std::string who = "the kubelet of the node n1 doesn't give the log to the API server (502)";
+  const Odd odd([&](const httplib::Request&, httplib::Response& response) {
+    response.status = 503;
+    response.set_content(R"({"error":{"code":"unavailable","message":")" + who + R"("}})",
+                         "application/json");
+  });
+  const Ran ran = odd.berth({"deploy", "logs", some_id});
+  CHECK(ran.code == 8);
+  CHECK(ran.out.empty());
+  CHECK(ran.err.find(who) != std::string::npos);
+}
+
+TEST_CASE("while logs are followed, a problem is told beside them") {
+  std::atomic<int> asked = 0;
+  const Odd odd([&](const httplib::Request&, httplib::Response& response) {
+    response.set_content(
+        "event: problem\ndata: {\"message\":\"the kubelet is away\"}\n\n"
+        "id: 1\ndata: one line\n\n",
+        "text/event-stream");
+    if (++asked > 1) response.status = 204;
+  });
+  const Ran ran = odd.berth({"deploy", "logs", some_id, "--follow"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out == "one line\n");
+  CHECK(ran.err.find("the kubelet is away") != std::string::npos);
+}
+
+TEST_CASE("each reason of a deployment has advice") {
+  constexpr auto reasons = texts_of(berth::deployments::Reason());
+  for (const std::string_view reason : reasons) {
+    INFO(reason);
+    CHECK_FALSE(berth::cli::advice_for(reason, "shop").empty());
+  }
+  CHECK(reasons.size() == 19);
 }
 
 TEST_CASE("waiting continues while the server is away for a moment") {

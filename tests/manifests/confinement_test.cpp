@@ -153,6 +153,20 @@ TEST_CASE("the pod of a tier without confinement is the one of earlier versions"
   CHECK(pod["metadata"]["annotations"]["berth/template"] == "9af7c7a9031e34513121cf7c5b2347b7");
 }
 
+TEST_CASE("an app's namespace says which installation's it is") {
+  auto settings = bare;
+  const auto label = [&] {
+    const auto objects = of_namespace("7", {}, settings);
+    return objects.front()["metadata"]["labels"].value("berth/account", "");
+  };
+  CHECK(label().empty());
+  settings.tenant_role = {.role = "r", .account_namespace = "berth", .account = "berth"};
+  CHECK(label() == "berth.berth");
+  // The chart cuts it in the same way.
+  settings.tenant_role->account_namespace = std::string(62, 'n');
+  CHECK(label() == std::string(62, 'n'));
+}
+
 TEST_CASE("containers run where they are meant to run") {
   auto settings = bare;
   settings.node_selector = {{"example.org/tenants", "yes"}};

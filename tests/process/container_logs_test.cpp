@@ -4,6 +4,7 @@
 
 #include "reconcilers/simulated/cluster.h"
 #include "tests/process/event_client.h"
+#include "tests/process/event_stream.h"
 
 using namespace berth::process;
 namespace simulated = berth::simulated;
@@ -120,6 +121,58 @@ TEST_CASE("after a crash the previous run can be read, and following continues a
                      w.ada.tokens.access_token);
   REQUIRE(eventually([&] { return client.events().size() >= 3; }));
   CHECK(client.events()[2].data == "Error: simulated crash: this image always exits with 1");
+}
+
+TEST_CASE("a log that can't be read is an error that names who failed") {
+  World w;
+  const std::string path = w.run("docker.io/library/hello:1");
+  struct Row {
+    int status;  // of the API server; 0: the kubelet answers with words
+    const char* says;
+  };
+  const Row rows[] = {
+      {500, "the Kubernetes API server doesn't give the log (500)"},
+      {502, "the Kubernetes API server doesn't give the log (502)"},
+      {503, "the Kubernetes API server doesn't give the log (503)"},
+      {403, "the Kubernetes API server doesn't give the log (403)"},
+      {0, "can't give the log: unable to retrieve container logs for containerd://1"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.says);
+    if (row.status == 0)
+      w.cluster.answer_logs_with("unable to retrieve container logs for containerd://1");
+    else
+      w.cluster.fail_next(1000, row.status, std::nullopt, {.verb = "logs", .plural = ""});
+    for (const char* query : {"", "?tail=1", "?since=1h"}) {
+      const Answer answer = w.logs(path, query);
+      CHECK(answer.status == 503);
+      CHECK(answer.body["errors"]["code"] == "unavailable");
+      CHECK(answer.text.find(row.says) != std::string::npos);
+    }
+    w.cluster.clear_failures();
+    w.cluster.answer_logs_with("");
+    CHECK(expect(200, w.logs(path, "?tail=1")).text == "listening on port 3000\n");
+  }
+  for (const int status : {404, 400}) {
+    w.cluster.fail_next(1, status, std::nullopt, {.verb = "logs", .plural = ""});
+    CHECK(w.logs(path).code() == "invalid_state");
+  }
+}
+
+TEST_CASE("while a log is followed, a lasting failure is told, and the log goes on afterwards") {
+  World w;
+  const std::string path = w.run("docker.io/library/talking:1");
+  w.cluster.fail_next(100'000, 500, std::nullopt, {.verb = "logs", .plural = ""});
+  const EventStream stream(w.berthd, path + "/container-logs?follow=true&tail=1",
+                           w.ada.tokens.access_token);
+  const Event problem = stream.events(1).at(0);
+  CHECK(problem.name == "problem");
+  CHECK(problem.data.find("the Kubernetes API server doesn't give the log (500)") !=
+        std::string::npos);
+  w.cluster.clear_failures();
+  const auto events = stream.events(10);
+  REQUIRE(events.size() >= 10);
+  for (size_t i = 1; i < events.size(); ++i) CHECK(events[i].name == "message");
 }
 
 TEST_CASE("a log's end, its newest lines, and refusals") {

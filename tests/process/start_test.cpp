@@ -105,6 +105,7 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"max-image-size", "ten gigabytes"},
                                                         {"max-image-size", "100m"},
                                                         {"max-image-size", "-1"},
+                                                        {"image-size-unknown", "perhaps"},
                                                         {"cluster-ranges", "10.0.0.0/33"},
                                                         {"trusted-proxies", "10.0.0.0/99"},
                                                         {"trusted-proxies", "10.0.0.0/"},

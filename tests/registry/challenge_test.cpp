@@ -24,3 +24,29 @@ TEST_CASE("a challenge that can't be read is none") {
   CHECK_FALSE(parse_challenge("Bearer realm=\"https://auth.example.org"));
   CHECK_FALSE(parse_challenge("Bearer realm=\"a\\"));
 }
+
+TEST_CASE("of several challenges, the first that a client can answer counts") {
+  struct Row {
+    const char* field;
+    Challenge::Scheme scheme;
+    const char* realm;
+  };
+  using enum Challenge::Scheme;
+  const Row rows[] = {
+      {R"(Negotiate, Basic realm="Registry")", basic, "Registry"},
+      {R"(Negotiate abc==, Basic realm="Registry")", basic, "Registry"},
+      {R"(NTLM , , Bearer realm="https://a.example/",service="x")", bearer, "https://a.example/"},
+      {R"(Digest realm="a, Basic realm=b", qop="auth", Basic realm="c")", basic, "c"},
+      {R"(Basic realm="a", Bearer realm="b")", basic, "a"},
+      {R"(Bearer realm = "b" , service=s, Negotiate)", bearer, "b"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.field);
+    const auto challenge = parse_challenge(row.field);
+    REQUIRE(challenge);
+    CHECK(challenge->scheme == row.scheme);
+    CHECK(challenge->realm == row.realm);
+  }
+  CHECK_FALSE(parse_challenge("Negotiate, NTLM"));
+  CHECK_FALSE(parse_challenge("Negotiate abc=="));
+}

@@ -12,9 +12,12 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::uint64_t any_size = ~std::uint64_t(0);
+
 std::uint64_t size_in(const Server& server, const std::string& reference = "1",
                       const std::optional<Credentials>& credentials = {}) {
-  return image_size({server.host(), "acme/web", reference}, credentials, {});
+  KnownSizes known;
+  return image_size({server.host(), "acme/web", reference}, credentials, any_size, known, {});
 }
 
 // Returns what makes the image's size unknown to its owner; empty if it is known.
@@ -119,8 +122,9 @@ TEST_CASE("a registry that wants a token names the place that gives it") {
   CHECK(size_in(server) == 7);
   CHECK(query == "the registry repository:acme/web:pull");
   CHECK(password.empty());
-  // The token is asked for once, with the password, and used for both manifests.
-  CHECK(server.asked() == std::vector<std::string>{"1", "1", "sha256:a"});
+  // The token is asked for once, with the password, and used for everything.
+  CHECK(server.heads() == std::vector<std::string>{"1", "1"});
+  CHECK(server.asked() == std::vector<std::string>{"1", "sha256:a"});
   CHECK(size_in(server, "1", Credentials{"ada", "secret"}) == 7);
   CHECK(password == "Basic YWRhOnNlY3JldA==");
 }
@@ -150,7 +154,9 @@ TEST_CASE("a question without an answer says whether the registry is busy") {
     });
     CHECK(unanswered(server).busy);
   }
-  CHECK_THROWS_AS(image_size({"127.0.0.1:1", "acme/web", "1"}, {}, {}), Unanswered);
+  KnownSizes known;
+  CHECK_THROWS_AS(image_size({"127.0.0.1:1", "acme/web", "1"}, {}, any_size, known, {}),
+                  Unanswered);
 }
 
 TEST_CASE("a place for tokens that isn't one gets no password") {
@@ -163,7 +169,8 @@ TEST_CASE("a place for tokens that isn't one gets no password") {
     });
     CHECK(unanswered(server).what() ==
           std::string("the registry names no place that gives tokens"));
-    CHECK(server.asked().size() == 1);
+    CHECK(server.heads().size() == 1);
+    CHECK(server.asked().empty());
   }
 }
 
@@ -174,7 +181,7 @@ TEST_CASE("a registry that sends its clients round in circles is left") {
     return false;
   });
   CHECK(unanswered(server).busy);
-  CHECK(server.asked().size() == size_t(max_redirects) + 1);
+  CHECK(server.heads().size() == size_t(max_redirects) + 1);
 }
 
 TEST_CASE("a stop breaks a question off") {
@@ -182,5 +189,117 @@ TEST_CASE("a stop breaks a question off") {
   server.store("acme/web", "1", manifest({layer("a", 7)}));
   std::stop_source stop;
   stop.request_stop();
-  CHECK_THROWS_AS(image_size({server.host(), "acme/web", "1"}, {}, stop.get_token()), Unanswered);
+  KnownSizes known;
+  CHECK_THROWS_AS(
+      image_size({server.host(), "acme/web", "1"}, {}, any_size, known, stop.get_token()),
+      Unanswered);
+}
+
+TEST_CASE("each kind of manifest is measured or refused, and none is taken for a small image") {
+  const json plain = manifest({layer("1", 10)});
+  const auto index = [](std::vector<json> entries) { return json{{"manifests", entries}}; };
+  const json bare = {{"digest", "sha256:a"}};  // an entry without a platform
+  json many_layers = json::array();
+  for (size_t i = 0; i <= max_layers; ++i) many_layers.push_back(layer(std::to_string(i), 1));
+  json elsewhere = layer("1", 10);
+  elsewhere["urls"] = {"https://cdn.example/layer"};
+  json sha512 = layer("1", 10);
+  sha512["digest"] = "sha512:" + std::string(128, 'a');
+  json md5 = layer("1", 10);
+  md5["digest"] = "md5:" + std::string(32, 'a');
+  const json ladder = {{"digest", "sha256:x"}};  // sha256:x is an index that has only itself
+
+  struct Row {
+    const char* what;
+    json stored;
+    std::optional<std::uint64_t> size;  // empty: it is refused
+  };
+  const Row rows[] = {
+      {"an image", plain, 10},
+      {"its configuration counts", {{"config", layer("c", 5)}, {"layers", {layer("1", 10)}}}, 15},
+      {"an index without platforms", index({bare}), 20},
+      {"an index with and without", index({bare, entry("b", "arm64")}), 30},
+      {"an index within an index", index({{{"digest", "sha256:i"}}}), 30},
+      {"an index that names itself", index({ladder}), std::nullopt},
+      {"sha512", manifest({sha512}), 10},
+      {"another digest", manifest({md5}), std::nullopt},
+      {"a layer from elsewhere", manifest({elsewhere}), std::nullopt},
+      {"more layers than can be mounted", manifest(many_layers), std::nullopt},
+      {"an empty index", index({}), std::nullopt},
+      {"an index of attestations", index({entry("b", "unknown", "unknown")}), std::nullopt},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    Server server;
+    server.store("acme/web", "1", row.stored);
+    server.store("acme/web", "sha256:a", manifest({layer("2", 20)}));
+    server.store("acme/web", "sha256:b", manifest({layer("3", 30)}));
+    server.store("acme/web", "sha256:i", index({entry("b", "amd64")}));
+    json self = index({ladder, {{"digest", "sha256:y"}}});
+    server.store("acme/web", "sha256:x", self);
+    server.store("acme/web", "sha256:y", index({{{"digest", "sha256:z"}}}));
+    server.store("acme/web", "sha256:z", self);
+    if (row.size)
+      CHECK(size_in(server) == *row.size);
+    else
+      CHECK_THROWS_AS(size_in(server), Unmeasurable);
+  }
+}
+
+TEST_CASE("the registry's sizes count, and not those that the author of the manifest wrote") {
+  Server server;
+  server.store("acme/web", "1", manifest({layer("a", 1), layer("b", 30)}));
+  server.store_blob("a", 5'000'000'000);
+  server.store_blob("b", 20);
+  server.store_blob("c", 7);
+  CHECK(size_in(server) == 5'000'000'037);
+  CHECK(server.blobs_asked() == std::vector<std::string>{"sha256:a", "sha256:b", "sha256:c"});
+  // What is too large by its own words isn't asked about further.
+  KnownSizes known;
+  CHECK(image_size({server.host(), "acme/web", "1"}, {}, 30, known, {}) == 31);
+  CHECK(server.blobs_asked().size() == 3);
+}
+
+TEST_CASE("a registry that doesn't say how large a layer is has given no answer") {
+  Server server;
+  server.store("acme/web", "1", manifest({layer("a", 1)}));
+  for (const int status : {401, 403, 405, 429, 500, 502}) {
+    server.guard([status](const httplib::Request& request, httplib::Response& response) {
+      if (request.path.find("/blobs/") == std::string::npos) return true;
+      response.status = status;
+      return false;
+    });
+    CHECK_THROWS_AS(size_in(server), Unanswered);
+  }
+}
+
+TEST_CASE("an image that was measured costs a request that isn't counted as a pull") {
+  Server server;
+  server.push("acme/web", "1", manifest({layer("a", 42)}));
+  KnownSizes known;
+  const auto size = [&](const std::string& reference) {
+    return image_size({server.host(), "acme/web", reference}, {}, any_size, known, {});
+  };
+  for (int i = 0; i < 5; ++i) CHECK(size("1") == 42);
+  CHECK(server.heads().size() == 5);
+  CHECK(server.asked().size() == 1);
+  server.push("acme/web", "2", manifest({layer("a", 42)}));
+  CHECK(size("2") == 42);
+  CHECK(server.asked().size() == 1);
+  // The tag leads elsewhere, and the registry refuses: what is known doesn't help.
+  server.push("acme/web", "1", manifest({layer("a", 43)}));
+  CHECK(size("1") == 43);
+  server.guard([](const httplib::Request&, httplib::Response& response) {
+    response.status = 403;
+    return false;
+  });
+  CHECK_THROWS_AS(size("1"), Unanswered);
+}
+
+TEST_CASE("the sizes that are known are limited in number") {
+  KnownSizes known;
+  for (size_t i = 0; i <= KnownSizes::most; ++i) known.add(std::to_string(i), i);
+  CHECK_FALSE(known.find("0"));
+  CHECK(known.find("1") == 1);
+  CHECK(known.find(std::to_string(KnownSizes::most)) == KnownSizes::most);
 }

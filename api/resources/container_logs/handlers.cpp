@@ -14,6 +14,9 @@ using container_logs::Wanted;
 constexpr std::int64_t nanoseconds = 1'000'000'000;
 constexpr std::int64_t longest_ago = 366LL * 24 * 3600;
 
+// How long the answer waits for the beginning of a log that isn't followed.
+constexpr std::chrono::seconds first_patience{10};
+
 enum class Form { text, events };
 
 bool flag(const Call& call, const char* name) {
@@ -99,17 +102,25 @@ class LogStream {
         form_(form),
         bearer_(call, services),
         permit_(services.events->admit(bearer_.holder())),
-        read_(services.container_logs(wanted)) {}
+        read_(services.container_logs(wanted)) {
+    // A log that can't be read is an error, so the answer begins when there is something of it.
+    if (wanted.follow == container_logs::Follow::no) first_ = read_(first_patience);
+  }
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::end;
-    const Batch batch = read_(stream_step);
+    const Batch batch = first_ ? *std::exchange(first_, std::nullopt) : read_(stream_step);
     std::string text;
+    if (batch.problem && form_ == Form::events)
+      text += encode_event({.id = "",
+                            .name = "problem",
+                            .data = json{{"message", *batch.problem}}.dump(
+                                -1, ' ', false, json::error_handler_t::replace)});
     for (const container_logs::Line& line : batch.lines)
       text += form_ == Form::events ? encode_event({.id = line.id, .name = "", .data = line.text})
                                     : line.text + "\n";
     if (batch.ended) return Next::end;
-    if (batch.lines.empty()) return idle(sink);
+    if (text.empty()) return idle(sink);
     spoke_ = std::chrono::steady_clock::now();
     return sink(text) ? Next::more : Next::end;
   }
@@ -138,6 +149,7 @@ class LogStream {
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
   const container_logs::Reader read_;
+  std::optional<Batch> first_;
   std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point looked_ = spoke_;
 };

@@ -26,7 +26,7 @@ json encode(const Tier& tier) {
           {"ad_reach_multiplier", tier.ad_reach_multiplier},
           {"auto_approve", tier.auto_approve},
           {"runtime_class", or_null(tier.confinement.runtime_class)},
-          {"user_namespaces", tier.confinement.user_namespaces},
+          {"user_namespaces", or_null(tier.confinement.user_namespaces)},
           {"smtp", tier.confinement.smtp},
           {"bandwidth", or_null(tier.confinement.bandwidth)},
           {"limits",

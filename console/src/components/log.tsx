@@ -57,7 +57,12 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
     return follow({
       url: fill('/api/deploy/apps/{id}/container-logs', { id }, previous ? { previous: true, tail: first_tail } : { follow: true, tail: first_tail }),
       app,
-      onEvents: (events) => {
+      onEvents: (all_events) => {
+        // The server can't read the log at the moment, and goes on trying.
+        const problem = all_events.findLast((event) => event.name === 'problem');
+        const events = all_events.filter((event) => event.name !== 'problem');
+        if (problem) refuse(JSON.parse(problem.data).message);
+        else refuse('');
         for (const event of events) all.current.push(line_of(event));
         if (all.current.length > most_lines) all.current.splice(0, all.current.length - most_lines);
         arrived.current += events.length;

@@ -22,7 +22,7 @@ function step_of({ status, phase, reason, cause }: Deployment): { at: number; fa
   const why = cause ?? reason;
   if (status === 'errored' || why) {
     const failed_at: Record<string, number> = { image_pull_failed: 1, port_not_listening: 3 };
-    const early = ['cluster_refused', 'cluster_unreachable', 'quota_exceeded', 'unschedulable', 'suspended_by_admin'];
+    const early = ['cluster_refused', 'cluster_unreachable', 'cluster_refuses_writes', 'quota_exceeded', 'unschedulable', 'suspended_by_admin'];
     return { at: why && early.includes(why) ? 0 : (failed_at[why ?? ''] ?? 2), failed: true };
   }
   return { at: Math.max(1, steps.indexOf(phase as (typeof steps)[number])), failed: false };

@@ -321,7 +321,10 @@ export const de: Messages = {
     suspended_by_admin: { title: 'Ein Admin hat dieses Deployment gesperrt.', fix: 'Wenden Sie sich an die Administration der Plattform.' },
     dns_not_pointing: { title: 'Es läuft, aber seine eigene Domain führt nicht zu ihm.', fix: 'Setzen Sie die Einträge, die unter „Domain“ stehen.' },
     domain_taken: { title: 'Es läuft, aber seine eigene Domain ging an ein anderes Konto.', fix: 'Geben Sie die Domain auf, oder nehmen Sie eine andere.' },
-    certificate_failed: { title: 'Es läuft, aber für seine eigene Domain gibt es kein Zertifikat.', fix: 'Unter „Domain“ steht, was die Zertifizierungsstelle sagt.' },
+    certificate_failed: { title: 'Es läuft, aber die Zertifizierungsstelle hat das Zertifikat seiner Domain abgelehnt.', fix: 'Die Meldung unten und „Domain“ sagen, warum.' },
+    certificate_pending: { title: 'Es läuft, aber für seine https-Adresse gibt es noch kein Zertifikat.', fix: 'Es ist nichts zu tun: Die Meldung sagt, worauf gewartet wird.' },
+    cluster_refuses_writes: { title: 'Der Cluster nimmt dieses Deployment nicht an, weil etwas in ihm versagt.', fix: 'Es ist nichts zu tun: Was läuft, läuft weiter, und berth versucht es wieder. Die Meldung nennt, was versagt.' },
+    changed_by_others: { title: 'Jemand anderes ändert dieses Deployment auf dem Cluster immer wieder.', fix: 'Wenden Sie sich an die Administration der Plattform; die Meldung nennt das Objekt.' },
     unknown: { title: 'Mit diesem Deployment stimmt etwas nicht.', fix: 'Die Meldung unten sagt mehr.' },
   },
   domain_reasons: {

@@ -318,7 +318,10 @@ export const en = {
     suspended_by_admin: { title: 'An admin has stopped this deployment.', fix: 'Ask the platform’s admin.' },
     dns_not_pointing: { title: 'It runs, but its custom domain doesn’t lead to it.', fix: 'Set the records that the tab Domain shows.' },
     domain_taken: { title: 'It runs, but its custom domain went to another account.', fix: 'Give the domain up, or take another one.' },
-    certificate_failed: { title: 'It runs, but there is no certificate for its custom domain.', fix: 'The tab Domain shows the issuer’s message.' },
+    certificate_failed: { title: 'It runs, but the issuer refused the certificate of its domain.', fix: 'The message below and the tab Domain have the issuer’s words.' },
+    certificate_pending: { title: 'It runs, but there is no certificate for its https address yet.', fix: 'There is nothing to do: the message says what is waited for.' },
+    cluster_refuses_writes: { title: 'The cluster fails to take this deployment.', fix: 'There is nothing to do: what runs goes on running, and berth tries again. The message names who fails.' },
+    changed_by_others: { title: 'Somebody else keeps changing this deployment on the cluster.', fix: 'Ask the platform’s admin; the message names the object.' },
     unknown: { title: 'Something is wrong with this deployment.', fix: 'The message below says more.' },
   },
   domain_reasons: {

@@ -41,10 +41,16 @@ struct Line {
 struct Batch {
   std::vector<Line> lines;
   bool ended = false;
+  // Who keeps a log that is followed from being read, if that lasts; it is tried again all the
+  // time.
+  std::optional<std::string> problem = {};
 };
+// How long a log that is followed may be unreadable before a batch says so.
+inline constexpr std::chrono::seconds problem_after{5};
 // Returns what has been written, after waiting for it for at most `patience`. May be used by one
-// thread at a time. Throws std::runtime_error if the log can't be read any more. Destroying the
-// function stops reading within a second.
+// thread at a time. Throws Error, which names who failed, if the log can't be read: unavailable if
+// the cluster can't give it, and invalid_state if it is gone. Destroying the function stops reading
+// within a second.
 using Reader = std::function<Batch(std::chrono::milliseconds patience)>;
 // Throws Error: invalid_state if there is no container yet (or no earlier run of it),
 // malformed_request if `after` isn't the id of a line, and unavailable if the cluster doesn't

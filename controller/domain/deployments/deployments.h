@@ -46,14 +46,20 @@ enum class Reason {
   // The deployment runs, but its custom domain doesn't lead to it (yet), see custom_domains.h:
   dns_not_pointing,
   domain_taken,
-  certificate_failed,
+  certificate_failed,      // also if it is the sub-domain's own certificate that the issuer refused
+  certificate_pending,     // the sub-domain's own certificate isn't issued yet, or can't be ordered
+  cluster_refuses_writes,  // the API server answers berth's writes with 5xx, and that doesn't pass
+  changed_by_others,       // somebody else keeps changing or deleting berth's objects
 };
 constexpr auto texts_of(Reason) {
-  return EnumTexts<Reason::certificate_failed>{
-      "image_pull_failed",     "crash_loop",       "port_not_listening", "out_of_memory",
-      "quota_exceeded",        "unschedulable",    "image_needs_root",   "image_too_large",
-      "runtime_class_missing", "rollout_failed",   "suspended_by_admin", "cluster_unreachable",
-      "cluster_refused",       "dns_not_pointing", "domain_taken",       "certificate_failed"};
+  return EnumTexts<Reason::changed_by_others>{
+      "image_pull_failed",  "crash_loop",          "port_not_listening",
+      "out_of_memory",      "quota_exceeded",      "unschedulable",
+      "image_needs_root",   "image_too_large",     "runtime_class_missing",
+      "rollout_failed",     "suspended_by_admin",  "cluster_unreachable",
+      "cluster_refused",    "dns_not_pointing",    "domain_taken",
+      "certificate_failed", "certificate_pending", "cluster_refuses_writes",
+      "changed_by_others"};
 }
 
 enum class HealthStatus { healthy, unhealthy, unknown };

@@ -42,7 +42,7 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
 bool is_image(const std::string& image) {
   static const std::regex grammar(
       "[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*)+"
-      "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?");
+      "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128}))?");
   return std::regex_match(image, grammar);
 }
 
@@ -56,6 +56,10 @@ void check_name(const std::string& name, const Rules& rules, Details& wrong) {
     wrong["name"].push_back(
         "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
         "ends");
+  else if (domain_names::has_reserved_hyphens(name))
+    wrong["name"].push_back(
+        "must not have hyphens as its third and fourth characters, as in xn--: such names are "
+        "reserved, because they can stand for any other name");
   else if (rules.reserved_names.forbids_subdomain(name))
     wrong["name"].push_back("is reserved for the platform; choose another");
 }

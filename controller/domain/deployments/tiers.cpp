@@ -33,9 +33,10 @@ Tier tier_of(const db::Query& row) {
                .monthly_stipend_points = row.integer("monthly_stipend_points"),
                .ad_reach_multiplier = row.text("ad_reach_multiplier"),
                .confinement = {.runtime_class = row.text_or_null("runtime_class"),
-                               .user_namespaces = row.flag("user_namespaces"),
+                               .user_namespaces = {},
                                .smtp = row.flag("smtp"),
                                .bandwidth = {}}};
+  if (!row.null("user_namespaces")) tier.confinement.user_namespaces = row.flag("user_namespaces");
   if (!row.null("bandwidth_mbit")) tier.confinement.bandwidth = int(row.integer("bandwidth_mbit"));
   if (!row.null("max_deployments")) tier.max_deployments = int(row.integer("max_deployments"));
   return tier;

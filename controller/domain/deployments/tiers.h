@@ -22,8 +22,9 @@ struct Confinement {
   // The RuntimeClass of the containers, such as gVisor's; the cluster's default runtime if empty.
   std::optional<std::string> runtime_class;
   // Whether root and all other users of a container are mapped to users that the node doesn't have
-  // (kubernetes.io, "User Namespaces").
-  bool user_namespaces = false;
+  // (kubernetes.io, "User Namespaces"). If it isn't set, they are where all nodes can do that and
+  // the containers have no runtime class, which may have namespaces of its own.
+  std::optional<bool> user_namespaces = {};
   bool smtp = false;             // whether containers may connect to TCP port 25
   std::optional<int> bandwidth;  // Mbit/s in each direction; empty if there is no limit
   bool operator==(const Confinement&) const = default;

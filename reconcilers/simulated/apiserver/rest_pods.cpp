@@ -77,6 +77,8 @@ LogRequest log_request(const api::Request& request) {
 
 void Rest::logs(Call& call) {
   const LogRequest wanted = log_request(call.request);
+  if (const std::string words = faults_.log_words(); !words.empty())
+    return answer(call.response, 200, "text/plain", words);
   PodLog log;
   std::shared_ptr<LogStream> stream;
   {

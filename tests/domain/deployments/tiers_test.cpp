@@ -56,6 +56,10 @@ TEST_CASE("a tier's confinement is stored and can be taken away") {
   CHECK(world.read(tiers::list)[0].confinement == strict);
   CHECK(world.read(tiers::list)[1].confinement == tiers::Confinement{});
   CHECK(change({}).confinement == tiers::Confinement{});
+  for (const std::optional<bool> choice :
+       {std::optional(true), std::optional(false), std::optional<bool>()})
+    CHECK(change({.runtime_class = {}, .user_namespaces = choice, .smtp = false, .bandwidth = {}})
+              .confinement.user_namespaces == choice);
 }
 
 TEST_CASE("seeding again leaves what an admin has changed") {

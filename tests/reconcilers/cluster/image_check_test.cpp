@@ -1,5 +1,6 @@
 #include "reconcilers/cluster/image_check.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 
 #include "tests/reconcilers/cluster/cluster.h"
@@ -24,7 +25,7 @@ struct Checked {
   World world{config_of(cluster)};
 
   Checked() {
-    world.options.max_image_bytes = 10 * gib;
+    world.options.images.max_bytes = 10 * gib;
     world.rules.registries = {server.host()};
     world.wake();
   }
@@ -102,17 +103,82 @@ TEST_CASE("an image whose registry gives no answer is pulled") {
   Checked checked;
   const std::string unknown = checked.deploy("unknown");
   CHECK(checked.world.is(unknown, Status::running));
-  // A busy registry isn't asked about the next image.
-  checked.server.guard([](const httplib::Request&, httplib::Response& response) {
-    response.status = 503;
-    return false;
-  });
-  checked.push("1", gib);
-  checked.push("2", gib);
-  CHECK(checked.world.is(checked.deploy("1"), Status::running));
-  CHECK(checked.world.is(checked.deploy("2"), Status::running));
-  CHECK(checked.asked("1") == 1);
-  CHECK(checked.asked("2") == 0);
+}
+
+// How a registry may fail to answer.
+struct NoAnswer {
+  const char* what;
+  int status;
+  bool is_asked_again;
+};
+const NoAnswer no_answers[] = {
+    {"too many requests", 429, true}, {"an error", 500, true},         {"a bad gateway", 502, true},
+    {"unavailable", 503, true},       {"a time-out", 504, true},       {"a refusal", 403, false},
+    {"no such image", 404, false},    {"not implemented", 501, false},
+};
+
+TEST_CASE("a registry's failure counts for the image and its credentials alone") {
+  for (const NoAnswer& row : no_answers) {
+    INFO(row.what);
+    Checked checked;
+    std::atomic<bool> is_failing = true;
+    checked.server.guard([&](const httplib::Request& request, httplib::Response& response) {
+      const bool has_password = request.has_header("Authorization");
+      if (!is_failing || has_password || !request.path.ends_with("/1")) return true;
+      response.status = row.status;
+      return false;
+    });
+    checked.push("1", 11 * gib);
+    checked.push("2", 11 * gib);
+    const std::string failing = checked.deploy("1");
+    const std::string other = checked.deploy("2");
+    CHECK(checked.is_refused(other));
+    if (row.is_asked_again) {
+      // One failure lets nothing through: the registry is asked again.
+      is_failing = false;
+      CHECK(checked.is_refused(failing));
+    } else {
+      CHECK(checked.world.is(failing, Status::running));
+    }
+  }
+}
+
+TEST_CASE("where the admin says so, no image of an unknown size is pulled") {
+  for (const NoAnswer& row : no_answers) {
+    if (row.is_asked_again) continue;  // the same after the pauses, which the case above covers
+    INFO(row.what);
+    Checked checked;
+    checked.world.sleep();
+    checked.world.options.images.unknown = UnknownSize::refuse;
+    checked.world.wake();
+    checked.push("1", gib);
+    checked.server.guard([&](const httplib::Request&, httplib::Response& response) {
+      response.status = row.status;
+      return false;
+    });
+    const std::string id = checked.deploy("1");
+    REQUIRE(eventually([&] { return checked.world.row(id).reason == Reason::image_pull_failed; }));
+    CHECK(checked.world.row(id).status == Status::errored);
+    CHECK(checked.world.row(id).message ==
+          "the registry " + checked.server.host() +
+              " doesn't say how large the image is (the registry answered with " +
+              std::to_string(row.status) +
+              "), and this platform pulls no image of an unknown size");
+    CHECK(checked.world.objects(kube::pods, id).empty());
+    checked.server.guard({});
+    checked.world.restart(id);
+    CHECK(checked.world.is(id, Status::running));
+  }
+}
+
+TEST_CASE("a refusal says by how much, also where the sizes differ by a byte") {
+  Checked checked;
+  checked.push("over", 10 * gib + 1);
+  const std::string id = checked.deploy("over");
+  REQUIRE(checked.is_refused(id));
+  CHECK(checked.world.row(id).message ==
+        "the image has layers of 10737418241 bytes, and 10737418240 bytes are allowed; make it "
+        "smaller and deploy it again");
 }
 
 TEST_CASE("the registry's password comes from the deployment") {

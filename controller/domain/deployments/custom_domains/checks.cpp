@@ -76,7 +76,7 @@ Instant next_look(const Claim& claim, Instant now) {
 }
 
 void note_evidence(Claim& claim, const Check& check, Instant now) {
-  claim.checked_at = now;
+  if (check.outcome != Outcome::impossible) claim.checked_at = now;
   if (!check.addresses.empty()) claim.addresses = check.addresses;
   claim.proven_at.reset();
   if (check.outcome == Outcome::proven) {
@@ -92,12 +92,12 @@ bool is_of_dns(std::optional<Reason> reason) {
          reason == Reason::dns_unreachable;
 }
 
-// Whether, after this check, the claim has to wait for the DNS.
+// Whether, after this check, the claim has to wait for the DNS or for an issuer.
 bool has_to_wait(const Claim& claim, const Check& check, Instant now) {
   if (check.outcome == Outcome::proven) return false;
   switch (claim.state) {
     case State::issuing:
-      return check.outcome == Outcome::refuted;
+      return check.outcome != Outcome::unknown;
     case State::active:
       return renewal_is_near(claim, now);
     case State::waiting_for_dns:
@@ -142,7 +142,8 @@ std::optional<Claim> record_check(db::Tx& tx, const std::string& id, std::int64_
   Claim claim = *before;
   note_evidence(claim, check, tx.now());
   const bool proven = check.outcome == Outcome::proven;
-  if (has_to_wait(claim, check, tx.now())) claim.state = State::waiting_for_dns;
+  if (has_to_wait(claim, check, tx.now()))
+    claim.state = check.outcome == Outcome::impossible ? State::failed : State::waiting_for_dns;
   const bool unclear = claim.state == State::issuing && !proven;
   if (proven ? is_of_dns(claim.reason) : !unclear) {
     claim.reason = proven ? std::nullopt : check.reason;

@@ -21,6 +21,7 @@
 //   waiting_for_dns -> issuing -> active   by begin_issuing, after a check that was `proven`
 //   issuing -> failed                      the issuer refused, or no order is left; the domain is
 //                                          checked again at `next_check_at`
+//   waiting_for_dns, issuing -> failed     the platform has no issuer of certificates
 //   any -> waiting_for_dns                 the DNS records no longer point to the platform
 namespace berth::custom_domains {
 
@@ -146,6 +147,8 @@ enum class Outcome {
   proven,   // all records are as they should be
   refuted,  // the DNS answered, and a record is missing or wrong
   unknown,  // no answer, or an error that says nothing about the domain
+  // The platform can order no certificate, so the DNS wasn't asked.
+  impossible,
 };
 struct Check {
   Outcome outcome = Outcome::unknown;
@@ -165,6 +168,7 @@ struct Check {
 // - active: stays active, with the reason, until shortly before the renewal (renewal_guard); from
 //   then on refuted or unknown -> waiting_for_dns, and the caller withdraws the Certificate, so
 //   that it isn't renewed.
+// After `impossible`, each of these waits as `failed` instead of waiting_for_dns.
 // Returns nothing, and changes nothing, if the claim has another generation or was released.
 std::optional<Claim> record_check(db::Tx& tx, const std::string& id, std::int64_t generation,
                                   const Check& check);

@@ -12,9 +12,14 @@ std::string normalised(std::string_view domain);
 
 // Returns why nobody may use this normalised name, as the end of a sentence; empty if they may.
 // Names with letters beyond ASCII must be given in their xn-- form (RFC 5891), so that the name
-// that people see is the one that is looked up.
+// that people see is the one that is looked up. Names for which no public issuer makes a
+// certificate are refused too, except below .test and .example.
 std::string refusal(std::string_view domain, std::string_view apps_domain,
                     std::string_view base_host);
+
+// Whether a label has hyphens as its third and fourth characters. Such labels are reserved for
+// encodings like punycode, which can look like any other name (RFC 5890, section 2.3.1).
+bool has_reserved_hyphens(std::string_view label);
 
 // Returns the part that was registered, such as example.co.uk for shop.example.co.uk. Returns the
 // name itself if it is a single label or a public suffix.

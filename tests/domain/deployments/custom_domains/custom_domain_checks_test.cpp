@@ -21,6 +21,26 @@ struct Fixture : DomainWorld {
   Claim claim() { return claim_of(row.id); }
 };
 
+TEST_CASE("a platform without an issuer has one clear state, from every state before") {
+  for (const State before : {State::waiting_for_dns, State::issuing, State::failed}) {
+    INFO(to_string(before));
+    Fixture f;
+    if (before != State::waiting_for_dns) f.issuing(f.row.id);
+    if (before == State::failed) f.fail(f.claim());
+    REQUIRE(f.claim().state == before);
+    const auto checked_at = f.claim().checked_at;
+    f.check(f.claim(), Outcome::impossible, Reason::certificate_failed);
+    CHECK(f.claim().state == State::failed);
+    CHECK(f.claim().reason == Reason::certificate_failed);
+    CHECK(f.claim().checked_at == checked_at);  // the DNS wasn't asked
+    CHECK_FALSE(f.begin(f.claim()));
+    // There is an issuer now.
+    f.check(f.claim(), Outcome::proven);
+    CHECK(f.begin(f.claim())->state == State::issuing);
+    CHECK_FALSE(f.claim().reason);
+  }
+}
+
 TEST_CASE("certificates are ordered only while a proof of the DNS is fresh") {
   Fixture f;
   CHECK_FALSE(f.begin(f.claim()));

@@ -43,15 +43,15 @@ struct DomainWorld : World {
   custom_domains::Claim claim_of(const std::string& deployment_id) {
     return living(deployment_id).value();
   }
-  std::optional<custom_domains::Claim> check(const custom_domains::Claim& claim,
-                                             custom_domains::Outcome outcome) {
+  std::optional<custom_domains::Claim> check(
+      const custom_domains::Claim& claim, custom_domains::Outcome outcome,
+      custom_domains::Reason reason = custom_domains::Reason::dns_not_pointing) {
     const bool proven = outcome == custom_domains::Outcome::proven;
     return write([&](db::Tx& tx) {
       return custom_domains::record_check(
           tx, claim.id, claim.generation,
           {.outcome = outcome,
-           .reason =
-               proven ? std::nullopt : std::optional(custom_domains::Reason::dns_not_pointing),
+           .reason = proven ? std::nullopt : std::optional(reason),
            .message = proven ? std::nullopt : std::optional(std::string("no CNAME record")),
            .addresses = {}});
     });
