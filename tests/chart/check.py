@@ -4,6 +4,7 @@
 Without the value `database` there is a StatefulSet with a claim; with it, a Deployment of several pods. What berthd is told
 has to be a configuration that it accepts. Ends with 77, for "skipped", if there is no Helm.
 """
+import json
 import os
 import pathlib
 import secrets
@@ -89,9 +90,26 @@ class Chart(unittest.TestCase):
         mounted = {one["name"] for one in container["volumeMounts"]}
         self.assertEqual(mounted, {one["name"] for one in pod["volumes"]})
 
-    def test_an_old_cluster_gets_no_field_that_it_refuses(self):
-        pod = pod_of(rendered(PATRONI, ["--kube-version", "1.28.0"]))
-        self.assertNotIn("lifecycle", pod["containers"][0])
+    def test_a_cluster_without_what_berth_needs_is_refused(self):
+        """The guide, the chart and the sleep hook of apps' containers agree on the version."""
+        done = helm({}, ["--kube-version", "1.29.14"])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("1.30", done.stderr)
+        self.assertIn("lifecycle", pod_of(rendered(PATRONI, ["--kube-version", "1.30.0"]))["containers"][0])
+        self.assertIn("sleep:", (ROOT / "manifests/deployment.yaml").read_text())
+        self.assertIn("berth needs 1.30", (ROOT / "docs/guides/cluster.md").read_text())
+
+    def test_the_policy_takes_the_nodes_for_containers_in_each_notation(self):
+        """The list of what a pod may tolerate, for each way in which berthd's key may be written."""
+        notations = {"example.org/a=yes:NoSchedule": [["example.org/a", "Equal", "yes", "NoSchedule"]],
+                     "a:NoExecute,b=c": [["a", "Exists", "", "NoExecute"], ["b", "Equal", "c", ""]],
+                     "a": [["a", "Exists", "", ""]]}
+        for text, wanted in notations.items():
+            escaped = text.replace(",", "\\,")
+            policy = rendered({}, ["--set-string", f"config.tenant-tolerations={escaped}"])["ValidatingAdmissionPolicy", "ns-berth"]
+            self.assertIn(f"in {json.dumps(wanted, separators=(',', ':'))}", json.dumps(policy).replace('\\"', '"'), text)
+        listed = rendered({}, ["--set-json", 'config.tenant-tolerations=[{"key":"a","operator":"Exists","effect":"NoSchedule"}]'])
+        self.assertIn('in [["a","Exists","","NoSchedule"]]', json.dumps(listed["ValidatingAdmissionPolicy", "ns-berth"]).replace('\\"', '"'))
 
     def test_the_files_of_the_database_are_those_that_berthd_is_told(self):
         for values, wanted in ((CLOUD_NATIVE, {"berth-db-app": "password", "berth-db-ca": "ca.crt"}),

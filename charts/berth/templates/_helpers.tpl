@@ -59,6 +59,49 @@ http://{{ include "berth.fullname" . }}:{{ .Values.service.port }}
 {{- printf "%s:tenant" (include "berth.clusterName" .) -}}
 {{- end -}}
 
+{{/* The label berth/account of apps' namespaces, as manifests::owner_of has it: whose they are, of several installations. */}}
+{{- define "berth.owner" -}}
+{{- printf "%s.%s" .Release.Namespace (include "berth.serviceAccount" .) | trunc 63 | trimAll "-." -}}
+{{- end -}}
+
+{{/* config.tenant-node-selector as JSON, written as a map or as LABEL=VALUE,… */}}
+{{- define "berth.tenantNodeSelector" -}}
+{{- $value := index .Values.config "tenant-node-selector" | default dict -}}
+{{- $labels := dict -}}
+{{- if kindIs "string" $value -}}
+{{- range splitList "," $value -}}
+{{- $parts := splitn "=" 2 (trim .) -}}
+{{- $_ := set $labels $parts._0 ($parts._1 | default "") -}}
+{{- end -}}
+{{- else -}}
+{{- $labels = $value -}}
+{{- end -}}
+{{- toJson $labels -}}
+{{- end -}}
+
+{{/* config.tenant-tolerations as a JSON list of [key, operator, value, effect], written as a list of tolerations or as
+     KEY[=VALUE][:EFFECT],… */}}
+{{- define "berth.tenantTolerations" -}}
+{{- $value := index .Values.config "tenant-tolerations" | default list -}}
+{{- $all := list -}}
+{{- if kindIs "string" $value -}}
+{{- range splitList "," $value -}}
+{{- $parts := splitn ":" 2 (trim .) -}}
+{{- $label := splitn "=" 2 $parts._0 -}}
+{{- $operator := ternary "Equal" "Exists" (contains "=" $parts._0) -}}
+{{- $all = append $all (list $label._0 $operator ($label._1 | default "") ($parts._1 | default "")) -}}
+{{- end -}}
+{{- else -}}
+{{- range $value -}}
+{{- if kindIs "string" . -}}
+{{- fail "config.tenant-tolerations: a text such as KEY=VALUE:EFFECT,…, or a list of tolerations" -}}
+{{- end -}}
+{{- $all = append $all (list (.key | default "") (.operator | default "Equal") (.value | default "") (.effect | default "")) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
 {{/* The PriorityClass of apps' pods; empty if there is none. */}}
 {{- define "berth.tenantPriority" -}}
 {{- if .Values.priorityClasses.create -}}

@@ -68,7 +68,7 @@ spec:
         httpGet: {path: /livez, port: metrics}
         periodSeconds: 10
         timeoutSeconds: 5
-      {{- if and (include "berth.onPostgres" .) (semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version) }}
+      {{- if include "berth.onPostgres" . }}
       # Callers keep coming until every node has heard that the pod is leaving.
       lifecycle:
         preStop:
