@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "api/pages/pages.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -52,6 +53,22 @@ TEST_CASE("each operation that may write says what it stores") {
   CHECK(found == that_store_nothing);
   WARN(walked << " operations that may write");
   CHECK(walked >= 113);
+}
+
+TEST_CASE("each form of the hosted pages says what it stores") {
+  const std::set<std::string_view> that_store_nothing = {"/logout", "/account/sessions/end",
+                                                         "/account/devices/end", "/account/delete",
+                                                         "/connected-apps/disconnect"};
+  int walked = 0;
+  for (const pages::PageRow& row : pages::Pages::rows()) {
+    if (row.method != "POST") continue;
+    ++walked;
+    INFO(row.path);
+    CHECK((row.stores == Stores::nothing) == that_store_nothing.contains(row.path));
+    CHECK((row.stores == Stores::administration) == (row.who == pages::Who::admin));
+  }
+  WARN(walked << " forms");
+  CHECK(walked >= 26);
 }
 
 // Everybody who may call: with the tokens of a user who owns an app with all scopes.
