@@ -107,10 +107,12 @@ class Client {
     return answer.is_success() && is_digest(answer.digest) ? answer.digest : "";
   }
 
-  Json manifest(const std::string& reference) {
+  // `digest` becomes the manifest's, empty if the registry doesn't say it.
+  Json manifest(const std::string& reference, std::string* digest = nullptr) {
     const Answer answer = ask(Method::get, "/manifests/" + reference, max_manifest_bytes);
     if (!answer.is_success()) refuse(answer);
     if (answer.is_cut) throw Unmeasurable("its manifest has more than 256 KiB");
+    if (digest != nullptr) *digest = is_digest(answer.digest) ? answer.digest : "";
     return Json::parse(answer.body, nullptr, false);
   }
 
@@ -338,13 +340,14 @@ void KnownSizes::add(const std::string& key, std::uint64_t bytes) {
 std::uint64_t image_size(const ImageName& image, const std::optional<Credentials>& credentials,
                          std::uint64_t enough, KnownSizes& known, const std::stop_token& stop) {
   Client client(image, credentials, stop);
-  const std::string digest = client.digest_of(image.reference);
-  const std::string key = image.host + "/" + image.repository + "@" + digest;
+  const std::string prefix = image.host + "/" + image.repository + "@";
+  std::string digest = client.digest_of(image.reference);
   if (!digest.empty())
-    if (const auto bytes = known.find(key)) return *bytes;
+    if (const auto bytes = known.find(prefix + digest)) return *bytes;
   Measurement measurement(client, enough);
-  measurement.add(client.manifest(digest.empty() ? image.reference : digest));
-  if (!digest.empty()) known.add(key, measurement.largest());
+  // A tag may lead elsewhere by now.
+  measurement.add(client.manifest(image.reference, &digest));
+  if (!digest.empty()) known.add(prefix + digest, measurement.largest());
   return measurement.largest();
 }
 

@@ -71,11 +71,13 @@ class Certificates(World):
 
     def test_1_a_sub_domain_has_a_certificate_of_its_own(self):
         shop = self.ada.deploy("secure")
-        self.ada.wait(shop, "running")
+        seen = self.ada.wait(shop, "running")
+        self.assertIn(seen["reason"], ("certificate_pending", None), seen)
         took = serves_securely("secure.apps.localhost", "hello from a real container")
         serves("secure", "hello from a real container")
         print(f"      https of the sub-domain {took:.1f} s after running", flush=True)
         self.assertEqual(self.ada.ask("GET", f"/{shop}")["url"], "https://secure.apps.localhost")
+        eventually(lambda: self.ada.status(shop)["reason"] is None, "nothing is missing", LIMIT, seen=lambda: self.ada.status(shop))
         self.ada.delete(shop)
         self.is_gone(shop)
 
@@ -87,7 +89,8 @@ class Certificates(World):
         print(f"      https of the custom domain {took:.1f} s after running", flush=True)
         eventually(lambda: self.ada.ask("GET", f"/{shop}/domain")["state"] == "active", "the domain is active", LIMIT,
                    seen=lambda: self.ada.ask("GET", f"/{shop}/domain"))
-        self.assertIsNone(self.ada.status(shop)["reason"])
+        # The certificate of the sub-domain may come a moment later.
+        eventually(lambda: self.ada.status(shop)["reason"] is None, "nothing is missing", LIMIT, seen=lambda: self.ada.status(shop))
         self.ada.delete(shop)
         self.is_gone(shop)
 
