@@ -35,12 +35,18 @@ std::optional<E> enum_query(const Call& call, const char* name) {
 
 // Returns the time in a query parameter; nothing if it is missing. Throws validation_failed if the
 // text isn't a time (parse_iso8601()).
-inline std::optional<Instant> instant_query(const Call& call, const char* name) {
+using ParseInstant = std::optional<Instant> (*)(std::string_view text);
+inline std::optional<Instant> instant_query(const Call& call, const char* name,
+                                            ParseInstant parse = parse_iso8601) {
   const auto text = call.query(name);
   if (!text) return std::nullopt;
-  const auto at = parse_iso8601(*text);
+  const auto at = parse(*text);
   if (!at) throw invalid_field(name, "must be an ISO 8601 time such as 2026-01-31T12:00:00Z");
   return at;
+}
+// The same for the end of a time: with a date alone, the day is included.
+inline std::optional<Instant> end_query(const Call& call, const char* name) {
+  return instant_query(call, name, parse_iso8601_end);
 }
 
 }  // namespace berth::api

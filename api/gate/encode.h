@@ -59,6 +59,11 @@ inline std::optional<Instant> instant_or_nothing(const nlohmann::json& body, con
   const auto text = text_or_nothing(body, field);
   return text ? parse_iso8601(*text) : std::nullopt;
 }
+// The same for the end of a time: with a date alone, the day is included.
+inline std::optional<Instant> end_or_nothing(const nlohmann::json& body, const char* field) {
+  const auto text = text_or_nothing(body, field);
+  return text ? parse_iso8601_end(*text) : std::nullopt;
+}
 
 // Returns a field's object as JSON text; nothing if it is missing or null.
 inline std::optional<std::string> object_or_nothing(const nlohmann::json& body, const char* field) {

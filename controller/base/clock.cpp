@@ -147,4 +147,10 @@ std::optional<Instant> parse_iso8601(std::string_view text) {
   return instant;
 }
 
+std::optional<Instant> parse_iso8601_end(std::string_view text) {
+  const auto at = parse_iso8601(text);
+  if (!at || text.find_first_of("Tt ") != std::string_view::npos) return at;
+  return *at + std::chrono::hours(24);
+}
+
 }  // namespace berth

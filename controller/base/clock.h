@@ -48,6 +48,8 @@ std::string to_iso8601(Instant at);
 // missing, as may the time of day; without an offset the time is UTC. Returns nothing if the text
 // is malformed.
 std::optional<Instant> parse_iso8601(std::string_view text);
+// The same for the end of a time: a date alone is its end, the next midnight.
+std::optional<Instant> parse_iso8601_end(std::string_view text);
 
 inline std::int64_t to_millis(Instant at) { return at.time_since_epoch().count(); }
 inline Instant from_millis(std::int64_t millis) { return Instant(Duration(millis)); }

@@ -112,6 +112,9 @@ constexpr std::array codes = {
              "The account has reached its limit of apps."},
     CodeInfo{Code::spend_limit_reached, "spend_limit_reached", 422,
              "The app has reached the user's limit of spending for today."},
+    CodeInfo{Code::bonus_locked, "bonus_locked", 422,
+             "Some of the points are a bonus, which can't reach this recipient, or pay for this, "
+             "before the user has spent 100 points of their own in other people's apps."},
     CodeInfo{Code::cosmetic_unavailable, "cosmetic_unavailable", 422,
              "The item isn't available at the moment."},
     CodeInfo{Code::rate_limited, "rate_limited", 429,

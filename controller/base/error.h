@@ -87,6 +87,7 @@ enum class Code {
   deployment_destroyed,
   app_limit_reached,
   spend_limit_reached,
+  bonus_locked,
   cosmetic_unavailable,
   // 429
   rate_limited,

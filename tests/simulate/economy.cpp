@@ -163,6 +163,16 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
       return "the balance of " + accounts.text("id") + " is " +
              std::to_string(accounts.integer("points")) + ", and by the model " +
              std::to_string(balance);
+  auto bonuses = tx.query(R"(SELECT id, bonus FROM ledger_accounts WHERE bonus <> 0)");
+  std::int64_t marked = 0;
+  for (; bonuses.next(); ++marked) {
+    const auto of_model = model.bonus.find(bonuses.text("id"));
+    if (of_model == model.bonus.end() || of_model->second != bonuses.integer("bonus"))
+      return "the bonus of " + bonuses.text("id") + " is " +
+             std::to_string(bonuses.integer("bonus")) + ", and not the model's";
+  }
+  if (std::ranges::count_if(model.bonus, [](const auto& one) { return one.second != 0; }) != marked)
+    return "an account has no bonus, and by the model it has some";
   if (std::ranges::count_if(model.balances, [](const auto& one) { return one.second != 0; }) !=
       found)
     return "an account has no points, and by the model it has some";

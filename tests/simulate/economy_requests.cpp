@@ -219,7 +219,10 @@ void Economy::transfer() {
   const Ending expected = after.transfer(from, to, amount);
   attempt(
       expected,
-      [&](db::Tx& tx) { points::transfer(tx, from, {.user_id = to, .username = {}}, amount, ""); },
+      [&](db::Tx& tx) {
+        points::transfer(tx, {.user_id = from, .grant_id = {}}, {.user_id = to, .username = {}},
+                         amount, "");
+      },
       [&](Model& model) { model = after; });
 }
 

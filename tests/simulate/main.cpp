@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/simulate/economy.h"
+#include "tests/simulate/farmers.h"
 #include "tests/simulate/fixed_random.h"
 #include "tests/store.h"
 
@@ -83,6 +84,29 @@ void work(const Task& task, unsigned job, std::FILE* out) {
                  counts.kills, result.broken.c_str());
     std::fflush(out);
   }
+}
+
+// Prints what each way of farming has brought. Returns whether all are within their bound.
+bool report_farmers(const std::filesystem::path& parent) {
+  std::optional<Directory> directory;
+  std::unique_ptr<Engine> engine;
+  const auto harvests = farm([&]() -> Engine& {
+    engine.reset();
+    directory.emplace(parent);
+    engine = sqlite_engine(directory->path());
+    return *engine;
+  });
+  const Harvest* best = &harvests.front();
+  for (const Harvest& one : harvests) {
+    std::printf("farmers: %lld points given to %d accounts in %d days; %s gathered %lld of them\n",
+                static_cast<long long>(one.given), farm_accounts, farm_days, one.way.c_str(),
+                static_cast<long long>(one.gathered));
+    if (one.gathered > best->gathered) best = &one;
+  }
+  std::printf("farmers: the best of %zu earns %lld points by %s; at most %lld are allowed\n",
+              harvests.size(), static_cast<long long>(best->gathered), best->way.c_str(),
+              static_cast<long long>(most_gathered));
+  return best->gathered <= most_gathered;
 }
 
 struct Totals {
@@ -186,7 +210,11 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (task.audit_every == 0) task.audit_every = task.seeds == 1 ? 1 : 10;
   try {
-    return berth::simulate::simulate(task);
+    // On PostgreSQL, where the rules are the same, this would take minutes.
+    const bool bounded =
+        berth::test::on_postgres() || berth::simulate::report_farmers(task.directory);
+    const int code = berth::simulate::simulate(task);
+    return bounded ? code : 1;
   } catch (const std::exception& failure) {
     std::cerr << "simulate: " << failure.what() << "\n";
     return 2;

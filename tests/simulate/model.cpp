@@ -14,10 +14,33 @@ std::string held(const std::string& source) {
 
 }  // namespace
 
-bool Model::move(const std::string& from, const std::string& to, std::int64_t amount) {
+bool Model::move(const std::string& from, const std::string& to, std::int64_t amount, Mark mark) {
   if (balance(from) < amount) return false;
+  // The treasury gets the bonus first, and others get it last.
+  const bool first = to == "treasury" && mark != Mark::last;
+  const std::int64_t moved = first ? std::min(bonus_of(from), amount) : bonus_in(from, amount);
   balances[from] -= amount;
   balances[to] += amount;
+  if (moved > 0) bonus[from] -= moved;
+  if (to != "treasury" && mark == Mark::reward)
+    bonus[to] += amount;
+  else if (to != "treasury" && moved > 0)
+    bonus[to] += moved;
+  return true;
+}
+
+std::int64_t Model::bonus_in(const std::string& account, std::int64_t amount) const {
+  return std::max(bonus_of(account) - (balance(account) - amount), std::int64_t(0));
+}
+
+bool Model::reach(const std::string& id, std::int64_t points) {
+  if (points == 0) return true;
+  User& user = users.at(id);
+  const bool is_open = user.bonus_since > now - 30 * day;
+  const std::int64_t before = is_open ? user.bonus_received : 0;
+  if (before + points > most_received) return false;
+  user.bonus_received = before + points;
+  if (!is_open) user.bonus_since = now;
   return true;
 }
 
@@ -36,36 +59,49 @@ void Model::verify(const std::string& id) {
                                   : user.number <= early_count ? early_multiplier
                                                                : 1;
   const std::int64_t amount = signup_points * multiplier;
-  if (bonuses[today()] + amount > signup_daily) return;
-  if (!move("treasury", user_account(id), amount)) return;
-  bonuses[today()] += amount;
-  user.free_points += amount;
+  if (signups[today()] + amount > signup_daily) return;
+  if (!move("treasury", user_account(id), amount,
+            user.own_spent < own_use ? Mark::reward : Mark::kept))
+    return;
+  signups[today()] += amount;
 }
 
 Ending Model::spend(const std::string& app, const std::string& user, std::int64_t amount) {
   if (balance(user_account(user)) < amount) return "insufficient_balance";
+  const std::string& owner = apps.at(app).owner;
+  const bool had_bonus = bonus_of(user_account(user)) > 0;
+  const std::int64_t own = amount - bonus_in(user_account(user), amount);
+  if (owner != user && !reach(owner, amount - own)) return "bonus_locked";
   Grant& grant = grants.at({app, user});
   const std::int64_t spent = grant.day == today() ? grant.spent : 0;
   if (grant.limit && spent + amount > *grant.limit) return "spend_limit_reached";
   move(user_account(user), app_account(app), amount);
   grant.day = today();
   grant.spent = spent + amount;
-  consider_referral(app, user, amount);
+  if (owner != user && had_bonus) {
+    User& payer = users.at(user);
+    payer.own_spent = std::min(payer.own_spent + own, own_use);
+    if (payer.own_spent == own_use) bonus[user_account(user)] = 0;
+  }
+  consider_referral(app, user, own);
   return "ok";
 }
 
-void Model::consider_referral(const std::string& app, const std::string& id, std::int64_t amount) {
+void Model::consider_referral(const std::string& app, const std::string& id, std::int64_t own) {
   User& user = users.at(id);
   const std::string& owner = apps.at(app).owner;
   if (user.referred_by.empty() || user.rewarded || owner == id || owner == user.referred_by) return;
-  user.referral_spent += amount;
-  if (!user.verified || user.referral_spent - user.free_points < referral_use) return;
+  user.referral_spent += own;
+  if (!user.verified || user.referral_spent < referral_use) return;
   user.rewarded = reward(user.referred_by, "", referral) > 0;
 }
 
 Ending Model::transfer(const std::string& from, const std::string& to, std::int64_t amount) {
   if (from == to) return "validation_failed";
-  return move(user_account(from), user_account(to), amount) ? "ok" : "insufficient_balance";
+  if (balance(user_account(from)) < amount) return "insufficient_balance";
+  if (!reach(to, bonus_in(user_account(from), amount))) return "bonus_locked";
+  move(user_account(from), user_account(to), amount);
+  return "ok";
 }
 
 bool Model::within_caps(const std::string& user, const std::string& owner,
@@ -81,8 +117,9 @@ bool Model::within_caps(const std::string& user, const std::string& owner,
 std::int64_t Model::reward(const std::string& id, const std::string& owner, std::int64_t amount) {
   User& user = users.at(id);
   if (!user.verified || user.deleted || !within_caps(id, owner, amount)) return 0;
-  if (!move("treasury", user_account(id), amount)) return 0;
-  user.free_points += amount;
+  if (!move("treasury", user_account(id), amount,
+            user.own_spent < own_use ? Mark::reward : Mark::kept))
+    return 0;
   given[{"user:" + id, today()}] += amount;
   given[{"total", today()}] += amount;
   if (!owner.empty()) given[{"owner:" + owner, today()}] += amount;
@@ -123,14 +160,21 @@ Ending Model::deploy(const std::string& app) {
 Ending Model::order_campaign(const std::string& app, std::int64_t payment,
                              std::int64_t payout) const {
   if (payment * 9 / 10 < payout) return "validation_failed";
-  return balance(app_account(app)) < payment ? "insufficient_balance" : "ok";
+  if (balance(app_account(app)) < payment) return "insufficient_balance";
+  return may_pay_campaign(app, payment) ? "ok" : "bonus_locked";
+}
+
+bool Model::may_pay_campaign(const std::string& app, std::int64_t payment) const {
+  return users.at(apps.at(app).owner).own_spent == own_use ||
+         bonus_in(app_account(app), payment) == 0;
 }
 
 void Model::ordered(const std::string& id, const std::string& app, std::int64_t payment,
                     std::int64_t payout) {
   const std::int64_t budget = payment * 9 / 10;
-  move(app_account(app), "campaign:" + id, budget);
-  move(app_account(app), "treasury", payment - budget);
+  if (users.at(apps.at(app).owner).own_spent == own_use) bonus[app_account(app)] = 0;
+  move(app_account(app), "campaign:" + id, budget, Mark::last);
+  move(app_account(app), "treasury", payment - budget, Mark::last);
   campaigns[id] = {.app = app, .payout = payout, .rake = payment - budget};
 }
 

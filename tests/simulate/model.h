@@ -21,6 +21,7 @@ struct Model {
   static constexpr std::int64_t first_count = 3, first_multiplier = 5;
   static constexpr std::int64_t early_count = 6, early_multiplier = 2;
   static constexpr std::int64_t referral = 50, referral_use = 100;
+  static constexpr std::int64_t own_use = 100, most_received = 500;
   static constexpr std::int64_t user_daily = 60, owner_daily = 100, total_daily = 200;
   static constexpr std::int64_t tier_cost = 100;
   static constexpr std::int64_t viewer_reward = 2;
@@ -31,9 +32,12 @@ struct Model {
     bool deleted = false;
     std::int64_t number = 0;
     std::string referred_by;  // empty if nobody referred them
-    std::int64_t free_points = 0;
     std::int64_t referral_spent = 0;
     bool rewarded = false;
+    std::int64_t own_spent = 0;  // in the apps of others, while they had a bonus
+    // The bonus of others that has reached them since the time.
+    std::int64_t bonus_received = 0;
+    std::int64_t bonus_since = 0;
   };
   struct App {
     std::string owner;
@@ -70,6 +74,7 @@ struct Model {
 
   std::int64_t now = 0;
   std::map<std::string, std::int64_t> balances;  // by the id of the ledger account
+  std::map<std::string, std::int64_t> bonus;     // the part of it that is a bonus
   std::map<std::string, User> users;
   std::map<std::string, App> apps;
   std::map<std::pair<std::string, std::string>, Grant> grants;  // app, user
@@ -77,7 +82,7 @@ struct Model {
   std::map<std::string, Campaign> campaigns;
   std::map<std::string, Impression> impressions;                       // by their tokens
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> given;  // subject, day
-  std::map<std::int64_t, std::int64_t> bonuses;                        // day
+  std::map<std::int64_t, std::int64_t> signups;                        // day
 
   std::int64_t today() const { return now / day; }
   std::int64_t balance(const std::string& account) const {
@@ -116,11 +121,22 @@ struct Model {
   void remove_user(const std::string& user);
 
  private:
-  bool move(const std::string& from, const std::string& to, std::int64_t amount);
+  enum class Mark { kept, reward, last };
+  bool move(const std::string& from, const std::string& to, std::int64_t amount,
+            Mark mark = Mark::kept);
+  // How many of the points would be a bonus if they went to anybody but the treasury.
+  std::int64_t bonus_in(const std::string& account, std::int64_t amount) const;
+  std::int64_t bonus_of(const std::string& account) const {
+    const auto found = bonus.find(account);
+    return found == bonus.end() ? 0 : found->second;
+  }
+  // Lets bonus points reach the user, or returns false.
+  bool reach(const std::string& user, std::int64_t points);
   bool within_caps(const std::string& user, const std::string& owner, std::int64_t amount) const;
   void release_impression(Impression& impression);
   void reward_viewer(Campaign& campaign, const Impression& impression);
-  void consider_referral(const std::string& app, const std::string& user, std::int64_t amount);
+  void consider_referral(const std::string& app, const std::string& user, std::int64_t own);
+  bool may_pay_campaign(const std::string& app, std::int64_t payment) const;
 };
 
 }  // namespace berth::simulate

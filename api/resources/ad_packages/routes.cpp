@@ -48,7 +48,7 @@ std::vector<Route> ad_packages_routes() {
        .body_kind = Body::only_json,
        .body = "BuyAdPackageRequest",
        .answer = {201, "AdPackagePurchaseEnvelope"},
-       .errors = {Code::package_not_found, Code::insufficient_balance},
+       .errors = {Code::package_not_found, Code::insufficient_balance, Code::bonus_locked},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{buy_package}},
       {.method = "GET",

@@ -43,7 +43,7 @@ ads::Pricing decode_pricing(const json& body, ads::Pricing pricing) {
   pricing.max_rate = body.value("max_rate", pricing.max_rate);
   if (const auto from = instant_or_nothing(body, "effective_from")) pricing.effective_from = *from;
   if (body.contains("effective_until"))
-    pricing.effective_until = instant_or_nothing(body, "effective_until");
+    pricing.effective_until = end_or_nothing(body, "effective_until");
   return pricing;
 }
 

@@ -50,7 +50,7 @@ campaigns::Order decode_campaign_order(const json& body) {
           .payout_rate = body.at("payout_rate"),
           .targeting_metadata = object_or_nothing(body, "targeting_metadata"),
           .starts_at = instant_or_nothing(body, "starts_at"),
-          .ends_at = instant_or_nothing(body, "ends_at")};
+          .ends_at = end_or_nothing(body, "ends_at")};
 }
 
 // The click-through rate: clicks per hundred impressions.

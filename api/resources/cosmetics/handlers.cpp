@@ -3,6 +3,7 @@
 
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
+#include "api/resources/points/payer.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/kernel/audit.h"
 
@@ -51,11 +52,6 @@ cosmetics::Filter decode_filter(const Call& call) {
   return {.category = enum_query<cosmetics::Category>(call, "category"),
           .rarity = enum_query<cosmetics::Rarity>(call, "rarity"),
           .available = available ? std::optional(*available == "true") : std::nullopt};
-}
-
-cosmetics::Payer payer_of(const Call& call) {
-  return {.user_id = call.user->id,
-          .grant_id = call.caller ? std::optional(call.caller->grant_id) : std::nullopt};
 }
 
 // Sets the fields of `item` that a request may set and its body has.

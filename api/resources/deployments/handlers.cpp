@@ -197,7 +197,7 @@ Duration decode_step(const Call& call, Instant from, Instant now) {
 }
 
 usage_history::Wanted decode_history(const Call& call, const std::string& id, Instant now) {
-  const Instant end = std::min(instant_query(call, "to").value_or(now), now);
+  const Instant end = std::min(end_query(call, "to").value_or(now), now);
   const Instant begin = instant_query(call, "from").value_or(end - usage_history::minutes_kept_for);
   if (begin >= end) throw invalid_field("from", "must be before to, and not in the future");
   const Duration step = decode_step(call, begin, now);

@@ -22,7 +22,7 @@ audit::Filter decode_filter(const Call& call) {
           .action = call.query("action"),
           .target = call.query("target"),
           .from = instant_query(call, "from"),
-          .until = instant_query(call, "to")};
+          .until = end_query(call, "to")};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "api/gate/day_window.h"
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
+#include "api/resources/points/payer.h"
 #include "controller/base/text.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
@@ -37,12 +38,12 @@ std::string decode_description(const json& body) {
   return *description;
 }
 
-Reply transfer(db::Tx& tx, const std::string& user_id, const json& body) {
+Reply transfer(db::Tx& tx, const debits::Payer& payer, const json& body) {
   const std::int64_t amount = body.at("amount");
   const std::string description = decode_description(body);
   const points::Recipient recipient = {.user_id = text_or_nothing(body, "to_user_id"),
                                        .username = text_or_nothing(body, "to_username")};
-  const std::int64_t left = points::transfer(tx, user_id, recipient, amount, description);
+  const std::int64_t left = points::transfer(tx, payer, recipient, amount, description);
   return {.body = {{"success", true}, {"points", left}, {"amount_transferred", amount}}};
 }
 
@@ -50,7 +51,7 @@ points::Filter decode_filter(const Call& call) {
   points::Filter filter = {.kind = call.query("kind"),
                            .direction = {},
                            .from = instant_query(call, "from"),
-                           .until = instant_query(call, "to")};
+                           .until = end_query(call, "to")};
   if (const auto direction = call.query("direction")) {
     if (*direction != "in" && *direction != "out")
       throw invalid_field("direction", "must be in or out");
@@ -138,7 +139,7 @@ Reply points_days(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply transfer_points(db::Tx& tx, const Call& call, const Services&) {
-  return transfer(tx, user_of(call), call.body);
+  return transfer(tx, payer_of(call), call.body);
 }
 
 Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
@@ -148,7 +149,8 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
                                            .user_id = call.caller->user_id,
                                            .app_id = call.caller->app_id,
                                            .amount = amount,
-                                           .description = decode_description(call.body)},
+                                           .description = decode_description(call.body),
+                                           .in_own_app = call.caller->owns_app},
                                           services.reward_rules);
   return {.body = {{"success", true}, {"points", left}, {"amount_spent", amount}}};
 }

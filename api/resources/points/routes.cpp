@@ -11,10 +11,13 @@ constexpr Rate transfers = per_minute(60);
 
 std::vector<Param> history_query() {
   std::vector<Param> params = paged;
-  params.push_back({.name = "kind",
-                    .type = "string",
-                    .description = "Returns only movements of this kind: spend, transfer, mint, ….",
-                    .example = "spend"});
+  params.push_back(
+      {.name = "kind",
+       .type = "string",
+       .description =
+           "Returns only movements of this kind: spend, transfer, mint, signup_bonus, …; the "
+           "refusal of another one names all.",
+       .example = "spend"});
   params.push_back({.name = "direction",
                     .type = "string",
                     .description = "If it is in, returns only points that were received; if it is "
@@ -26,7 +29,8 @@ std::vector<Param> history_query() {
                     .example = "2026-01-01T00:00:00Z"});
   params.push_back({.name = "to",
                     .type = "string",
-                    .description = "Returns only movements before this time (ISO 8601).",
+                    .description = "Returns only movements before this time (ISO 8601); with a "
+                                   "date alone, those of that day are included.",
                     .example = "2027-01-01T00:00:00Z"});
   return params;
 }
@@ -78,7 +82,8 @@ std::vector<Route> points_routes() {
        .body_kind = Body::only_json,
        .body = "TransferRequest",
        .answer = {200, "TransferPointsResult"},
-       .errors = {Code::user_not_found, Code::insufficient_balance},
+       .errors = {Code::user_not_found, Code::insufficient_balance, Code::spend_limit_reached,
+                  Code::bonus_locked},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{transfer_points}},
       {.method = "GET",
@@ -103,7 +108,8 @@ std::vector<Route> points_routes() {
        .body = "SpendRequest",
        .check = Check::by_handler,
        .answer = {200, "SpendPointsResult"},
-       .errors = {Code::malformed_request, Code::insufficient_balance, Code::spend_limit_reached},
+       .errors = {Code::malformed_request, Code::insufficient_balance, Code::spend_limit_reached,
+                  Code::bonus_locked},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{spend_points}},
       {.method = "POST",
@@ -117,7 +123,8 @@ std::vector<Route> points_routes() {
        .body_kind = Body::only_json,
        .body = "TransferRequest",
        .answer = {200, "TransferPointsResult"},
-       .errors = {Code::user_not_found, Code::insufficient_balance},
+       .errors = {Code::user_not_found, Code::insufficient_balance, Code::spend_limit_reached,
+                  Code::bonus_locked},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{transfer_points}},
       {.method = "POST",

@@ -4,6 +4,7 @@
 #include "controller/base/id.h"
 #include "controller/base/visible_text.h"
 #include "controller/db/enum_column.h"
+#include "controller/domain/accounts/bonuses.h"
 #include "controller/domain/ads/targeting.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/read_page.h"
@@ -59,9 +60,12 @@ Error has_ended(const Campaign& campaign) {
 // Moves the app's points to the campaign (`budget`) and the treasury (the rest of `payment`), in
 // one transaction of the ledger.
 void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment, std::int64_t budget) {
-  ledger::Transaction transaction = {
-      .kind = "campaign_payment", .legs = {}, .memo = "campaign " + campaign.id};
+  ledger::Transaction transaction = {.kind = "campaign_payment",
+                                     .legs = {},
+                                     .memo = "campaign " + campaign.id,
+                                     .mark = ledger::Mark::last};
   const ledger::Account app = ledger::app_account(campaign.app_id);
+  bonuses::require_own(tx, app, campaign.owner_id, payment);
   if (budget > 0) transaction.legs.push_back({app, ledger::campaign_account(campaign.id), budget});
   if (payment > budget) transaction.legs.push_back({app, ledger::treasury(), payment - budget});
   if (!ledger::post(tx, transaction))

@@ -2,6 +2,7 @@
 
 #include "controller/base/log.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/ledger/rewards.h"
 
 namespace berth::stipends {
 
@@ -30,7 +31,8 @@ Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
                                              .from = ledger::treasury(),
                                              .to = ledger::user_account(owner_id),
                                              .amount = points,
-                                             .memo = "stipend of the tier " + best.text("slug")});
+                                             .memo = "stipend of the tier " + best.text("slug"),
+                                             .mark = rewards::mark_of_gift(tx, owner_id)});
   if (!transaction) {
     log::warning("a stipend wasn't paid yet, because the treasury has too few points",
                  {{"user", owner_id}, {"points", points}});

@@ -5,7 +5,6 @@
 #include "controller/db/enum_column.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
-#include "controller/domain/oauth/connections.h"
 #include "controller/domain/social/blocks.h"
 
 namespace berth::cosmetics {
@@ -51,18 +50,16 @@ const std::string fits_filter = R"(
         AND (CAST($2 AS text) IS NULL OR i.rarity = $2)
         AND (CAST($3 AS bigint) IS NULL OR i.available = $3))";
 
-void pay(db::Tx& tx, const Payer& payer, const Item& item, AcquiredVia via) {
+void pay(db::Tx& tx, const Payer& payer, const Item& item, const std::string& owner_id,
+         AcquiredVia via) {
   if (item.price_points == 0) return;
-  if (payer.grant_id) connections::count_spending(tx, *payer.grant_id, item.price_points);
   const bool is_gift = via == AcquiredVia::gift;
-  const auto paid = ledger::post(tx, {.kind = is_gift ? "cosmetic_gift" : "cosmetic_purchase",
-                                      .from = ledger::user_account(payer.user_id),
-                                      .to = ledger::treasury(),
-                                      .amount = item.price_points,
-                                      .memo = (is_gift ? "a gift: " : "") + item.name});
-  if (!paid)
-    throw Error(Code::insufficient_balance, "the balance is lower than the price of " +
-                                                std::to_string(item.price_points) + " points");
+  debits::take(tx, payer,
+               {.kind = is_gift ? "cosmetic_gift" : "cosmetic_purchase",
+                .to = ledger::treasury(),
+                .reaches = is_gift ? owner_id : "",
+                .amount = item.price_points,
+                .memo = (is_gift ? "a gift: " : "") + item.name});
 }
 
 Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
@@ -77,7 +74,7 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
       ON CONFLICT (user_id, item_id) DO NOTHING)",
           new_uuid(tx.now()), owner_id, item.id, tx.now(), to_string(via)) == 0)
     throw Error(Code::already_owned, "the user already owns this item");
-  pay(tx, payer, item, via);
+  pay(tx, payer, item, owner_id, via);
   static const std::string sql = select_owned + R"(
       WHERE o.user_id = $1 AND o.item_id = $2)";
   auto rows = tx.query(sql, owner_id, item.id);

@@ -7,6 +7,7 @@
 #include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
+#include "controller/domain/oauth/debits.h"
 
 // Cosmetics: the items that administrators offer for avatars, and who owns them. They are bought
 // with points, which go to the treasury. The functions throw berth::Error.
@@ -61,12 +62,7 @@ struct Owned {
 Page<Owned> owned_by(db::Tx& tx, const std::string& user_id, const PageRequest& page);
 bool owns(db::Tx& tx, const std::string& user_id, const std::string& item_id);
 
-struct Payer {
-  std::string user_id;
-  // The grant of the OAuth token that pays for the user, if one does. The payment counts against
-  // the limit that the user set for the app.
-  std::optional<std::string> grant_id;
-};
+using Payer = debits::Payer;
 struct Acquisition {
   Owned owned;
   std::int64_t paid = 0;
@@ -74,8 +70,8 @@ struct Acquisition {
 };
 // Buys an item for the payer, by a ledger transaction of kind cosmetic_purchase from the payer to
 // the treasury; a price of 0 needs none. Refusals come in this order and change nothing:
-// cosmetic_not_found, cosmetic_unavailable, already_owned, spend_limit_reached,
-// insufficient_balance.
+// cosmetic_not_found, cosmetic_unavailable, already_owned, insufficient_balance,
+// spend_limit_reached.
 Acquisition purchase(db::Tx& tx, const Payer& payer, const std::string& item_id);
 // Buys an item for another user, by a transaction of kind cosmetic_gift. Before the refusals of
 // purchase(), throws validation_failed if the recipient is the payer, and user_not_found if there

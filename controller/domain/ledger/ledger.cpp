@@ -18,15 +18,17 @@ namespace {
 struct Changed {
   std::int64_t number = 0;
   std::optional<Totals> totals;
+  std::int64_t bonus = 0;
 };
 
 Changed changed_of(const db::Query& rows) {
   return {
       .number = rows.integer("number"),
-      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
+      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")},
+      .bonus = rows.integer("bonus")};
 }
 
-constexpr const char* and_return_changed = R"(RETURNING number, credited, debited)";
+constexpr const char* and_return_changed = R"(RETURNING number, credited, debited, bonus)";
 
 // Changes an account's row by `update`, whose $1 is its id and whose other values follow. Returns
 // nothing if no row was changed. PostgreSQL returns the row in the same round trip, by
@@ -42,7 +44,7 @@ std::optional<Changed> change_row(db::Tx& tx, const Account& account, const std:
   }
   if (tx.execute(update, id, values...) == 0) return std::nullopt;
   auto rows = tx.query(R"(
-      SELECT number, credited, debited
+      SELECT number, credited, debited, bonus
       FROM ledger_accounts
       WHERE id = $1)",
                        id);
@@ -123,7 +125,37 @@ std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amo
 struct Moved {
   Changed from;
   Changed to;
+  std::int64_t bonus = 0;       // how many of the points were a bonus of `from`
+  std::int64_t bonus_left = 0;  // what `from` has of it afterwards
+  std::int64_t marked = 0;      // how many of the points are a bonus of `to`
 };
+
+void add_bonus(db::Tx& tx, const Account& account, std::int64_t points) {
+  tx.execute(R"(
+      UPDATE ledger_accounts
+      SET bonus = bonus + $2
+      WHERE id = $1)",
+             account.id(), points);
+}
+
+// Takes what the amount has of the bonus of `from`, whose row was changed already, and marks it at
+// `to`. The treasury's points are nobody's bonus.
+void move_bonus(db::Tx& tx, const Leg& leg, Mark mark, Moved& moved) {
+  const bool to_treasury = leg.to.kind == treasury().kind;
+  const std::int64_t before = moved.from.bonus;
+  if (before > 0) {
+    std::int64_t left = moved.from.totals->credited - moved.from.totals->debited;
+    if (left < before) left = balance(tx, leg.from);  // pending credits count, too
+    const bool first = to_treasury && mark != Mark::last;
+    moved.bonus_left =
+        first ? std::max(before - leg.amount, std::int64_t(0)) : std::min(before, left);
+    moved.bonus = before - moved.bonus_left;
+    if (moved.bonus > 0) add_bonus(tx, leg.from, -moved.bonus);
+  }
+  if (to_treasury) return;
+  moved.marked = mark == Mark::bonus ? leg.amount : moved.bonus;
+  if (moved.marked > 0) add_bonus(tx, leg.to, moved.marked);
+}
 
 // Moves the amount of a leg of the transaction. Returns nothing, and changes nothing, if `from` has
 // too few points.
@@ -141,7 +173,9 @@ std::optional<Moved> move(db::Tx& tx, const Leg& leg, const Transaction& transac
     throw invalid_field("amount",
                         "would make the balance exceed 2^53-1, or all points that the account ever "
                         "got 2^62");
-  return Moved{.from = *from, .to = *to};
+  Moved moved = {.from = *from, .to = *to};
+  move_bonus(tx, leg, transaction.mark, moved);
+  return moved;
 }
 
 void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
@@ -157,6 +191,8 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
       WHERE id = $1)",
                                leg.from.id(), leg.amount);
   if (taken != 1 || given != 1) throw std::logic_error("a movement couldn't be reverted");
+  if (moved.bonus > 0) add_bonus(tx, leg.from, moved.bonus);
+  if (moved.marked > 0) add_bonus(tx, leg.to, -moved.marked);
 }
 
 // Returns the first day on which the accounts of a leg may be posted on where writers collide: the
@@ -194,6 +230,53 @@ Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vect
         FROM ledger_closed_days)"));
   }
   return std::max(tx.now(), Instant(std::chrono::days(first)));
+}
+
+// Posts the transaction. What it tells of bonus points is that of the first leg.
+std::optional<Posted> post_legs(db::Tx& tx, const Transaction& transaction) {
+  if (transaction.legs.empty() || transaction.legs.size() > max_legs)
+    throw std::logic_error("a transaction has no or too many movements");
+  KindLookup kind_lookup(tx, transaction.kind);
+  std::vector<Moved> moved;
+  for (const Leg& leg : transaction.legs) {
+    const auto one = move(tx, leg, transaction);
+    if (!one) {
+      for (; !moved.empty(); moved.pop_back())
+        take_back(tx, transaction.legs[moved.size() - 1], moved.back());
+      return std::nullopt;
+    }
+    moved.push_back(*one);
+  }
+  const std::int64_t newest = newest_transaction(tx);
+  const Instant at = posting_time(tx, transaction, moved, newest);
+  const std::string id = new_uuid(at);
+  const std::int64_t kind = kind_lookup.number();
+  const std::int64_t number =
+      add_transaction(tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
+  int place = 0;  // in the transaction
+  const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
+    tx.execute_later(R"(
+        INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
+        VALUES ($1, $2, $3, $4, $5, $6))",
+                     after.number, amount > 0, number, place, kind, amount);
+    if (after.totals)
+      count_posting(tx, account, utc_day(at), transaction.kind, amount, *after.totals);
+    else
+      add_pending(tx, {.account = after.number,
+                       .transaction = number,
+                       .leg = place,
+                       .kind = kind,
+                       .amount = amount});
+    ++place;
+  };
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const Leg& leg = transaction.legs[i];
+    entry(leg.from, -leg.amount, moved[i].from);
+    entry(leg.to, leg.amount, moved[i].to);
+    if (leg.to.kind == "app") tx.notify(db::Topic::app_balance, leg.to.owner);
+    if (leg.to.kind == "campaign") tx.notify(db::Topic::campaign, leg.to.owner);
+  }
+  return Posted{.id = id, .bonus = moved.front().bonus, .bonus_left = moved.front().bonus_left};
 }
 
 }  // namespace
@@ -240,55 +323,32 @@ db::Query balance_query(db::Tx& tx, const Account& account) {
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
-  return post(tx, Transaction{.kind = movement.kind,
-                              .legs = {{movement.from, movement.to, movement.amount}},
-                              .memo = movement.memo});
+  auto posted = post_and_tell(tx, movement);
+  return posted ? std::optional(std::move(posted->id)) : std::nullopt;
+}
+
+std::optional<Posted> post_and_tell(db::Tx& tx, const Movement& movement) {
+  return post_legs(tx, {.kind = movement.kind,
+                        .legs = {{movement.from, movement.to, movement.amount}},
+                        .memo = movement.memo,
+                        .mark = movement.mark});
 }
 
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
-  if (transaction.legs.empty() || transaction.legs.size() > max_legs)
-    throw std::logic_error("a transaction has no or too many movements");
-  KindLookup kind_lookup(tx, transaction.kind);
-  std::vector<Moved> moved;
-  for (const Leg& leg : transaction.legs) {
-    const auto one = move(tx, leg, transaction);
-    if (!one) {
-      for (; !moved.empty(); moved.pop_back())
-        take_back(tx, transaction.legs[moved.size() - 1], moved.back());
-      return std::nullopt;
-    }
-    moved.push_back(*one);
-  }
-  const std::int64_t newest = newest_transaction(tx);
-  const Instant at = posting_time(tx, transaction, moved, newest);
-  const std::string id = new_uuid(at);
-  const std::int64_t kind = kind_lookup.number();
-  const std::int64_t number =
-      add_transaction(tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
-  int place = 0;  // in the transaction
-  const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
-    tx.execute_later(R"(
-        INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
-        VALUES ($1, $2, $3, $4, $5, $6))",
-                     after.number, amount > 0, number, place, kind, amount);
-    if (after.totals)
-      count_posting(tx, account, utc_day(at), transaction.kind, amount, *after.totals);
-    else
-      add_pending(tx, {.account = after.number,
-                       .transaction = number,
-                       .leg = place,
-                       .kind = kind,
-                       .amount = amount});
-    ++place;
-  };
-  for (size_t i = 0; i < moved.size(); ++i) {
-    const Leg& leg = transaction.legs[i];
-    entry(leg.from, -leg.amount, moved[i].from);
-    entry(leg.to, leg.amount, moved[i].to);
-    if (leg.to.kind == "app") tx.notify(db::Topic::app_balance, leg.to.owner);
-    if (leg.to.kind == "campaign") tx.notify(db::Topic::campaign, leg.to.owner);
-  }
-  return id;
+  auto posted = post_legs(tx, transaction);
+  return posted ? std::optional(std::move(posted->id)) : std::nullopt;
+}
+
+std::int64_t bonus(db::Tx& tx, const Account& account) {
+  return tx.number(R"(SELECT bonus FROM ledger_accounts WHERE id = $1)", account.id());
+}
+
+void end_bonus(db::Tx& tx, const Account& account) {
+  tx.execute(R"(
+      UPDATE ledger_accounts
+      SET bonus = 0
+      WHERE id = $1 AND bonus > 0)",
+             account.id());
 }
 
 std::string mint(db::Tx& tx, const Account& to, std::int64_t amount, const std::string& reason) {

@@ -39,17 +39,42 @@ std::int64_t balance(db::Tx& tx, const Account& account);
 // The statement that reads it: `points` in one row, or no row if the account doesn't exist.
 db::Query balance_query(db::Tx& tx, const Account& account);
 
+// Bonus points are a part of an account's balance: what the treasury gave its owner for nothing
+// (rewards.h). The ledger keeps the mark on them wherever they go, and refuses nothing because of
+// it; accounts/bonuses.h says what may be done with them. What goes to the treasury is taken from
+// the bonus first, because nobody else gets it. Other movements take it last.
+enum class Mark {
+  kept,   // the points are what they were
+  bonus,  // all of them are a bonus from now on
+  last    // they are taken from the bonus last, although they go to the treasury: a gift
+};
+
 struct Movement {
   std::string_view kind;  // such as "mint" or "deployment"
   Account from;
   Account to;
   std::int64_t amount = 0;  // 1 to max_points
   std::string memo;
+  Mark mark = {};
 };
 // Posts the movement and returns the id of the transaction. Returns nothing, and changes nothing,
 // if `from` has too few points. The accounts must exist and differ. Throws validation_failed if the
 // balance of `to` would exceed max_points.
 std::optional<std::string> post(db::Tx& tx, const Movement& movement);
+
+// What a movement has to do with the bonus points of `from`.
+struct Posted {
+  std::string id;               // the transaction's
+  std::int64_t bonus = 0;       // how many of the points were a bonus
+  std::int64_t bonus_left = 0;  // how many of the points that are left are one
+};
+// Does the same as post().
+std::optional<Posted> post_and_tell(db::Tx& tx, const Movement& movement);
+
+// How many of the account's points are a bonus.
+std::int64_t bonus(db::Tx& tx, const Account& account);
+// All of the account's points are its own from now on.
+void end_bonus(db::Tx& tx, const Account& account);
 
 // A transaction of several movements, of which either all or none are posted.
 struct Leg {
@@ -61,6 +86,7 @@ struct Transaction {
   std::string_view kind;
   std::vector<Leg> legs;  // 1 to max_legs
   std::string memo;
+  Mark mark = {};  // of all legs
 };
 inline constexpr size_t max_legs = 16;
 // Like the function above. The legs are processed in their order, so a leg may pass on what an

@@ -172,6 +172,20 @@ constexpr std::string_view ad_days_that_differ = R"(
         OR sum(viewer_rewards) <> 0
     ORDER BY campaign_id, day)";
 
+constexpr std::string_view bonuses_that_exceed = R"(
+    SELECT id, bonus - balance AS difference
+    FROM (
+      SELECT a.id, a.bonus,
+             a.balance + coalesce((
+               SELECT sum(w.amount)
+               FROM ledger_pending w
+               WHERE w.account_number = a.number), 0) AS balance
+      FROM ledger_accounts a
+      WHERE a.bonus > a.balance
+    ) AS balances
+    WHERE bonus > balance
+    ORDER BY id)";
+
 constexpr std::string_view all_accounts = R"(SELECT count(*) FROM ledger_accounts)";
 constexpr std::string_view all_transactions = R"(SELECT count(*) FROM ledger_transactions)";
 constexpr std::string_view all_account_days = R"(SELECT count(*) FROM ledger_days)";
@@ -303,6 +317,8 @@ std::vector<AuditPart> audit_parts(db::Tx& tx) {
                            transactions_without_postings),
       part_of("each account's points in and out are its newest day's and give its balance",
               "accounts", 1, totals_that_differ, all_accounts),
+      part_of("no account has more bonus than points", "accounts", 1, bonuses_that_exceed,
+              all_accounts),
       part_of_days("each day's sums of an account are its postings", "days of accounts",
                    postings * 2, day_sums_that_differ, all_account_days),
       part_of_days("each day's sums by kind are its postings", "days of kinds", postings,

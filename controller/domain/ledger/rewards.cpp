@@ -68,13 +68,19 @@ void note_paid() {
 
 }  // namespace
 
+ledger::Mark mark_of_gift(db::Tx& tx, const std::string& user_id) {
+  const std::int64_t own = tx.number(R"(SELECT own_spent FROM users WHERE id = $1)", user_id);
+  return own < own_use ? ledger::Mark::bonus : ledger::Mark::kept;
+}
+
 bool give(db::Tx& tx, const Reward& reward) {
   if (reward.amount < 1 || !has_room(tx, reward)) return false;
   const auto paid = ledger::post(tx, {.kind = to_string(reward.kind),
                                       .from = ledger::treasury(),
                                       .to = ledger::user_account(reward.user_id),
                                       .amount = reward.amount,
-                                      .memo = reward.memo});
+                                      .memo = reward.memo,
+                                      .mark = mark_of_gift(tx, reward.user_id)});
   if (!paid) {
     note_empty(reward);
     return false;

@@ -7,7 +7,8 @@
 #include "controller/domain/ledger/ledger.h"
 
 // Points that the treasury gives away: for signing up, for referrals, for live sessions, for
-// learning, and for viewing ads. The treasury only gets points that were minted, so when it is
+// learning, and for viewing ads. They are bonus points (ledger::Mark) until the user has spent
+// enough of their own. The treasury only gets points that were minted, so when it is
 // empty, rewards end and nothing else does. Configured by the key `rewards`.
 namespace berth::rewards {
 
@@ -21,6 +22,10 @@ struct Rules {
   std::int64_t owner_daily = 100'000;
   std::int64_t total_daily = 10'000'000;
 };
+
+// What a user has to spend of their own points in other people's apps, in points, before what the
+// treasury gave them counts as their own (accounts/bonuses.h).
+inline constexpr std::int64_t own_use = 100;
 
 enum class Kind { signup, referral, session, learning, viewer };
 constexpr auto texts_of(Kind) {  // the kinds of the ledger transactions
@@ -52,6 +57,9 @@ constexpr auto texts_of(Refusal) {
                                             "user_cap",      "owner_cap",   "total_cap",
                                             "treasury_empty"};
 }
+
+// Whether what the treasury gives the user, or an app of theirs, is a bonus.
+ledger::Mark mark_of_gift(db::Tx& tx, const std::string& user_id);
 
 struct Outcome {
   std::int64_t points = 0;  // what was paid: the whole amount, or 0

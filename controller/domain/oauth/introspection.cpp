@@ -28,7 +28,8 @@ Caller caller_of(const db::Query& row, Instant now) {
           .family_id = row.text("family_id"),
           .scopes = narrowed ? holder.scopes & stored_scopes(*narrowed) : holder.scopes,
           .expires_at = std::min(expires_at, holder.family_end),
-          .first_party = holder.built_in};
+          .first_party = holder.built_in,
+          .owns_app = holder.owns_app};
 }
 
 // Introspection reports a refused token as inactive: returns nothing if `look` throws an Error.

@@ -151,7 +151,8 @@ Holder holder_of(const db::Query& row) {
           .scopes = usable(stored_scopes(row.text("family_scopes")),
                            stored_scopes(row.text("approved_scopes")), row.flag("bears_operators")),
           .family_end = row.instant("family_end"),
-          .built_in = row.flag("built_in")};
+          .built_in = row.flag("built_in"),
+          .owns_app = row.flag("bears_operators") && !row.flag("built_in")};
 }
 
 bool is_held_by(const db::Query& row, const std::string& app_id) {

@@ -69,6 +69,7 @@ struct Holder {
   ScopeSet scopes;  // the family's scopes that can be used at present
   Instant family_end;
   bool built_in = false;  // whether the app is berth's own client
+  bool owns_app = false;  // whether the user is the owner of another app
 };
 Holder holder_of(const db::Query& row);
 bool is_held_by(const db::Query& row, const std::string& app_id);

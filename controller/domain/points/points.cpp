@@ -11,7 +11,6 @@
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/old_postings.h"
-#include "controller/domain/oauth/connections.h"
 #include "controller/domain/social/blocks.h"
 #include "controller/domain/social/user_search.h"
 
@@ -21,10 +20,9 @@ namespace {
 // The kinds of transactions that bring an app what it earns.
 constexpr std::array<std::string_view, 2> earnings = {"spend", "impression"};
 
-Error too_little() { return {Code::insufficient_balance, "the balance is lower than the amount"}; }
-
-// Counts the spending of a user whom somebody has referred, and who hasn't been rewarded for it.
-db::Query referral_count(db::Tx& tx, const Spending& spending) {
+// Counts what a user whom somebody has referred, and for whom nobody was rewarded yet, has spent of
+// their own points.
+db::Query referral_count(db::Tx& tx, const Spending& spending, std::int64_t own) {
   return tx.query(R"(
       UPDATE users
       SET referral_spent = CASE WHEN referral_spent + $2 < $4 THEN referral_spent + $2
@@ -37,7 +35,7 @@ db::Query referral_count(db::Tx& tx, const Spending& spending) {
           SELECT 1
           FROM apps a
           WHERE a.id = $3 AND a.owner_id IN (users.id, users.referred_by)))",
-                  spending.user_id, spending.amount, spending.app_id, ledger::max_points);
+                  spending.user_id, own, spending.app_id, ledger::max_points);
 }
 
 // Rewards the referrer once the spending that was counted is enough. If the reward is refused (a
@@ -50,7 +48,7 @@ void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rule
         FROM users u
         WHERE u.id = $1
           AND u.email_verified_at IS NOT NULL
-          AND u.referral_spent - u.free_points >= $2)",
+          AND u.referral_spent >= $2)",
                          spending.user_id, referral_use);
     if (!rows.next()) return;
     referrer = rows.text("referred_by");
@@ -195,6 +193,18 @@ std::string_view without_direction(const std::optional<Direction>& wanted) {
   return *wanted == Direction::in ? "out" : "in";
 }
 
+// Returns 0 for a kind of which there is no transaction yet.
+std::int64_t number_of_kind(db::Tx& tx, const std::string& kind) {
+  const std::int64_t number = ledger::kind_number(tx, kind);
+  if (number == 0 && std::ranges::find(kinds_of_users, kind) == kinds_of_users.end()) {
+    std::string known;
+    for (const std::string_view one : kinds_of_users)
+      known.append(known.empty() ? "" : ", ").append(one);
+    throw invalid_field("kind", "must be one of " + known);
+  }
+  return number;
+}
+
 // Positions of an older berthd began with a time, and not with a transaction's number.
 void refuse_older_position(const std::optional<Position>& after) {
   if (!after || after->empty()) return;
@@ -217,36 +227,34 @@ void check_old_rows(db::Tx& tx, const ledger::Account& account, const Filter& fi
 
 std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
   const ledger::Account user = ledger::user_account(spending.user_id);
-  if (!ledger::post(tx, {.kind = "spend",
-                         .from = user,
-                         .to = ledger::app_account(spending.app_id),
-                         .amount = spending.amount,
-                         .memo = spending.description}))
-    throw too_little();
-  // On PostgreSQL these three need one round trip together. The reward doesn't change the balance,
-  // because it is the referrer's.
-  auto in_limit = connections::spending_count(tx, spending.grant_id, spending.amount);
-  auto referral = referral_count(tx, spending);
+  auto taken = debits::begin(tx, {.user_id = spending.user_id, .grant_id = spending.grant_id},
+                             {.kind = "spend",
+                              .to = ledger::app_account(spending.app_id),
+                              .reaches = spending.in_own_app ? spending.user_id : "",
+                              .amount = spending.amount,
+                              .memo = spending.description});
+  // On PostgreSQL these two, and the look at the limit, need one round trip together. The reward
+  // doesn't change the balance, because it is the referrer's.
+  auto referral = referral_count(tx, spending, taken.own);
   auto left = ledger::balance_query(tx, user);
-  for (db::Query* one : {&in_limit, &referral, &left}) one->send_ahead();
-  connections::require_counted(in_limit);
+  for (db::Query* one : {&referral, &left}) one->send_ahead();
+  debits::finish(taken);
   if (referral.run() > 0) consider_referral(tx, spending, rules);
   return left.next() ? left.integer("points") : 0;
 }
 
-std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
+std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to,
                       std::int64_t amount, const std::string& description) {
-  const std::string recipient = find_recipient(tx, from_user_id, to);
-  if (recipient == from_user_id)
+  const std::string recipient = find_recipient(tx, from.user_id, to);
+  if (recipient == from.user_id)
     throw invalid_field(to.user_id ? "to_user_id" : "to_username", "must be another user's");
-  const ledger::Account from = ledger::user_account(from_user_id);
-  if (!ledger::post(tx, {.kind = "transfer",
-                         .from = from,
-                         .to = ledger::user_account(recipient),
-                         .amount = amount,
-                         .memo = description}))
-    throw too_little();
-  return ledger::balance(tx, from);
+  debits::take(tx, from,
+               {.kind = "transfer",
+                .to = ledger::user_account(recipient),
+                .reaches = recipient,
+                .amount = amount,
+                .memo = description});
+  return ledger::balance(tx, ledger::user_account(from.user_id));
 }
 
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
@@ -260,10 +268,11 @@ Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& fi
   if (filter.until) request.first = {until, std::numeric_limits<std::int64_t>::min()};
   const std::int64_t number = ledger::account_number(tx, account);
   const auto without = without_direction(filter.direction);
-  Page<Entry> found = filter.kind
-                          ? read_page(tx, entries_of_kind, request, entry_of, number, without, from,
-                                      until, ledger::kind_number(tx, *filter.kind))
-                          : read_page(tx, entries, request, entry_of, number, without, from, until);
+  const std::int64_t kind = filter.kind ? number_of_kind(tx, *filter.kind) : 0;
+  Page<Entry> found =
+      filter.kind
+          ? read_page(tx, entries_of_kind, request, entry_of, number, without, from, until, kind)
+          : read_page(tx, entries, request, entry_of, number, without, from, until);
   check_old_rows(tx, account, filter, found);
   return found;
 }

@@ -1,21 +1,25 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/rewards.h"
+#include "controller/domain/oauth/debits.h"
 
 // What users do with their points. The functions throw berth::Error. Amounts are 1 to
 // ledger::max_points.
 namespace berth::points {
 
 inline constexpr size_t max_description_length = 200;  // characters
-// How many points a referred user has to spend before the referral is rewarded. Points that they
-// received for free don't count, nor does spending in apps of their own or of their referrer.
+// How many points of their own a referred user has to spend before the referral is rewarded. Bonus
+// points don't count, whoever got them from the treasury, nor does spending in apps of the user's
+// own or of their referrer.
 inline constexpr std::int64_t referral_use = 100;
 
 struct Spending {
@@ -24,9 +28,11 @@ struct Spending {
   std::string app_id;
   std::int64_t amount = 0;
   std::string description;
+  // The app is known to be the user's own. Otherwise it is looked at where it matters.
+  bool in_own_app = false;
 };
 // Moves points from the user to the app and returns the user's balance afterwards. May reward the
-// user's referrer. Throws insufficient_balance or spend_limit_reached.
+// user's referrer. Throws insufficient_balance, bonus_locked or spend_limit_reached.
 std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules);
 
 struct Recipient {  // exactly one of the two is set
@@ -36,8 +42,8 @@ struct Recipient {  // exactly one of the two is set
 // Moves points from one user to another and returns the sender's balance afterwards. Throws
 // validation_failed for a transfer to oneself, and unless exactly one of the recipient's names is
 // set; user_not_found, also if there is a block between the two, because the description would be a
-// way to send a message; and insufficient_balance.
-std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
+// way to send a message; insufficient_balance, bonus_locked and spend_limit_reached.
+std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to,
                       std::int64_t amount, const std::string& description);
 
 // A posting on an account, in the form that its owner sees.
@@ -51,6 +57,19 @@ struct Entry {
   std::optional<std::string> counterparty_name;
   Instant at;
 };
+// The kinds of movements on the accounts of users.
+inline constexpr std::array<std::string_view, 12> kinds_of_users = {"mint",
+                                                                    "spend",
+                                                                    "transfer",
+                                                                    "signup_bonus",
+                                                                    "referral_reward",
+                                                                    "session_reward",
+                                                                    "learning_reward",
+                                                                    "viewer_reward",
+                                                                    "cosmetic_purchase",
+                                                                    "cosmetic_gift",
+                                                                    "account_deleted",
+                                                                    "stipend"};
 enum class Direction { in, out };
 struct Filter {
   std::optional<std::string> kind;
@@ -58,7 +77,8 @@ struct Filter {
   std::optional<Instant> from;   // at this time or later
   std::optional<Instant> until;  // before this time
 };
-// The postings that match the filter, newest first.
+// The postings that match the filter, newest first. Throws validation_failed if the ledger has no
+// transactions of the kind, and it isn't one of users' accounts.
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
                     const PageRequest& page);
 

@@ -50,7 +50,8 @@ TEST_CASE("a large account's memos are erased in batches, and others' stay") {
   const auto eve = f.world.verified_user("eve");
   f.world.write([&](db::Tx& tx) {
     const auto give = [&](const accounts::User& from, const accounts::User& to) {
-      points::transfer(tx, from.id, {.user_id = to.id, .username = {}}, 1, "for you");
+      points::transfer(tx, {.user_id = from.id, .grant_id = {}}, {.user_id = to.id, .username = {}},
+                       1, "for you");
     };
     for (int i = 0; i < transfers; ++i) give(f.ada, f.bob);
     give(f.bob, eve);

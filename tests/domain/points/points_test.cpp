@@ -35,8 +35,9 @@ struct Fixture {
   }
   std::int64_t transfer(const accounts::User& from, const points::Recipient& to,
                         std::int64_t amount) {
-    return world.write(
-        [&](db::Tx& tx) { return points::transfer(tx, from.id, to, amount, "thanks"); });
+    return world.write([&](db::Tx& tx) {
+      return points::transfer(tx, {.user_id = from.id, .grant_id = {}}, to, amount, "thanks");
+    });
   }
   Page<points::Entry> history(const accounts::User& user, const points::Filter& filter = {},
                               const PageRequest& page = {}) {

@@ -3,6 +3,7 @@
 #include "controller/base/id.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/ledger/rewards.h"
 
 namespace berth::billing {
 namespace {
@@ -35,11 +36,16 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
   const auto app = ledger::app_account(account.app_id);
   ledger::open_account(tx, ledger::treasury());
   const bool is_charge = amount > 0;
+  // What was a bonus when it was paid mustn't come back as something else, and nobody knows whether
+  // it was one.
+  const ledger::Mark mark =
+      is_charge ? ledger::Mark::kept : rewards::mark_of_gift(tx, account.owner_id);
   const auto transaction = ledger::post(tx, {.kind = "tier_change",
                                              .from = is_charge ? app : ledger::treasury(),
                                              .to = is_charge ? ledger::treasury() : app,
                                              .amount = is_charge ? amount : -amount,
-                                             .memo = memo});
+                                             .memo = memo,
+                                             .mark = mark});
   if (transaction) return transaction;
   if (is_charge)
     throw Error(Code::insufficient_balance,
