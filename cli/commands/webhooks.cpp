@@ -141,13 +141,16 @@ const std::vector<std::string>& webhook_events() {
 
 void add_webhook_commands(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "webhooks", "Addresses that the app's events are sent to");
-  add_command(
-      *group, "list", "List the webhooks of the current app", "berth webhooks list", [&run] {
-        const json body = run.api().all(hooks_path(run), "webhooks", As::account);
-        run.out().list(
-            body, body.at("webhooks"),
-            {{"ID", "id"}, {"URL", "url"}, {"EVENTS", "events"}, {"CREATED", "created_at"}});
-      });
+  add_command(*group, "list", "List the webhooks of the current app", "berth webhooks list",
+              [&run] {
+                const json body = run.api().all(hooks_path(run), "webhooks", As::account);
+                run.out().list(body, body.at("webhooks"),
+                               {{"ID", "id"},
+                                {"URL", "url"},
+                                {"EVENTS", "events"},
+                                {"CREATED", "created_at"},
+                                {"ENDED", "ended_at"}});
+              });
   add_webhook_changes(*group, run);
   const SharedWebhookFlags tried = std::make_shared<WebhookFlags>();
   add_named(*group, tried, "test", "Send a test event",

@@ -1,6 +1,10 @@
 #include "controller/base/curl.h"
 
+#include <algorithm>
+#include <ctime>
 #include <new>
+
+#include "controller/base/text.h"
 
 namespace berth::curl {
 
@@ -38,6 +42,18 @@ long Easy::status() const {
   long code = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &code);
   return code;
+}
+
+std::optional<std::chrono::seconds> Easy::retry_after() const {
+  curl_header* header = nullptr;
+  if (curl_easy_header(easy_.get(), "Retry-After", 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+    return std::nullopt;
+  const std::string text = header->value;
+  if (const auto seconds = parse_number<long>(text); seconds && *seconds >= 0)
+    return std::chrono::seconds(*seconds);
+  const time_t date = curl_getdate(text.c_str(), nullptr);
+  if (date < 0) return std::nullopt;
+  return std::chrono::seconds(std::max<time_t>(0, date - std::time(nullptr)));
 }
 
 }  // namespace berth::curl

@@ -2,7 +2,9 @@
 
 #include <curl/curl.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -50,6 +52,9 @@ class Easy {
   CURLcode perform() { return curl_easy_perform(easy_.get()); }
   // Returns the HTTP status code of the last response; 0 if there was none.
   long status() const;
+  // Returns the last response's Retry-After, which holds seconds or a date (RFC 9110, section
+  // 10.2.3); nothing if there is none that can be read.
+  std::optional<std::chrono::seconds> retry_after() const;
 
  private:
   static void check(CURLcode result);

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "controller/base/text.h"
-
 namespace berth::kube {
 namespace {
 
@@ -16,15 +14,6 @@ using std::chrono::steady_clock;
 // The longest time that poll sleeps. A requested stop wakes it at once; this limit is for noticing
 // silence.
 constexpr milliseconds longest_poll{500};
-
-// The Retry-After header holds seconds or a date (RFC 9110, section 10.2.3).
-std::optional<std::chrono::seconds> parse_retry_after(std::string_view text) {
-  if (const auto seconds = parse_number<long>(text); seconds && *seconds >= 0)
-    return std::chrono::seconds(*seconds);
-  const time_t date = curl_getdate(std::string(text).c_str(), nullptr);
-  if (date < 0) return std::nullopt;
-  return std::chrono::seconds(std::max<time_t>(0, date - std::time(nullptr)));
-}
 
 }  // namespace
 
@@ -166,9 +155,7 @@ HttpAnswer Connection::answer_of(Transfer& transfer) {
     answer.failure = transfer.error[0] ? transfer.error : curl_easy_strerror(transfer.result);
   } else {
     answer.status = int(easy_.status());
-    curl_header* header = nullptr;
-    if (curl_easy_header(easy_.get(), "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
-      answer.retry_after = parse_retry_after(header->value);
+    answer.retry_after = easy_.retry_after();
   }
   answer.body = std::move(transfer.received);
   return answer;

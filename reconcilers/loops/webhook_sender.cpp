@@ -56,6 +56,7 @@ struct WebhookSender::Transfer {
       return answer;
     }
     answer.status = int(status);
+    answer.retry_after = easy.retry_after();
     if (status < 200 || status >= 300)
       answer.error = status >= 300 && status < 400
                          ? "it answered with a redirect, which isn't followed"

@@ -26,6 +26,7 @@ struct WebhookAnswer {
   std::int64_t key = 0;
   std::optional<int> status = {};         // the receiver's HTTP status, if it sent one
   std::optional<std::string> error = {};  // set if the receiver didn't accept the request
+  std::optional<std::chrono::seconds> retry_after = {};  // what its answer says
 };
 
 // Sends POST requests concurrently on one thread, so that a slow receiver holds up nobody. A 2xx

@@ -204,8 +204,11 @@ void WebhookLoop::settle() {
     std::vector<webhooks::Settled> all;
     for (const WebhookAnswer& answer : unsettled_) {
       const webhooks::Attempt& attempt = under_way_.at(answer.key);
+      // A receiver may ask for more time, but not for so much that nothing is tried again.
+      const Duration asked = std::min<Duration>(
+          answer.retry_after.value_or(std::chrono::seconds(0)), options_.longest_asked);
       all.push_back(webhooks::settle(tx, attempt, {.status = answer.status, .error = answer.error},
-                                     tx.now() + delay_before(attempt.number)));
+                                     tx.now() + std::max(asked, delay_before(attempt.number))));
     }
     return all;
   });
@@ -222,12 +225,14 @@ void WebhookLoop::settle() {
 void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& answer,
                        webhooks::Settled settled) {
   const bool well = settled == webhooks::Settled::delivered;
-  const bool over = settled == webhooks::Settled::failed;
+  const bool ended = settled == webhooks::Settled::ended;
+  const bool over = ended || settled == webhooks::Settled::failed;
   (well ? delivered_ : over ? failed_ : retries_).Increment();
   log::write(well ? log::Level::debug : log::Level::info,
-             well   ? "a webhook was delivered"
-             : over ? "a webhook couldn't be delivered and has failed for good"
-                    : "a webhook couldn't be delivered and will be tried again",
+             well    ? "a webhook was delivered"
+             : ended ? "a webhook's receiver says that it is gone, and gets nothing any more"
+             : over  ? "a webhook couldn't be delivered and has failed for good"
+                     : "a webhook couldn't be delivered and will be tried again",
              {{"webhook", attempt.webhook_id},
               {"event", attempt.event_id},
               {"attempt", attempt.number},

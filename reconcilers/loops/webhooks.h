@@ -39,6 +39,8 @@ class WebhookLoop {
     // The wait doubles from the first to the longest, and half of each wait is random.
     Duration first_retry = std::chrono::seconds(10);
     Duration longest_retry = std::chrono::hours(1);
+    // The longest wait that a receiver's Retry-After can bring about.
+    Duration longest_asked = std::chrono::hours(24);
     // A dead receiver takes up a place for ten seconds, so there is room for many of them.
     size_t most_under_way = 128;
     // An owner may have many apps with ten webhooks each, all of them dead; other owners'

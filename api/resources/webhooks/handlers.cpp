@@ -13,7 +13,8 @@ json encode(const webhooks::Webhook& webhook) {
           {"url", webhook.url},
           {"events", webhook.events},
           {"created_at", to_iso8601(webhook.created_at)},
-          {"updated_at", to_iso8601(webhook.updated_at)}};
+          {"updated_at", to_iso8601(webhook.updated_at)},
+          {"ended_at", or_null(webhook.ended_at)}};
 }
 
 json encode(const webhooks::Delivery& delivery) {

@@ -10,6 +10,7 @@ namespace berth::webhooks {
 namespace {
 
 constexpr size_t kept_of_an_error = 300;
+constexpr int gone = 410;  // RFC 9110, section 15.5.11
 
 const std::string select_deliveries = R"(
     SELECT d.id AS number, d.state, d.uuid AS id, e.uuid AS event_id, e.type, d.subject, d.attempts,
@@ -53,6 +54,17 @@ void finish(db::Tx& tx, std::int64_t id, DeliveryState state, const Outcome& out
       SET state = $2, response_status = $3, last_error = $4, done_at = $5
       WHERE id = $1)",
              id, to_string(state), outcome.status, outcome.error, tx.now());
+}
+
+// The receiver doesn't want events any more (Standard Webhooks 1.0.0, "Operational
+// considerations").
+void end(db::Tx& tx, const std::string& webhook_id, const Outcome& outcome) {
+  tx.execute(R"(
+      UPDATE webhook_deliveries
+      SET state = $2, response_status = $3, last_error = $4, done_at = $5
+      WHERE webhook_id = $1 AND state = 'waiting')",
+             webhook_id, to_string(DeliveryState::failed), outcome.status, outcome.error, tx.now());
+  tx.execute(R"(UPDATE webhooks SET ended_at = $2 WHERE id = $1)", webhook_id, tx.now());
 }
 
 }  // namespace
@@ -198,6 +210,10 @@ Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Insta
     put_off(tx, attempt.webhook_id,
             attempt.number > 1 ? std::nullopt : std::optional<std::string>(subject), tx.now());
     return Settled::delivered;
+  }
+  if (kept.status == gone) {
+    end(tx, attempt.webhook_id, kept);
+    return Settled::ended;
   }
   if (tx.now() - row.instant("created_at") >= given_up_after) {
     finish(tx, attempt.id, DeliveryState::failed, kept);

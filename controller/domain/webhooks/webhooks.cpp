@@ -13,7 +13,7 @@ namespace berth::webhooks {
 namespace {
 
 const std::string select_webhooks = R"(
-    SELECT id, app_id, url, events, created_at, updated_at
+    SELECT id, app_id, url, events, created_at, updated_at, ended_at
     FROM webhooks )";
 
 Webhook webhook_of(const db::Query& row) {
@@ -22,7 +22,8 @@ Webhook webhook_of(const db::Query& row) {
           .url = row.text("url"),
           .events = nlohmann::json::parse(row.text("events")).get<std::vector<std::string>>(),
           .created_at = row.instant("created_at"),
-          .updated_at = row.instant("updated_at")};
+          .updated_at = row.instant("updated_at"),
+          .ended_at = row.instant_or_null("ended_at")};
 }
 
 constexpr size_t key_bytes = 32;  // Standard Webhooks wants 24 to 64
@@ -45,6 +46,17 @@ void check_events(const std::vector<std::string>& events) {
   for (const std::string& type : events)
     if (std::ranges::find(types, type) == types.end())
       throw invalid_field("events", "has the unknown type " + type);
+}
+
+// `but` is the webhook that has, or gets, the URL.
+void require_other_url(db::Tx& tx, const std::string& app_id, const std::string& url,
+                       const std::string& but) {
+  if (tx.number(R"(
+      SELECT count(*)
+      FROM webhooks
+      WHERE app_id = $1 AND url = $2 AND id <> $3)",
+                app_id, url, but) > 0)
+    throw invalid_field("url", "is another webhook's of this app, which would be told twice");
 }
 
 }  // namespace
@@ -76,6 +88,7 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
     throw Error(Code::invalid_state,
                 "an app may have at most " + std::to_string(max_per_app) + " webhooks");
   const std::string id = new_uuid(tx.now());
+  require_other_url(tx, app_id, url, id);
   const std::string secret = new_secret();
   tx.execute(R"(
       INSERT INTO webhooks (id, app_id, url, secret_sealed, events, created_at, updated_at)
@@ -107,11 +120,14 @@ Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& pag
 }
 
 Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes) {
-  if (change.url) check_url(*change.url, schemes);
+  if (change.url && *change.url != webhook.url) {
+    check_url(*change.url, schemes);
+    require_other_url(tx, webhook.app_id, *change.url, webhook.id);
+  }
   if (change.events) check_events(*change.events);
   tx.execute(R"(
       UPDATE webhooks
-      SET url = $2, events = $3, updated_at = $4
+      SET url = $2, events = $3, updated_at = $4, ended_at = NULL
       WHERE id = $1)",
              webhook.id, change.url.value_or(webhook.url),
              nlohmann::json(change.events.value_or(webhook.events)).dump(), tx.now());

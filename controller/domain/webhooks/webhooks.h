@@ -40,6 +40,8 @@ struct Webhook {
   std::vector<std::string> events;
   Instant created_at;
   Instant updated_at;
+  // Set if its receiver has answered with 410: it gets nothing any more, until it is changed.
+  std::optional<Instant> ended_at;
 };
 struct WebhookWithSecret {
   Webhook webhook;
@@ -55,7 +57,8 @@ enum class Schemes { only_https, http_too };
 // resolves to are checked when a connection is made.
 std::optional<std::string> refuse_url(const std::string& url, Schemes schemes);
 
-// Throws validation_failed; throws invalid_state if the app already has max_per_app webhooks.
+// Throws validation_failed, also if another webhook of the app has the URL, which would get
+// everything twice; throws invalid_state if the app already has max_per_app webhooks.
 WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::string& url,
                          const std::vector<std::string>& events, Schemes schemes,
                          const std::string& data_key);
@@ -63,7 +66,8 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
 Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id);
 Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
 // Changes a webhook. Fields that aren't set stay as they are, and so does the secret. Waiting
-// deliveries go to the new URL. Throws validation_failed.
+// deliveries go to the new URL. A webhook that has ended gets events again. Throws
+// validation_failed like create().
 struct Change {
   std::optional<std::string> url;
   std::optional<std::vector<std::string>> events;
@@ -151,8 +155,9 @@ struct Outcome {
 // Records the result of an attempt. A delivery that failed waits until `retry_at`, or fails for
 // good once it is too old. After a success the next delivery of the subject is due; if the success
 // was a retry, so is everything that waits for the webhook, because its receiver works again.
-// Returns `failed` if the webhook was deleted meanwhile.
-enum class Settled { delivered, waits, failed };
+// Returns `failed` if the webhook was deleted meanwhile. If the receiver says that it is gone
+// (410), the webhook ends, and all that waits for it fails.
+enum class Settled { delivered, waits, failed, ended };
 Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Instant retry_at);
 
 // Whether remove_old() would find anything.

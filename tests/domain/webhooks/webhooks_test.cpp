@@ -22,8 +22,8 @@ struct Fixture {
 
   webhooks::Webhook add(const std::vector<std::string>& types = {"billing.failed"}) {
     return world.write([&](db::Tx& tx) {
-      return webhooks::create(tx, app.id, "https://a.example.org/x", types, Schemes::only_https,
-                              world.keys.data)
+      return webhooks::create(tx, app.id, "https://a.example.org/" + std::to_string(++made), types,
+                              Schemes::only_https, world.keys.data)
           .webhook;
     });
   }
@@ -49,6 +49,7 @@ struct Fixture {
         [&](db::Tx& tx) { return webhooks::settle(tx, attempt, outcome, tx.now() + 1min); });
   }
   int number_of(const webhooks::Attempt& attempt) { return attempt.data.at("number"); }
+  int made = 0;  // webhooks, each of which has a URL of its own
   webhooks::Outcome taken{.status = 204, .error = {}};
   webhooks::Outcome refused{.status = 500, .error = "it answered with 500"};
 };
@@ -263,6 +264,59 @@ TEST_CASE("waiting deliveries and an app's webhooks are limited") {
   CHECK(f.due().size() == 4);
   for (int i = 1; i < webhooks::max_per_app; ++i) f.add();
   CHECK_THROWS_WITH(f.add(), Catch::Contains("at most 10"));
+}
+
+TEST_CASE("an app has a URL once") {
+  Fixture f;
+  const auto first = f.add(), second = f.add();
+  const auto make = [&](const std::string& app_id) {
+    return refusal([&] {
+      f.world.write([&](db::Tx& tx) {
+        webhooks::create(tx, app_id, first.url, {"billing.failed"}, Schemes::only_https,
+                         f.world.keys.data);
+      });
+    });
+  };
+  CHECK(make(f.app.id) == "422 validation_failed");
+  CHECK(make(f.world.new_app(f.world.verified_user("bob")).app.id) == "");
+  const auto change = [&](const webhooks::Webhook& webhook) {
+    return refusal([&] {
+      f.world.write([&](db::Tx& tx) {
+        webhooks::change(tx, webhook, {.url = first.url, .events = {}}, Schemes::only_https);
+      });
+    });
+  };
+  CHECK(change(second) == "422 validation_failed");
+  CHECK(change(first) == "");
+}
+
+TEST_CASE("a webhook ends when its receiver says that it is gone, until it is changed") {
+  Fixture f;
+  const auto webhook = f.add(), other = f.add();
+  f.emit("one", 1);
+  f.emit("two", 2);
+  const auto find = [&] {
+    return f.world.read([&](db::Tx& tx) { return webhooks::get(tx, f.app.id, webhook.id); });
+  };
+  const auto total = [&](const webhooks::Webhook& of) {
+    return f.world.read(
+        [&](db::Tx& tx) { return webhooks::deliveries(tx, of, PageRequest{}).total; });
+  };
+  const auto due = f.due();
+  const auto mine = std::ranges::find(due, webhook.id, &webhooks::Due::webhook_id);
+  CHECK(f.settle(f.begin(*mine), {.status = 410, .error = "it answered with 410"}) ==
+        webhooks::Settled::ended);
+  CHECK(find().ended_at == f.world.clock.now());
+  CHECK(f.due().size() == 2);  // those of the other one
+  f.emit("one", 3);
+  CHECK(total(webhook) == 2);
+  CHECK(total(other) == 3);
+  f.world.write([&](db::Tx& tx) {
+    webhooks::change(tx, find(), {.url = {}, .events = {{"billing.failed"}}}, Schemes::only_https);
+  });
+  CHECK_FALSE(find().ended_at);
+  f.emit("one", 4);
+  CHECK(total(webhook) == 3);
 }
 
 TEST_CASE("a test goes to its webhook only, one at a time") {

@@ -1,5 +1,7 @@
 """Drivers of apps' webhooks."""
 
+import itertools
+
 from . import driver
 
 
@@ -7,9 +9,12 @@ def hooks(scene):
     return f"/api/operator/apps/{scene.app.id}/webhooks"
 
 
+numbers = itertools.count()
+
+
 def new_hook(scene):
-    # Nobody listens there.
-    body = {"url": "http://127.0.0.1:1/hook", "events": ["deployment.status"]}
+    # Nobody listens there. An app has no two webhooks with one URL.
+    body = {"url": f"http://127.0.0.1:1/hook{next(numbers)}", "events": ["deployment.status"]}
     return scene.operator.post(hooks(scene), body)
 
 

@@ -51,6 +51,7 @@ class Receiver {
       changed_.notify_all();
       changed_.wait_for(lock, patience, [&] { return !held_; });
       response.status = status;
+      if (!retry_after_.empty()) response.set_header("Retry-After", retry_after_);
       if (status >= 300 && status < 400) response.set_header("Location", "/elsewhere");
     });
     server_.Post("/elsewhere", [this](const httplib::Request&, httplib::Response&) {
@@ -66,6 +67,10 @@ class Receiver {
   void answer(int status) {
     const std::lock_guard lock(mutex_);
     status_ = status;
+  }
+  void ask_to_wait(const std::string& retry_after) {
+    const std::lock_guard lock(mutex_);
+    retry_after_ = retry_after;
   }
   void hold(bool held) {
     const std::lock_guard lock(mutex_);
@@ -97,6 +102,7 @@ class Receiver {
   int asked_ = 0;
   int elsewhere_ = 0;
   int status_ = 204;
+  std::string retry_after_;
   bool held_ = false;
   std::optional<berth::test::Listening> listening_;
 };
@@ -195,6 +201,26 @@ TEST_CASE("a delivery says what happened, and is signed") {
   CHECK(delivery.id == got.delivery);
   CHECK(delivery.event_id == body.at("id"));
   CHECK(delivery.response_status == 204);
+}
+
+TEST_CASE("a receiver's Retry-After puts the next attempt off, but not for ever") {
+  const auto [text, least, most] = GENERATE(table<const char*, Duration, Duration>(
+      {{"600", 10min, 11min}, {"99999999", 24h, 24h + 1min}, {"soon", 0min, 1min}}));
+  Fixture f;
+  Receiver receiver;
+  receiver.answer(503);
+  receiver.ask_to_wait(text);
+  const auto made = f.add(receiver.url());
+  f.emit("s", 1);
+  f.start();
+  const Instant sent = f.world.clock.now();
+  const auto settled = [&] { return f.deliveries(made.webhook)[0].response_status == 503; };
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!settled() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
+  REQUIRE(settled());
+  const Instant next = f.deliveries(made.webhook)[0].next_attempt_at.value();
+  CHECK(next - sent >= least);
+  CHECK(next - sent <= most);
 }
 
 TEST_CASE("a standard signature is that of the specification's own example") {
