@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cli/login.h"
+#include "cli/output.h"
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
 
@@ -187,6 +188,9 @@ json Api::call(const Call& call) {
   if (response.status == 204) return json::object();
   json body = json::parse(response.body, nullptr, false);
   if (!body.is_object()) throw not_berth(settings_.server);
+  // What the server has ignored, and what it advises.
+  for (const json& warning : body.value("warnings", json::array()))
+    if (warning.is_string()) say("Warning: " + warning.get<std::string>());
   return body;
 }
 

@@ -1,5 +1,6 @@
 #include "api/gate/cors.h"
 
+#include <algorithm>
 #include <array>
 
 #include "controller/base/log.h"
@@ -8,8 +9,9 @@
 namespace berth::api {
 namespace {
 
-// The pages of an app may call the token endpoint and whatever is below these prefixes.
-constexpr std::string_view token_path = "/api/oauth/token";
+// The pages of an app may call these endpoints and whatever is below the prefixes.
+constexpr std::array<std::string_view, 3> paths_for_apps = {"/api/oauth/token", "/api/oauth/revoke",
+                                                            "/api/external/profile"};
 constexpr std::array<std::string_view, 6> prefixes_for_apps = {
     "/api/external/ads/", "/api/external/points/", "/api/points/",
     "/api/social/",       "/api/avatars/",         "/api/sessions/"};
@@ -43,7 +45,7 @@ void allow(std::string_view origin, Fields& fields) {
 
 Cors cors_of(std::string_view path) {
   if (path.starts_with(prefix_for_all)) return Cors::any_origin;
-  if (path == token_path) return Cors::origins_of_apps;
+  if (std::ranges::find(paths_for_apps, path) != paths_for_apps.end()) return Cors::origins_of_apps;
   for (const std::string_view prefix : prefixes_for_apps)
     if (path.starts_with(prefix)) return Cors::origins_of_apps;
   return Cors::none;

@@ -60,9 +60,10 @@ json body_for(const Error& error, ErrorBody form) {
       return body;
     }
     case ErrorBody::oauth:
-      return {{"error", code}, {"error_description", error.what()}};
+      return {{"error", code}, {"error_description", description_of(error)}};
     case ErrorBody::oauth_and_message:
-      return {{"error", code}, {"error_description", error.what()}, {"message", error.what()}};
+      return {
+          {"error", code}, {"error_description", description_of(error)}, {"message", error.what()}};
     case ErrorBody::framework:
       return {{"errors", {{"detail", error.what()}, {"code", code}}}};
     case ErrorBody::nested:
@@ -74,6 +75,16 @@ json body_for(const Error& error, ErrorBody form) {
 }
 
 }  // namespace
+
+std::string description_of(const Error& error) {
+  std::string text = error.what();
+  for (char& c : text) {
+    if (c == '"') c = '\'';
+    if (c == '\\') c = '/';
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return text;
+}
 
 ErrorBody body_of(Shape shape, int status) {
   if (status == 413 || status == 431 || status >= 500) return ErrorBody::framework;
@@ -96,8 +107,12 @@ Reply reply_to(const Error& error, Shape shape, const Challenge& challenge) {
   if (error.retry_after)
     reply.headers.emplace_back("Retry-After", std::to_string(error.retry_after->count()));
   if (error.code == Code::consumed_refresh_token) return reply;
-  if (http_status == 401 && challenge.basic)
+  // A client that isn't who it says needs no token: a Bearer challenge would send it looking for
+  // one (RFC 6749, section 5.2).
+  if (error.code == Code::invalid_client) {
     reply.headers.emplace_back("WWW-Authenticate", "Basic realm=\"berth\"");
+    return reply;
+  }
   if (http_status == 401 || error.code == Code::insufficient_scope)
     reply.headers.emplace_back("WWW-Authenticate", bearer_challenge(error, challenge));
   return reply;

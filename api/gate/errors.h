@@ -24,11 +24,13 @@ struct Challenge {
   std::string base_url;
   // The request had a token.
   bool with_credentials = false;
-  bool basic = false;  // the client used HTTP Basic
-  std::string scope;   // a scope that would have been enough
+  std::string scope;  // a scope that would have been enough
 };
 // Returns the answer to `error` on a route of this shape.
 Reply reply_to(const Error& error, Shape shape, const Challenge& challenge);
+// Returns the error's message in the characters that error_description may have (RFC 6749, section
+// 5.2): printable ASCII without quotes and backslashes.
+std::string description_of(const Error& error);
 // Returns an answer of the router itself (404 or 405) in the framework form, {"errors": {"detail":
 // …}}; and the body of that form alone, which the transport uses for its own refusals.
 Reply router_reply(int status, std::string_view detail);

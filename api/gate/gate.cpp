@@ -54,6 +54,12 @@ bool is_form_type(std::string_view content_type) {
   return same_name(content_type.substr(0, end), form);
 }
 
+// Whether a body that isn't JSON is meant to be a form.
+bool looks_like_form(std::string_view body) {
+  const size_t end = body.find_first_of("=&{[ \t\r\n");
+  return end != std::string_view::npos && end > 0 && body[end] == '=';
+}
+
 CorsCaller cors_caller(const Call& call) {
   // The console and the built-in client never call across origins.
   if (!call.session_id.empty() || (call.caller && call.caller->first_party))
@@ -87,10 +93,14 @@ bool asks_for_deep_page(const Route& route, const Call& call) {
   return page && page->size() > 1;
 }
 
-// Returns the key of a request whose answer is kept; empty for others.
+// Returns the key of a request whose answer is kept; empty for others. Throws malformed_request for
+// a key that is empty, because its sender relies on a key that isn't one.
 std::string idempotency_key(const Request& request, const Route& route) {
-  if (route.idempotency == Idempotency::ignored) return "";
-  return std::string(request.headers.get("Idempotency-Key"));
+  if (route.idempotency == Idempotency::ignored || request.headers.count("Idempotency-Key") == 0)
+    return "";
+  const std::string_view key = request.headers.get("Idempotency-Key");
+  if (key.empty()) throw Error(Code::malformed_request, "Idempotency-Key must not be empty");
+  return std::string(key);
 }
 
 // A deep page has the connections of heavy reads, but no more time than other pages.
@@ -163,9 +173,10 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
       router_(routes(), services.environment),
       internal_secret_(services.internal_secret, services.rate_limits) {
   for (const Route* route : router_.rows()) {
-    if (!route->body.empty()) check_sizes(inlined_schema(route->body), std::string(route->body));
-    if (!route->body.empty() && route->check == Check::by_schema)
+    if (!route->body.empty()) {
+      check_sizes(inlined_schema(route->body), std::string(route->body));
       validators_.emplace(route, Validator(route->body));
+    }
     if (!all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": there is no schema " +
                              std::string(route->answer.schema));
@@ -320,12 +331,14 @@ Reply Gate::run(Passage& passage, Call& call) {
   check_query(route, call);
   if (route.body_kind != Body::none) {
     call.body = body_of(passage);
-    check_body(passage, call.body);
+    check_body(passage, call);
     if (route.cors == Cors::origins_of_apps && !takes_token(route.access))
       passage.cors.client_id = text_or_nothing(call.body, "client_id").value_or("");
   }
-  if (read != nullptr) return in_read([&](db::Tx& tx) { return read->run(tx, call, services_); });
-  if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
+  if (read != nullptr)
+    return with_warnings(in_read([&](db::Tx& tx) { return read->run(tx, call, services_); }), call);
+  if (const auto* free = std::get_if<FreeHandler>(&route.run))
+    return with_warnings(free->run(call, services_), call);
   return write(passage, call, key);
 }
 
@@ -406,28 +419,53 @@ void Gate::charge(const Passage& passage, const db::Written& stored) const {
 json Gate::body_of(const Passage& passage) const {
   const Route& route = *passage.route;
   const Request& request = passage.request;
-  const bool is_form = route.body_kind == Body::json_or_form && !request.body.starts_with('{') &&
-                       is_form_type(request.headers.get("Content-Type"));
-  if (is_form) return parse_form_body(request.body);
+  const std::string_view type = request.headers.get("Content-Type");
+  const bool takes_form = route.body_kind == Body::json_or_form;
+  if (takes_form && !request.body.starts_with('{') && is_form_type(type))
+    return parse_form_body(request.body);
   if (route.body_kind == Body::optional_json && request.body.empty()) return json::object();
   try {
     return parse_body(request.body);
   } catch (const Error& error) {
-    if (is_oauth(route.shape)) throw Error(Code::invalid_request, error.what());
-    throw;
+    const Code code = is_oauth(route.shape) ? Code::invalid_request : error.code;
+    if (!looks_like_form(request.body)) throw Error(code, error.what());
+    throw Error(
+        code, takes_form ? "the body isn't valid JSON, as which it is read without a Content-Type; "
+                           "a form needs Content-Type: application/x-www-form-urlencoded"
+                         : "the body isn't valid JSON; this operation takes no form, but JSON with "
+                           "Content-Type: application/json");
   }
 }
 
-void Gate::check_body(const Passage& passage, json& body) const {
-  const auto validator = validators_.find(passage.route);
-  if (validator == validators_.end()) return;
-  validator->second.normalize(body);
-  const Details wrong = validator->second.check(body);
-  if (wrong.empty()) return;
-  const auto& [field, reasons] = *wrong.begin();
-  const Code code =
-      is_oauth(passage.route->shape) ? Code::invalid_request : Code::validation_failed;
-  throw Error(code, field + " " + reasons.front(), wrong);
+// Checks the body with its schema, and notes the fields that the schema doesn't have. The
+// authorization server ignores these without a word (RFC 6749, section 3.2).
+void Gate::check_body(const Passage& passage, Call& call) const {
+  const auto found = validators_.find(passage.route);
+  if (found == validators_.end()) return;
+  const Validator& validator = found->second;
+  const bool is_oauth_route = is_oauth(passage.route->shape);
+  if (passage.route->check == Check::by_schema) {
+    validator.normalize(call.body);
+    const Details wrong = validator.check(call.body);
+    if (!wrong.empty()) {
+      const auto& [field, reasons] = *wrong.begin();
+      throw Error(is_oauth_route ? Code::invalid_request : Code::validation_failed,
+                  field + " " + reasons.front(), wrong);
+    }
+  }
+  if (!is_oauth_route) call.warnings = validator.unknown_fields(call.body);
+}
+
+// Tells the caller which fields of the body were ignored. Answers that aren't JSON objects have no
+// place for it.
+Reply Gate::with_warnings(Reply reply, const Call& call) {
+  if (call.warnings.empty() || reply.refusal || reply.stream || !reply.text.empty() ||
+      !reply.body.is_object())
+    return reply;
+  json& all = reply.body["warnings"];
+  if (!all.is_array()) all = json::array();
+  for (const std::string& warning : call.warnings) all.push_back(warning);
+  return reply;
 }
 
 Reply Gate::write(const Passage& passage, const Call& call, const std::string& key) const {
@@ -437,8 +475,10 @@ Reply Gate::write(const Passage& passage, const Call& call, const std::string& k
                                 : services_.db.write(work);
   };
   if (key.empty())
-    return in_transaction(
-        [&](db::Tx& tx) { return std::get<WriteHandler>(route.run).run(tx, call, services_); });
+    return with_warnings(in_transaction([&](db::Tx& tx) {
+                           return std::get<WriteHandler>(route.run).run(tx, call, services_);
+                         }),
+                         call);
   const idempotency::Slot slot = idempotency::slot(call, route, key);
   std::optional<SecurityEvent> event;  // of the run that is stored
   Reply reply = in_transaction([&](db::Tx& tx) {
@@ -455,11 +495,11 @@ Reply Gate::write(const Passage& passage, const Call& call, const std::string& k
 Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
                        const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const {
   const Write handler = std::get<WriteHandler>(passage.route->run).run;
-  if (auto kept = idempotency::find(tx, slot)) return *kept;
+  if (auto kept = idempotency::find(tx, slot, call)) return *kept;
   if (passage.storage_refusal) throw Error(*passage.storage_refusal);
   Reply reply;
   try {
-    reply = tx.nested([&] { return handler(tx, call, services_); });
+    reply = with_warnings(tx.nested([&] { return handler(tx, call, services_); }), call);
     if (reply.refusal) {
       event = security_event_of(*reply.refusal);
       reply = refused(passage, reply);
@@ -490,8 +530,6 @@ Reply Gate::answer_to(const Passage& passage, const Error& error) const {
   const Challenge challenge = {
       .base_url = services_.base_url,
       .with_credentials = !bearer_token(passage.request).empty(),
-      .basic =
-          error.code == Code::invalid_client && credentials(passage.request, "Basic").has_value(),
       .scope = passage.route == nullptr ? "" : scope_names(passage.route->access.any_of)};
   return reply_to(error, passage.shape, challenge);
 }

@@ -43,7 +43,8 @@ class Gate {
   void charge(const Passage& passage, const db::Written& stored) const;
   json body_of(const Passage& passage) const;
   // Normalizes the body before it checks it.
-  void check_body(const Passage& passage, json& body) const;
+  void check_body(const Passage& passage, Call& call) const;
+  static Reply with_warnings(Reply reply, const Call& call);
   Reply write(const Passage& passage, const Call& call, const std::string& key) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
                    const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const;

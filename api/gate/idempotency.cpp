@@ -21,6 +21,16 @@ std::string kept_path(const Call& call) {
   return path.size() <= longest ? path : "sha256:" + hex(sha256(path));
 }
 
+// Programs write the same value in several ways: with blanks, with the fields in another order, 5.0
+// for 5. The gate has read all of these as the same value, whose fields dump() sorts.
+std::string hash_of_body(const Call& call, const Route& route) {
+  const std::string canonical =
+      route.body_kind == Body::none
+          ? call.http.body
+          : call.body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return hex(sha256(canonical));
+}
+
 }  // namespace
 
 Slot slot(const Call& call, const Route& route, std::string_view key) {
@@ -30,13 +40,15 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
           .method = std::string(route.method),
           .path = kept_path(call),
           .key = std::string(key),
-          .request_hash = hex(sha256(call.http.body))};
+          .request_hash = hash_of_body(call, route)};
 }
 
-std::optional<Reply> find(db::Tx& tx, const Slot& slot) {
+std::optional<Reply> find(db::Tx& tx, const Slot& slot, const Call& call) {
   const auto answer = idempotency_keys::find_or_reserve(tx, slot);
   if (!answer) return std::nullopt;
-  if (answer->request_hash != slot.request_hash)
+  // An older berthd has stored the hash of the body as it was sent.
+  if (answer->request_hash != slot.request_hash &&
+      answer->request_hash != hex(sha256(call.http.body)))
     throw Error(Code::idempotency_conflict, "this Idempotency-Key was used with another body");
   return Reply{.status = answer->status, .body = json::parse(answer->body)};
 }

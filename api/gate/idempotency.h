@@ -9,7 +9,8 @@
 
 // Implements the header Idempotency-Key: for 24 hours (idempotency_keys::kept_for) the first answer
 // is repeated byte for byte (after draft-ietf-httpapi-idempotency-key-header). A key belongs to its
-// caller, method and path. Answers with 429 or 5xx aren't stored, so that the request can be
+// caller, method and path. Bodies are the same if they are the same JSON value, however it is
+// written. Answers with 429 or 5xx aren't stored, so that the request can be
 // repeated.
 namespace berth::api::idempotency {
 
@@ -22,7 +23,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key);
 // Returns the answer stored for the slot. If there is none, the slot is reserved, and keep() must
 // follow unless the transaction fails. Throws idempotency_conflict if the key was used with another
 // body.
-std::optional<Reply> find(db::Tx& tx, const Slot& slot);
+std::optional<Reply> find(db::Tx& tx, const Slot& slot, const Call& call);
 // Stores the answer, in the same transaction as the effects of the request.
 void keep(db::Tx& tx, const Slot& slot, const Reply& reply);
 

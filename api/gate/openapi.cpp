@@ -27,7 +27,9 @@ stands for those that every operation may give, because the server itself refuse
 **Limits.** `x-rate-limit` counts by grant, user or address. Every answer of a limited operation has
 `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`; a 429 has `Retry-After`.
 **Lists** have pages; `Link` with rel=next (RFC 8288) and `next_page` name the next one.
-**Repetition.** With an `Idempotency-Key`, a request that is sent again gets the first answer.
+**Repetition.** With an `Idempotency-Key`, a request that is sent again gets the first answer; the same
+JSON value is the same body, however it is written.
+**Unknown fields** of a body are ignored, and the answer's `warnings` name them, but for the OAuth endpoints.
 **Formats.** Ids are UUIDs, times ISO 8601 in UTC, points integers. Every answer has `X-Request-Id`.)";
 
 json content(std::string_view type, std::string_view schema) {
@@ -225,6 +227,26 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
   return result;
 }
 
+// Answers to bodies may name fields that were ignored (Gate::with_warnings()).
+void add_warnings(json& schemas, const std::vector<Route>& table) {
+  const json warnings = {
+      {"type", "array"},
+      {"items", {{"type", "string"}}},
+      {"description",
+       "Sentences about the request: fields of the body that this operation doesn't have, and that "
+       "were ignored. Absent if there are none."},
+      {"example", json::array({"env_var was ignored: this operation has no such field; did you "
+                               "mean env_vars?"})}};
+  for (const Route& route : table) {
+    if (route.body_kind == Body::none || is_oauth(route.shape)) continue;
+    json& schema = schemas.at(std::string(route.answer.schema));
+    if (schema.contains("allOf"))
+      schema["allOf"].push_back({{"type", "object"}, {"properties", {{"warnings", warnings}}}});
+    else if (!schema["properties"].contains("warnings"))
+      schema["properties"]["warnings"] = warnings;
+  }
+}
+
 json headers() {
   const auto header = [](const char* type, const char* text, const json& example) {
     return json{{"description", text}, {"schema", {{"type", type}}}, {"example", example}};
@@ -347,6 +369,7 @@ json openapi(const std::vector<Route>& table, Environment environment,
                      {"securitySchemes", security_schemes(base_url)}};
   const SharedParameters shared = shared_parameters(table);
   for (const auto& [parameter, name] : shared) components["parameters"][name] = parameter;
+  add_warnings(components["schemas"], table);
   json paths = json::object();
   for (const Route& route : table) {
     if (route.availability == Availability::development_only &&

@@ -120,6 +120,8 @@ struct Call {
   // The values of the path's {placeholders}.
   std::map<std::string, std::string, std::less<>> path = {};
   json body = {};
+  // Sentences about fields of the body that were ignored; the gate adds them to the answer.
+  std::vector<std::string> warnings = {};
   std::string address = {};  // the client's address, as far as trusted proxies report it
   // Set if the route accepts a session JWT. With jwt_or_…, it is the user whom the other token
   // stands for. In the console it is set on all routes that need a login.

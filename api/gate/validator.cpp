@@ -12,6 +12,7 @@
 #include "api/gate/schema.h"
 #include "controller/base/clock.h"
 #include "controller/base/id.h"
+#include "controller/base/spelling.h"
 #include "controller/base/text.h"
 
 namespace berth::api {
@@ -235,6 +236,45 @@ class Validator::Run {
   size_t found_ = 0;
 };
 
+// The search for fields of one body that the schema doesn't have.
+class Validator::Unknown {
+ public:
+  std::vector<std::string> sentences;
+
+  void look(const json& value, const Rule& rule, const std::string& where) {
+    if (value.is_array() && rule.item) {
+      for (size_t i = 0; i < value.size() && !is_full(); ++i)
+        look(value[i], *rule.item, below(where, std::to_string(i)));
+      return;
+    }
+    if (!value.is_object() || rule.fields.empty()) return;
+    for (const auto& [name, inner] : value.items()) {
+      if (is_full()) return;
+      const auto field = rule.fields.find(name);
+      if (field != rule.fields.end())
+        look(inner, field->second, below(where, name));
+      else if (!rule.other)
+        tell(where, name, rule);
+    }
+  }
+
+ private:
+  bool is_full() const { return sentences.size() >= max_reported_errors; }
+
+  void tell(const std::string& where, const std::string& name, const Rule& rule) {
+    std::vector<std::string> names;
+    for (const auto& [known, field] : rule.fields) names.push_back(known);
+    const auto nearest = nearest_spelling(name, names);
+    sentences.push_back(below(where, shown(name)) +
+                        " was ignored: this operation has no such field" +
+                        (nearest ? "; did you mean " + below(where, *nearest) + "?" : ""));
+  }
+
+  static std::string below(const std::string& where, const std::string& name) {
+    return where.empty() ? name : where + "." + name;
+  }
+};
+
 Validator::Validator(std::string_view schema_name)
     : rule_(std::make_unique<const Rule>(inlined_schema(schema_name))) {}
 Validator::~Validator() = default;
@@ -261,6 +301,12 @@ void Validator::normalize(json& value, const Rule& rule) {
     else
       value.erase(found);
   }
+}
+
+std::vector<std::string> Validator::unknown_fields(const json& value) const {
+  Unknown unknown;
+  unknown.look(value, *rule_, "");
+  return std::move(unknown.sentences);
 }
 
 Details Validator::check(const json& value) const {

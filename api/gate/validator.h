@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "controller/base/error.h"
 
@@ -26,6 +28,11 @@ class Validator {
   // object is checked first, and one that is too large isn't examined further. Thread-safe.
   Details check(const nlohmann::json& value) const;
 
+  // Returns a sentence for each field of `value`, and of the objects in it, that the schema doesn't
+  // have, up to max_reported_errors; it names the field that is written most alike. Objects that
+  // take any field have no unknown ones. `value` must have passed check(). Thread-safe.
+  std::vector<std::string> unknown_fields(const nlohmann::json& value) const;
+
   // Brings values that clients write in several ways into the form that handlers read. Call it
   // before check():
   // - An optional field that is null, or "" although the schema takes no empty text, is removed; if
@@ -39,6 +46,7 @@ class Validator {
  private:
   struct Rule;
   class Run;
+  class Unknown;
   static void normalize(nlohmann::json& value, const Rule& rule);
   std::unique_ptr<const Rule> rule_;
 };

@@ -1,6 +1,7 @@
 // The page on which an app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
 #include <array>
 
+#include "api/gate/errors.h"
 #include "api/pages/page.h"
 #include "api/resources/oauth/redirect.h"
 #include "controller/base/url.h"
@@ -26,7 +27,7 @@ Page back_to_app(const Visit& visit, const AuthorizationQuestion& question,
 Page error_to_app(const Visit& visit, const AuthorizationQuestion& question, const Error& error) {
   return back_to_app(
       visit, question,
-      {{"error", std::string(name(error.code))}, {"error_description", error.what()}});
+      {{"error", std::string(name(error.code))}, {"error_description", description_of(error)}});
 }
 
 // Shows errors that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1).

@@ -113,8 +113,6 @@ void create_app(Run& run, const AppFlags& flags) {
                 request.at("id").get<std::string>() + ", " +
                 request.at("status").get<std::string>() + ").";
   }
-  for (const json& warning : answer.value("warnings", json::array()))
-    sentence += "\nWarning: " + warning.get<std::string>() + ".";
   const bool shows = flags.show_secret && app.contains("client_secret");
   if (shows)
     sentence += "\nClient id: " + app.at("client_id").get<std::string>() +
@@ -278,7 +276,8 @@ void request_scopes(Run& run, const AppFlags& flags) {
   const json request = run.api().post(my_app(run, flags.app, "/scope-request"),
                                       {{"requested_scopes", split(flags.scopes)}}, As::account);
   run.out().done(request, "Scope request " + request.at("id").get<std::string>() + ": " +
-                              request.at("status").get<std::string>() + ".");
+                              request.at("status").get<std::string>() + ", for " +
+                              cell(request, "requested_scopes") + ".");
 }
 
 // Remembers the scopes, so that the next login by browser asks for those approved since.

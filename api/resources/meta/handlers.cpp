@@ -69,6 +69,9 @@ Reply authorization_server(const Call&, const Services& services) {
                    {"introspection_endpoint", base + "/api/oauth/introspect"},
                    {"revocation_endpoint", base + "/api/oauth/revoke"},
                    {"scopes_supported", scope_names()},
+                   // What an authorization request without a scope asks for (RFC 6749, section 3.3
+                   // has it published).
+                   {"default_scope", ScopeSet::automatic().text()},
                    {"response_types_supported", json::array({"code"})},
                    // Without this field, clients would assume that fragment is supported too (RFC
                    // 8414, section 2).

@@ -44,7 +44,9 @@ apps::App authenticated_client(db::Tx& tx, const Call& call) {
       throw Error(Code::invalid_request, "client_secret was sent twice: in Basic and in the body");
     if (id && *id != basic->id)
       throw Error(Code::invalid_request, "client_id differs from the one in Basic");
-    return apps::authenticate(tx, basic->id, basic->secret);
+    // Libraries send a public client's id with an empty password.
+    return basic->secret.empty() ? apps::public_client(tx, basic->id)
+                                 : apps::authenticate(tx, basic->id, basic->secret);
   }
   if (!id) throw Error(Code::invalid_client, "client_id and client_secret are required");
   return secret ? apps::authenticate(tx, *id, *secret) : apps::public_client(tx, *id);

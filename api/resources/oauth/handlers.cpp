@@ -2,6 +2,7 @@
 #include "api/resources/oauth/handlers.h"
 
 #include "api/gate/encode.h"
+#include "api/gate/errors.h"
 #include "api/resources/oauth/client_auth.h"
 #include "api/resources/oauth/redirect.h"
 #include "controller/domain/lifecycle/ways_in.h"
@@ -94,10 +95,12 @@ Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
   const auto code = oauth::authorize(tx, *call.user, request);
   // The parameters for the redirect URI; the client builds the URI itself or uses `redirect_to`.
   RedirectParameters answer;
-  if (code)
+  if (code) {
     answer.emplace_back("code", code->code);
-  else
+  } else {
     answer.emplace_back("error", name(code.error().code));
+    answer.emplace_back("error_description", description_of(code.error()));
+  }
   if (state) answer.emplace_back("state", *state);
   answer.emplace_back("iss", services.base_url);
   Reply reply = {.body = {{"redirect_uri", request.redirect_uri},

@@ -42,9 +42,11 @@ json request_or_null(const std::optional<apps::ScopeRequest>& request) {
 
 Reply request_scopes(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
-  return {.status = 201,
-          .body = encode_request(
-              apps::request_scopes(tx, app, decode_scopes(call.body, "requested_scopes")))};
+  const apps::ScopeRequest made =
+      apps::request_scopes(tx, app, decode_scopes(call.body, "requested_scopes"));
+  json body = encode_request(made);
+  if (made.replaces) body["replaces"] = *made.replaces;
+  return {.status = 201, .body = std::move(body)};
 }
 
 Reply list_scope_requests(db::Tx& tx, const Call& call, const Services&) {

@@ -23,7 +23,7 @@ std::vector<Route> scope_requests_routes() {
        .path = "/api/oauth/my-apps/{app_id}/scope-request",
        .name = "requestScopes",
        .tag = "OAuth",
-       .summary = "Ask the admins to approve scopes; replaces the app's pending request",
+       .summary = "Ask the admins to approve scopes, beside those of the app's pending request",
        .access = person(),
        .rate = account_writes,
        .stores = Stores::apps,

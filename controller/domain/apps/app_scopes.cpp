@@ -116,9 +116,12 @@ void store_scopes(db::Tx& tx, const App& app) {
 
 }  // namespace
 
-ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) {
-  const bool can_be_had = scopes.within(app.approved_scopes);
+ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked) {
+  const bool can_be_had = asked.within(app.approved_scopes);
+  ScopeSet scopes = asked;
+  std::optional<std::string> replaced;
   if (const auto pending = can_be_had ? std::nullopt : pending_of(tx, app.id)) {
+    scopes = pending->requested | asked;
     // Automatic scopes need no approval, so they make no difference. Approved ones do: they may be
     // revoked before the request is decided.
     const ScopeSet automatic = ScopeSet::automatic();
@@ -127,7 +130,9 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
                  scopes.text());
       return get_pending(tx, pending->id);
     }
+    // Another one, so that no admin approves what they haven't seen.
     decide(tx, pending->id, RequestStatus::withdrawn, std::nullopt, app.owner_id);
+    replaced = pending->id;
   }
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(
@@ -135,7 +140,9 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
       VALUES ($1, $2, $3, 'pending', $4))",
              id, app.id, scopes.text(), tx.now());
   if (can_be_had) return approve(tx, id, "automatic");
-  return get_pending(tx, id);
+  ScopeRequest made = get_pending(tx, id);
+  made.replaces = replaced;
+  return made;
 }
 
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,

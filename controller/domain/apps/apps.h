@@ -81,6 +81,8 @@ struct ScopeRequest {
   std::optional<std::string> reason;
   Instant inserted_at;
   std::optional<Instant> decided_at;
+  // The request that this one has extended and thereby withdrawn. Known to the one who made it.
+  std::optional<std::string> replaces = {};
 };
 
 struct AppWithSecret {
@@ -178,10 +180,10 @@ App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor);
 App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 
 // Asks the admins to approve scopes. If none of them needs approval, or all are approved, the
-// request is approved at once. If a request for the same scopes (apart from automatic ones) is
-// pending, it is returned; a pending request for other scopes is withdrawn, so that an app has at
-// most one.
-ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes);
+// request is approved at once. Otherwise the scopes of the pending request are asked for, too, so
+// that an app has at most one. If it had all of them already (apart from automatic ones), it is
+// returned; if not, it is withdrawn and another one takes its place.
+ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked);
 // Returns the requests of the app, or of all apps, with the status, or with any; newest first.
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
                                  std::optional<RequestStatus> status, const PageRequest& page);

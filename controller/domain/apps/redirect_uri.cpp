@@ -49,6 +49,24 @@ bool may_be_http(const std::string& host) {
   return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
 
+// The parameters that the answer to an authorization request adds (RFC 6749, section 4.1.2; RFC
+// 9207). An app would read another one of the same name first.
+constexpr std::array<std::string_view, 6> answer_parameters = {
+    "code", "state", "error", "error_description", "error_uri", "iss"};
+
+std::optional<std::string> answer_parameter_in(std::string_view uri) {
+  const size_t mark = uri.find('?');
+  if (mark == std::string_view::npos) return std::nullopt;
+  for (size_t at = mark + 1, end = 0; at < uri.size(); at = end + 1) {
+    end = std::min(uri.find('&', at), uri.size());
+    const std::string_view parameter = uri.substr(at, end - at);
+    const auto name = percent_decode(parameter.substr(0, parameter.find('=')), Plus::is_blank);
+    if (name && std::ranges::find(answer_parameters, *name) != answer_parameters.end())
+      return *name;
+  }
+  return std::nullopt;
+}
+
 // Checks an http or https URI.
 std::optional<std::string> refuse_web_uri(const std::string& text) {
   const auto url = parse_url(text);
@@ -85,6 +103,8 @@ std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   const size_t colon = text.find(':');
   const std::string_view scheme = std::string_view(text).substr(0, colon);
   if (colon == std::string::npos || !is_scheme(scheme)) return "must be an absolute URI";
+  if (const auto taken = answer_parameter_in(text))
+    return "must not have the parameter " + *taken + ", which the authorization server adds";
   if (scheme == "https" || scheme == "http") return refuse_web_uri(text);
   if (is_private_use_scheme(scheme))
     return refuse_private_uri(scheme, std::string_view(text).substr(colon + 1));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "controller/base/text.h"
+
 namespace berth {
 namespace {
 
@@ -82,6 +84,18 @@ std::optional<ScopeSet> parse_scopes(std::string_view text) {
     at = end + 1;
   }
   return set.empty() ? std::nullopt : std::optional(set);
+}
+
+std::string why_no_scopes(std::string_view text) {
+  std::string known;
+  for (const ScopeInfo& row : scope_table) known.append(known.empty() ? "" : ", ").append(row.name);
+  for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find_first_of(" +", at), text.size());
+    const std::string_view name = text.substr(at, end - at);
+    if (!name.empty() && !parse_scope(name))
+      return shown(name) + " isn't a scope; the scopes are " + known;
+  }
+  return "scope must contain one or more of " + known;
 }
 
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names) {

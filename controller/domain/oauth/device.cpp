@@ -53,7 +53,7 @@ void remove(db::Tx& tx, const std::string& device_code_hash) {
 
 ScopeSet asked_scopes_of(const apps::App& client, const std::optional<std::string>& scope) {
   const auto asked = scope ? parse_scopes(*scope) : std::optional(client.approved_scopes);
-  if (!asked) throw Error(Code::invalid_scope, "scope must contain one or more known scopes");
+  if (!asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
   if (const ScopeSet missing = *asked - client.approved_scopes; !missing.empty())
     throw Error(Code::invalid_scope,
                 "these scopes aren't approved for this client: " + missing.text());

@@ -100,8 +100,11 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
       !is_unreserved(request.code_challenge))
     return refused(Code::invalid_request,
                    "code_challenge must be the base64url of a SHA-256: 43 characters");
-  const auto scopes = parse_scopes(request.scope);
-  if (!scopes) return refused(Code::invalid_scope, "scope must contain one or more known scopes");
+  // Who asks for nothing in particular gets what needs no approval (RFC 6749, section 3.3).
+  const bool asks = request.scope.find_first_not_of(' ') != std::string::npos;
+  const auto scopes = asks ? parse_scopes(request.scope)
+                           : std::optional(ScopeSet::automatic() & app.approved_scopes);
+  if (!scopes) return refused(Code::invalid_scope, why_no_scopes(request.scope));
   const ScopeSet missing = *scopes - app.approved_scopes;
   if (!missing.empty())
     return refused(Code::invalid_scope,
@@ -204,7 +207,7 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
                                         Scope::points_award};
   const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
   const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
-  if (!asked) throw Error(Code::invalid_scope, "scope must contain one or more known scopes");
+  if (!asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
   if (const ScopeSet missing = *asked - available; !missing.empty())
     throw Error(
         Code::invalid_scope,

@@ -65,6 +65,12 @@ TEST_CASE("a page of the token's app reads the answer, and one of another app do
   CHECK(f.g.ask("GET", serve, {f.game_token}).header("Vary") == "Origin");
 }
 
+TEST_CASE("a page reads the profile of its user") {
+  Fixture f;
+  CHECK(f.allowed("/api/external/profile", {f.game_token, from(game)}) == game);
+  CHECK(f.allowed("/api/external/profile", {f.game_token, from(rival)}) == "");
+}
+
 TEST_CASE("a session token is held against its app, and a user's own session is of no app") {
   Fixture f;
   CHECK(f.allowed("/api/social/friends", {f.session, from(game)}) == game);
@@ -93,9 +99,10 @@ TEST_CASE("a preflight request is answered for the origins of all apps") {
                     {"Access-Control-Request-Method", method},
                     {"Access-Control-Request-Headers", "authorization"}});
   };
-  for (const char* path : {"/api/external/ads/event", "/api/external/points/spend",
-                           "/api/social/friends/requests", "/api/avatars/me/equip",
-                           "/api/sessions/heartbeat", "/api/points/transfer", "/api/oauth/token"}) {
+  for (const char* path :
+       {"/api/external/ads/event", "/api/external/points/spend", "/api/social/friends/requests",
+        "/api/avatars/me/equip", "/api/sessions/heartbeat", "/api/points/transfer",
+        "/api/oauth/token", "/api/oauth/revoke"}) {
     INFO(path);
     const auto answer = ask(path, game);
     CHECK(answer.status == 204);

@@ -8,9 +8,9 @@ using namespace berth;
 using namespace berth::api;
 
 const Challenge with_token = {
-    .base_url = "https://api.example.org", .with_credentials = true, .basic = false, .scope = {}};
+    .base_url = "https://api.example.org", .with_credentials = true, .scope = {}};
 const Challenge without_token = {
-    .base_url = "https://api.example.org", .with_credentials = false, .basic = false, .scope = {}};
+    .base_url = "https://api.example.org", .with_credentials = false, .scope = {}};
 
 std::string header(const Reply& reply, const std::string& name) {
   std::string all;
@@ -122,12 +122,16 @@ TEST_CASE("a consumed refresh token is 401 without a challenge") {
   CHECK(header(reply, "WWW-Authenticate") == "");
 }
 
-TEST_CASE("a client that used Basic is asked for Basic") {
-  Challenge challenge = with_token;
-  challenge.basic = true;
-  CHECK(header(reply_to(Error(Code::invalid_client, "no"), Shape::oauth, challenge),
-               "WWW-Authenticate")
-            .starts_with("Basic realm=\"berth\""));
+TEST_CASE("a client is asked for Basic, and never for a token") {
+  CHECK(header(reply_to(Error(Code::invalid_client, "no"), Shape::oauth, with_token),
+               "WWW-Authenticate") == "Basic realm=\"berth\"");
+}
+
+TEST_CASE("an error_description has the characters of RFC 6749") {
+  const Reply reply = reply_to(Error(Code::invalid_request, "\"a\\b\n\u00e9 isn't known"),
+                               Shape::oauth_and_message, with_token);
+  CHECK(reply.body["error_description"] == "'a/b??? isn't known");
+  CHECK(reply.body["message"] == "\"a\\b\n\u00e9 isn't known");
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <latch>
 #include <thread>
 
+#include "api/gate/openapi.h"
+#include "api/gate/schema.h"
+#include "api/gate/validator.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -50,6 +53,60 @@ TEST_CASE("an unreadable body is invalid_json, in the nested form or OAuth's") {
     CHECK(token.error() == "400 invalid_request");
     CHECK(token.body["error_description"].is_string());
   }
+}
+
+TEST_CASE("a form without its Content-Type is told what it lacks") {
+  Fixture f;
+  const auto token = f.g.ask("POST", "/api/oauth/token", {}, f.code_form());
+  CHECK(token.error() == "400 invalid_request");
+  CHECK(token.body["error_description"].get<std::string>().ends_with(
+      "a form needs Content-Type: application/x-www-form-urlencoded"));
+  const auto create = f.g.ask("POST", "/api/deploy/apps", {f.token, form}, "name=shop&tier=free");
+  CHECK(create.error() == "400 invalid_json");
+  CHECK(create.body["error"]["message"].get<std::string>().ends_with(
+      "this operation takes no form, but JSON with Content-Type: application/json"));
+}
+
+TEST_CASE("fields that an operation doesn't have are named in its answer") {
+  Fixture f;
+  json order = json::parse(f.order());
+  order.update({{"replica_count", 3}, {"env_var", {{"A", "1"}}}, {"env_vars", {{"B", "2"}}}});
+  const auto post = [&](const std::string& key) {
+    return f.g.ask("POST", "/api/deploy/apps", {f.token, {"Idempotency-Key", key}}, order.dump());
+  };
+  const auto created = post("key");
+  REQUIRE(created.status == 201);
+  CHECK(created.body["warnings"] ==
+        json({"env_var was ignored: this operation has no such field; did you mean env_vars?",
+              "replica_count was ignored: this operation has no such field"}));
+  CHECK(post("key").text == created.text);  // the stored answer has them, too
+  const std::string one = "/api/deploy/apps/" + created.body["id"].get<std::string>();
+  CHECK(f.g.ask("PATCH", one, {f.token}, R"({"imagee": "ghcr.io/a/b"})").body["warnings"].size() ==
+        1);
+  CHECK_FALSE(
+      f.g.ask("PATCH", one, {f.token}, R"({"env_vars": {"C": "3"}})").body.contains("warnings"));
+  // OAuth's own endpoints ignore what they don't know without a word (RFC 6749, section 3.2).
+  const auto token = f.token_form(f.code_form() + "&audience=x");
+  REQUIRE(token.status == 200);
+  CHECK_FALSE(token.body.contains("warnings"));
+}
+
+TEST_CASE("each operation with a JSON body finds a field that it doesn't have, and says so") {
+  int members = 0;
+  const json document = openapi(routes(), Environment::development, "https://api.example.org");
+  for (const Route& route : routes()) {
+    if (route.body_kind == Body::none || is_oauth(route.shape)) continue;
+    INFO(route.name);
+    ++members;
+    const json unknown = {{"no_such_field", 1}};
+    const bool is_map = all_schemas().at(std::string(route.body)).contains("additionalProperties");
+    CHECK(Validator(route.body).unknown_fields(unknown).size() == (is_map ? 0 : 1));
+    // The document has a place for it.
+    const json& schema = document["components"]["schemas"][std::string(route.answer.schema)];
+    CHECK(schema.dump().find("\"warnings\"") != std::string::npos);
+  }
+  CHECK(members > 50);
+  WARN("operations with a body whose unknown fields are named: " << members);
 }
 
 TEST_CASE("bodies are read and refused even if every reader of the database is busy") {
@@ -177,6 +234,53 @@ TEST_CASE("a client may use Basic, and is then asked for Basic") {
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, {"Authorization", "Basic ***"}}, body).error() ==
         "401 invalid_client");
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, right}, body).status == 200);
+}
+
+TEST_CASE("a client that isn't who it says is asked for Basic, and for no token") {
+  Fixture f;
+  const auto refused = f.token_form("grant_type=refresh_token&refresh_token=x&client_id=a");
+  CHECK(refused.error() == "401 invalid_client");
+  CHECK(refused.header("WWW-Authenticate") == "Basic realm=\"berth\"");
+}
+
+TEST_CASE("a public client may send its id by Basic, with an empty password") {
+  Fixture f;
+  const auto created = f.g.ask("POST", "/api/oauth/apps", {bearer(f.jwt)},
+                               json{{"app_name", "Phone"},
+                                    {"redirect_uris", {berth::test::redirect_uri}},
+                                    {"token_endpoint_auth_method", "none"}}
+                                   .dump());
+  REQUIRE(created.status == 201);
+  const auto app = f.g.world.find_app(created.body["app"].value("id", ""));
+  const auto with = [&](const std::string& client_id) {
+    return f.g.ask("POST", "/api/oauth/token",
+                   {form, {"Authorization", "Basic " + base64(client_id + ":")}},
+                   "grant_type=authorization_code&code=" + f.g.world.authorize(app, f.user) +
+                       "&redirect_uri=https%3A%2F%2Fgame.example.org%2Fcallback&code_verifier=" +
+                       berth::test::code_verifier);
+  };
+  CHECK(with(app.client_id).status == 200);
+  CHECK(with(f.registered.app.client_id).error() == "401 invalid_client");
+}
+
+TEST_CASE("a refusal of authorize says why in the redirect, too") {
+  Fixture f;
+  const auto refused =
+      f.g.ask("GET",
+              "/api/oauth/authorize?response_type=code&client_id=" + f.registered.app.client_id +
+                  "&redirect_uri=https%3A%2F%2Fgame.example.org%2Fcallback&scope=points:sped"
+                  "&code_challenge_method=S256&code_challenge=" +
+                  base64url(sha256(berth::test::code_verifier)),
+              {bearer(f.jwt)});
+  CHECK(refused.error() == "400 invalid_scope");
+  CHECK(refused.body.value("redirect_to", "")
+            .find("&error_description=points%3Asped%20isn%27t%20a%20scope") != std::string::npos);
+}
+
+TEST_CASE("what an authorization request without a scope gets stands in the metadata") {
+  Fixture f;
+  CHECK(f.g.ask("GET", "/.well-known/oauth-authorization-server").body["default_scope"] ==
+        "profile:read points:read");
 }
 
 TEST_CASE("the scheme Basic is matched regardless of case, and refused as Basic") {

@@ -244,7 +244,7 @@ TEST_CASE("an app that registers for scopes that need approval asks for them at 
   CHECK(world.find_app(created.app.id).is_approved());
 }
 
-TEST_CASE("a request for other scopes takes the place of the one that is pending") {
+TEST_CASE("a request for other scopes adds them to those that are asked for already") {
   WithApp f;
   const auto pending = [&] {
     return f.world.read([&](db::Tx& tx) {
@@ -254,6 +254,9 @@ TEST_CASE("a request for other scopes takes the place of the one that is pending
   const auto first = f.ask({Scope::deploy_manage});
   const auto second = f.ask({Scope::points_spend});
   CHECK(second.id != first.id);
+  CHECK(second.replaces == first.id);
+  CHECK(second.requested == ScopeSet{Scope::deploy_manage, Scope::points_spend});
+  CHECK(f.ask({Scope::deploy_manage}).id == second.id);
   REQUIRE(pending().total == 1);
   CHECK(pending().items[0].id == second.id);
   // An admin who looks at the first can't approve what they haven't seen.

@@ -20,6 +20,20 @@ TEST_CASE("redirect URIs that may be registered") {
   }
 }
 
+TEST_CASE("a redirect URI has none of the parameters that the answer adds") {
+  for (const std::string uri : {"https://game.example.org/cb", "http://127.0.0.1/cb",
+                                "com.example.app:/cb", "myapp://cb"}) {
+    for (const std::string name :
+         {"code", "state", "error", "error_description", "error_uri", "iss"}) {
+      INFO(uri << " " << name);
+      CHECK(apps::refuse_redirect_uri(uri + "?" + name + "=x"));
+      CHECK(apps::refuse_redirect_uri(uri + "?a=b&" + name));
+      CHECK_FALSE(apps::refuse_redirect_uri(uri + "?a=" + name + "&my" + name + "=x"));
+    }
+    CHECK(apps::refuse_redirect_uri(uri + "?%63ode=x"));
+  }
+}
+
 TEST_CASE("redirect URIs that may not") {
   const std::string too_long = "https://game.example.org/" + std::string(apps::max_url_length, 'a');
   for (const std::string& uri :

@@ -79,8 +79,28 @@ TEST_CASE("each parameter of authorize has its refusal") {
   CHECK(with([](auto& r) { r.code_challenge = ""; }) == "400 invalid_request");
   CHECK(with([](auto& r) { r.code_challenge += "x"; }) == "400 invalid_request");
   CHECK(with([](auto& r) { r.code_challenge.back() = '='; }) == "400 invalid_request");
-  CHECK(with([](auto& r) { r.scope = ""; }) == "400 invalid_scope");
   CHECK(with([](auto& r) { r.scope = "profile:read root"; }) == "400 invalid_scope");
+}
+
+TEST_CASE("a request without a scope asks for those that need no approval") {
+  Fixture f;
+  for (const char* none : {"", " "}) {
+    const auto tokens = f.world.exchange(f.app, f.world.authorize(f.app, f.bob, none)).value();
+    CHECK(tokens.scopes == ScopeSet::automatic());
+  }
+}
+
+TEST_CASE("a scope that there isn't is named, and so are those that there are") {
+  Fixture f;
+  const auto said = [&](const std::string& scope) {
+    return f.world.write([&](db::Tx& tx) {
+      const auto answer = oauth::authorize(tx, f.bob, f.world.authorization(f.app, scope));
+      return std::string(answer.error().what());
+    });
+  };
+  CHECK(said("profile:read points:sped")
+            .starts_with("points:sped isn't a scope; the scopes are profile:read, points:read, "));
+  CHECK(said("+").starts_with("scope must contain one or more of profile:read, "));
 }
 
 TEST_CASE("one scope that isn't approved refuses the whole request") {
