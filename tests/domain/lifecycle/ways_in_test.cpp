@@ -59,12 +59,14 @@ const std::map<std::string, Opens> secrets = {
     {"ad_impressions.token_hash", Opens::nothing},  // reports one impression
     {"chat_entries.sealed_body", Opens::nothing},
     {"deleted_addresses.address_hash", Opens::nothing},
+    {"idempotency_bodies.body_hash", Opens::nothing},
     {"idempotency_keys.request_hash", Opens::nothing},
     {"ledger_closed_days.hash", Opens::nothing},
     {"login_failures.key_hash", Opens::nothing},
     {"outbox.sealed", Opens::nothing},  // its tokens are those of email_tokens
     {"unverified_letters.address_hash", Opens::nothing},
     {"used_names.name_hash", Opens::nothing},
+    {"write_counts.subject_hash", Opens::nothing},
 };
 
 std::vector<std::string> columns_of_secrets(db::Tx& tx) {
