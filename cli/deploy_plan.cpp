@@ -277,6 +277,11 @@ void learn(std::vector<Plan>& plans, const std::vector<Step>& steps, const json&
   }
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
+    if (plan.kind == Plan::Kind::create)
+      // Variables that the server leaves out.
+      std::erase_if(plan.changes, [&](const Change& each) {
+        return each.field.starts_with("env_vars.") && !fields[i].contains(each.field);
+      });
     if (plan.kind != Plan::Kind::patch) continue;
     std::erase_if(plan.changes,
                   [&](const Change& each) { return !fields[i].contains(each.field); });

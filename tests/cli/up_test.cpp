@@ -219,6 +219,11 @@ TEST_CASE("PORT among the variables is left out, and the answer says so") {
       ada.must({"api", "PATCH", path, "-d", R"({"env_vars":{"PORT":"81","B":"2"}})"}).body();
   CHECK(changed.at("warnings").size() == 1);
   CHECK(changed.at("env_keys") == json{"A", "B"});
+  const std::string file =
+      "name: shop\nimage: " + first_image + "\nenv_vars: {PORT: '82', A: '1', B: '2'}\n";
+  const Ran same = check(ada, file);
+  CHECK(same.code == 0);
+  CHECK(same.err.find("Warning: env_vars.PORT was left out") == 0);
   for (const char* body : {R"({"env_vars":{"PORT":null}})", R"({"port":8080})"})
     CHECK_FALSE(ada.must({"api", "PATCH", path, "-d", body}).body().contains("warnings"));
 }

@@ -257,7 +257,11 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
                           {"details", outcome.refusal->details}};
     list.push_back(std::move(entry));
   }
-  return {.body = {{"operations", std::move(list)}}};
+  json body = {{"operations", std::move(list)}};
+  for (const json& each : call.body.at("operations"))
+    if (!body.contains("warnings"))
+      warn_of_port(each.at(each.contains("create") ? "create" : "change"), body);
+  return {.body = std::move(body)};
 }
 
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
