@@ -132,6 +132,14 @@ std::string printable(std::string_view text) {
   for (size_t i = 0; i + 1 < result.size(); ++i)
     if (result[i] == '\xc2' && static_cast<unsigned char>(result[i + 1]) < 0xa0)
       result.replace(i, 2, "?");
+  // Overrides of direction, and what else changes it (UAX #9, section 2), in UTF-8.
+  for (size_t i = 0; i + 2 < result.size(); ++i) {
+    const auto last = static_cast<unsigned char>(result[i + 2]);
+    const std::string_view start = std::string_view(result).substr(i, 2);
+    if ((start == "\xe2\x80" && last >= 0xaa && last <= 0xae) ||
+        (start == "\xe2\x81" && last >= 0xa6 && last <= 0xa9))
+      result.replace(i, 3, "?");
+  }
   return result;
 }
 

@@ -32,7 +32,7 @@ std::string table_of(const std::vector<std::string>& head,
                      const std::vector<std::vector<std::string>>& rows, Paint paint = Paint::plain);
 // Lines of the form "Name:  value". Entries with an empty value are left out.
 std::string facts_of(const std::vector<std::pair<std::string, std::string>>& facts);
-// The text with control characters replaced by '?'.
+// The text with control characters, and those that change the direction of text, replaced by '?'.
 std::string printable(std::string_view text);
 
 // A YAML 1.2 document with the same content, which parse_yaml() turns back into the value.

@@ -18,6 +18,7 @@
 #include "api/gate/write_guard.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api {
@@ -77,7 +78,20 @@ Error too_slow() {
   return error;
 }
 
+// A parameter of the query is compared with what is stored, and may be a part of an answer or of an
+// entry of the audit log. OAuth's parameters are exempt: `state` goes back as it came (RFC 6749,
+// section 4.1.2), and the others are compared with what the app has registered.
+void check_text(const Route& route, const Param& param, const Call& call) {
+  if (is_oauth(route.shape) || param.type != "string") return;
+  const auto text = call.query(param.name);
+  if (text && has_controls(*text, Lines::one))
+    throw invalid_field(std::string(param.name),
+                        "must not contain control characters, line ends or characters that "
+                        "override the direction of text");
+}
+
 void check_query(const Route& route, const Call& call) {
+  for (const Param& param : route.query) check_text(route, param, call);
   for (const Param& param : route.query)
     if (param.required && !call.query(param.name)) {
       const std::string name(param.name);
@@ -122,7 +136,7 @@ const std::string& Call::id(std::string_view name) const {
 std::optional<std::string> Call::query(std::string_view name) const {
   const auto found = http.query.find(name);
   if (found == http.query.end()) return std::nullopt;
-  std::string value = found->second;
+  std::string value = composed(found->second);
   if (name.ends_with("_id") || name == "before") write_id_in_lower_case(value);
   return value;
 }

@@ -137,7 +137,7 @@ struct Call {
   // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
   // none.
   const std::string& id(std::string_view name = "id") const;
-  // Returns the value of a query parameter. An id is in lower case.
+  // Returns the value of a query parameter, composed (visible_text.h). An id is in lower case.
   std::optional<std::string> query(std::string_view name) const;
   // The page of a list that is asked for, by its number or by a cursor. Throws validation_failed,
   // also for a number so high that too many rows would be skipped.

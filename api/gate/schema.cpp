@@ -27,8 +27,9 @@ const Names known_keywords = {"type",          "properties",    "required",  "ad
                               "pattern",       "minLength",     "maxLength", "minItems",
                               "minProperties", "maxProperties", "maxItems",  "format",
                               "description",   "example",       "default",   "$ref",
-                              "allOf"};
+                              "allOf",         "x-text"};
 const Names known_types = {"null", "boolean", "integer", "number", "string", "array", "object"};
+const Names known_texts = {"lines", "raw"};
 const Names known_formats = {"email", "uuid", "date-time", "uri", "date", "one-time-code"};
 
 [[noreturn]] void mistake(const std::string& where, const std::string& what) {
@@ -54,6 +55,8 @@ void check_words(const json& schema, const std::string& where) {
       mistake(where, "has the unknown type " + type.get<std::string>());
   if (schema.contains("format") && !known_formats.contains(schema["format"].get<std::string>()))
     mistake(where, "has the unknown format " + schema["format"].get<std::string>());
+  if (schema.contains("x-text") && !known_texts.contains(schema["x-text"].get<std::string>()))
+    mistake(where, "has the unknown kind of text " + schema["x-text"].get<std::string>());
 }
 
 json error_codes() {

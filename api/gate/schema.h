@@ -7,6 +7,10 @@
 // The schemas in gate/*.yaml and resources/*/schema.yaml: JSON Schema, as far as Validator checks
 // it. They check request bodies and are published in openapi.json. One more is made here:
 // ErrorCode, the names of all error codes.
+//
+// A text of a request must be one visible line (refusal_of_text() in base/visible_text.h), unless
+// its keyword x-text says something else: `lines`, a text of several lines; `raw`, a text that
+// nobody but a program reads, such as a password or a token, which stays as it is.
 namespace berth::api {
 
 // Returns all schemas by name. The first call also checks what each field of a schema must have and

@@ -10,10 +10,12 @@
 
 #include "api/gate/canonical_id.h"
 #include "api/gate/schema.h"
+#include "controller/base/ascii.h"
 #include "controller/base/clock.h"
 #include "controller/base/id.h"
 #include "controller/base/spelling.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 
 namespace berth::api {
 namespace {
@@ -112,6 +114,18 @@ void write_code_in_digits(json& value) {
   value = std::move(digits);
 }
 
+void compose(std::string& text, Lines lines) {
+  if (!is_ascii(text) || (lines == Lines::several && text.find('\r') != std::string::npos))
+    text = composed(text, lines);
+}
+
+// Composes all texts in a value that no schema describes.
+void compose_all(json& value) {
+  if (value.is_string()) compose(value.get_ref<std::string&>(), Lines::one);
+  if (value.is_structured())
+    for (json& each : value) compose_all(each);
+}
+
 // The limits of a size or of a value, both included.
 template <typename T>
 struct Range {
@@ -134,6 +148,8 @@ struct Validator::Rule {
   Range<size_t> length, items, names;
   std::optional<std::regex> pattern;
   std::string format;
+  std::optional<Lines> text;  // the rule for texts that others read; empty: it doesn't apply
+  bool is_free = false;       // an object whose fields no schema describes
   std::vector<std::string> required;
   std::map<std::string, Rule, std::less<>> fields;
   std::unique_ptr<Rule> item;   // for each item of an array
@@ -160,6 +176,9 @@ struct Validator::Rule {
     if (schema.contains("items")) item = std::make_unique<Rule>(schema["items"]);
     if (schema.contains("additionalProperties"))
       other = std::make_unique<Rule>(schema["additionalProperties"]);
+    const std::string kind = schema.value("x-text", "line");
+    if (takes("string") && kind != "raw") text = kind == "lines" ? Lines::several : Lines::one;
+    is_free = takes("object") && fields.empty() && !other;
   }
 
   bool takes(std::string_view type) const { return std::ranges::find(types, type) != types.end(); }
@@ -194,7 +213,11 @@ class Validator::Run {
   void look(const json& value, const Rule& rule, const std::string& where) {
     if (is_full()) return;
     if (!rule.fits(value)) return refuse(where, rule.must);
-    if (value.is_array() && rule.item) {
+    if (value.is_string() && rule.text) {
+      look_at_text(value.get_ref<const std::string&>(), *rule.text, where);
+    } else if (value.is_object() && rule.is_free) {
+      look_at_all(value, where);
+    } else if (value.is_array() && rule.item) {
       for (size_t i = 0; i < value.size() && !is_full(); ++i)
         look(value[i], *rule.item, below(where, std::to_string(i)));
     } else if (value.is_object()) {
@@ -218,6 +241,21 @@ class Validator::Run {
       look(value, field == rule.fields.end() ? *rule.other : field->second,
            below(where, shown(name)));
     }
+  }
+
+  void look_at_text(const std::string& text, Lines lines, const std::string& where) {
+    if (const auto refusal = refusal_of_text(text, lines)) refuse(where, std::string(*refusal));
+  }
+
+  // A value that no schema describes: its texts and names may be shown, too. `where` stays the
+  // field's, because these names may be unfit to be repeated.
+  void look_at_all(const json& value, const std::string& where) {
+    if (is_full()) return;
+    if (value.is_string()) look_at_text(value.get_ref<const std::string&>(), Lines::one, where);
+    if (value.is_object())
+      for (const auto& [name, field] : value.items()) look_at_text(name, Lines::one, where);
+    if (value.is_structured())
+      for (const json& each : value) look_at_all(each, where);
   }
 
   static std::string below(const std::string& where, const std::string& name) {
@@ -286,6 +324,8 @@ void Validator::normalize(json& value, const Rule& rule) {
   if (rule.format == "uuid" && value.is_string())
     write_id_in_lower_case(value.get_ref<std::string&>());
   if (rule.format == "one-time-code") write_code_in_digits(value);
+  if (rule.text && value.is_string()) compose(value.get_ref<std::string&>(), *rule.text);
+  if (rule.is_free && value.is_object()) compose_all(value);
   if (value.is_array() && rule.item)
     for (json& each : value) normalize(each, *rule.item);
   if (!value.is_object()) return;

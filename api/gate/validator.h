@@ -38,6 +38,7 @@ class Validator {
   // - An optional field that is null, or "" although the schema takes no empty text, is removed; if
   //   the schema takes null, it becomes null. So null, "" and a missing field mean the same.
   // - A UUID gets lower-case letters (RFC 9562, section 4).
+  // - A text that somebody else may read (schema.h) is composed (composed() in visible_text.h).
   // - A one-time code (the format one-time-code) that is a number becomes its digits, with the
   //   zeros in front that a number can't have.
   // Thread-safe.

@@ -1,5 +1,6 @@
 // An admin's list of scope requests.
 #include "api/pages/page.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/apps/apps.h"
 
 namespace berth::api::pages {
@@ -57,9 +58,11 @@ Page approve_scopes(Visit& visit) {
 Page reject_scopes(Visit& visit) {
   constexpr size_t max_reason = 1000;
   return decide(visit, "The request was rejected.", [&](db::Tx& tx) {
-    const std::string reason = visit.field("reason");
+    const std::string reason = composed(visit.field("reason"), Lines::several);
     if (reason.empty() || reason.size() > max_reason)
       throw invalid_field("reason", "must have 1 to 1000 characters");
+    if (const auto refusal = refusal_of_text(reason, Lines::several))
+      throw invalid_field("reason", std::string(*refusal));
     apps::reject(tx, visit.field("id"), reason, actor(visit));
   });
 }

@@ -40,9 +40,43 @@ TEST_CASE("bytes that aren't UTF-8, and NULs, are replaced, and everything else 
   CHECK(well_formed("\xed\xa0\x80").find("\xed\xa0\x80") == std::string::npos);  // a surrogate
 }
 
+TEST_CASE("what a stranger's program says of itself is stored without controls") {
+  CHECK(without_controls("berth/1.0 (Linux)") == "berth/1.0 (Linux)");
+  CHECK(without_controls("a\x1b[2Jb\u202ec\n\xff") == "a\uFFFD[2Jb\uFFFDc\uFFFD\uFFFD");
+  CHECK(without_controls(std::string("a\0b", 3)) == "a\uFFFDb");
+}
+
 TEST_CASE("bytes are UTF-8, or aren't") {
   for (const std::string text : {"", "hello", "é傻🌱", "\x01\x7f"}) CHECK(is_utf8(text));
   CHECK(is_utf8(std::string("a\0b", 3)));
   for (const std::string text : {"\xff", "\xc3", "a\xa9", "\xc0\xaf", "\xed\xa0\x80"})
     CHECK_FALSE(is_utf8(text));
+}
+
+TEST_CASE("what others read is visible and has no controls or piles of marks") {
+  for (const std::string text : {"", "a", "a line", "é傻🌱", "שלום", "👩\u200d💻", "z\u0301\u0302"})
+    CHECK_FALSE(refusal_of_text(text, Lines::one));
+  for (const std::string text : {" ", "\u200b", "a\nb", "\u202egnol", "\x1b[2J", "a\x07"})
+    CHECK(refusal_of_text(text, Lines::one));
+  CHECK(refusal_of_text(std::string("a\0b", 3), Lines::one));
+  CHECK_FALSE(refusal_of_text("a\nb", Lines::several));
+  CHECK(refusal_of_text("a\rb", Lines::several));
+  CHECK(refusal_of_text("\n\n", Lines::several));
+  std::string pile = "a";
+  for (int i = 0; i < max_marks; ++i) pile += "\u0301";
+  CHECK_FALSE(refusal_of_text(pile, Lines::one));
+  CHECK(refusal_of_text(pile + "\u0301", Lines::one));
+}
+
+TEST_CASE("texts that look the same are composed to the same bytes") {
+  CHECK(composed("plain") == "plain");
+  CHECK(composed("bu\u0308cher") == "bücher");
+  CHECK(composed("bücher") == "bücher");
+  CHECK(composed("a\u0323\u0307") == composed("a\u0307\u0323"));
+  CHECK(composed("a\r\nb\r\n", Lines::several) == "a\nb\n");
+  CHECK(composed("a\r\nb", Lines::one) == "a\r\nb");
+  // A megabyte of marks in the worst order stays as it is, and costs no sorting.
+  std::string pile = "a";
+  for (int i = 0; i < 250'000; ++i) pile += i % 2 == 0 ? "\u0301" : "\u0323";
+  CHECK(composed(pile) == pile);
 }

@@ -8,6 +8,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/points/payer.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/points/points.h"
@@ -35,7 +36,10 @@ std::string decode_description(const json& body) {
   if (!description->is_string() ||
       characters(description->get_ref<const std::string&>()) > points::max_description_length)
     throw invalid_field("description", "must be a text of at most 200 characters");
-  return *description;
+  const std::string text = composed(description->get_ref<const std::string&>());
+  if (const auto refusal = refusal_of_text(text, Lines::one))
+    throw invalid_field("description", std::string(*refusal));
+  return text;
 }
 
 Reply transfer(db::Tx& tx, const debits::Payer& payer, const json& body) {

@@ -2,7 +2,6 @@
 #include "api/resources/presence/handlers.h"
 
 #include "api/gate/encode.h"
-#include "controller/base/visible_text.h"
 #include "controller/domain/social/blocks.h"
 #include "controller/domain/social/presence.h"
 
@@ -31,14 +30,6 @@ presence::Going going(const json& body) {
                                                      : presence::Going::stays;
 }
 
-// A text that others see beside the user's name.
-std::optional<std::string> line(const json& body, const char* field) {
-  auto text = text_or_nothing(body, field);
-  if (text && has_controls(*text, Lines::one))
-    throw invalid_field(field, "must be a line without control characters");
-  return text;
-}
-
 const std::string& table_id(const Call& call) {
   const std::string& id = call.id("table_id");
   if (id.size() > max_table_id_bytes) throw Error(Code::not_found, "there is no such table");
@@ -48,10 +39,10 @@ const std::string& table_id(const Call& call) {
 }  // namespace
 
 Reply set_presence(db::Tx& tx, const Call& call, const Services& services) {
-  services.presence->set(
-      call.user->id,
-      {.current_game = line(call.body, "current_game"), .lobby = line(call.body, "lobby")},
-      going(call.body), tx.now());
+  services.presence->set(call.user->id,
+                         {.current_game = text_or_nothing(call.body, "current_game"),
+                          .lobby = text_or_nothing(call.body, "lobby")},
+                         going(call.body), tx.now());
   return encode(services.presence->of(tx, call.user->id));
 }
 

@@ -4,7 +4,16 @@ import type { Messages } from './en';
 import { language } from './language';
 import { messages } from './load';
 
-export const t: Messages = await messages;
+// Within a sentence, what somebody wrote from right to left must not reorder the words around it (UAX #9, section 6.3).
+const right_to_left = /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const isolated = (value: unknown) => (typeof value === 'string' && right_to_left.test(value) ? `\u2068${value}\u2069` : value);
+export function isolating<T>(texts: T): T {
+  if (typeof texts === 'function') return ((...values: unknown[]) => texts(...values.map(isolated))) as T;
+  if (typeof texts !== 'object' || texts === null || Array.isArray(texts)) return texts;
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, isolating(text)])) as T;
+}
+
+export const t: Messages = isolating(await messages);
 document.documentElement.lang = language;
 
 export type Reason = keyof Messages['reasons'];

@@ -31,7 +31,7 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
                             authenticated_at, idle_timeout)
       VALUES ($1, $2, $3, $4, $5, $6, $5, $7))",
       session.id, user_id, cut(address, kept_of_address),
-      cut(well_formed(user_agent), kept_of_user_agent), session.created_at, session.expires_at,
+      cut(without_controls(user_agent), kept_of_user_agent), session.created_at, session.expires_at,
       idle_timeout ? std::optional<std::int64_t>(idle_timeout->count()) : std::nullopt);
   tx.execute(
       R"(

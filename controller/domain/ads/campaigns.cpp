@@ -75,8 +75,9 @@ void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment, std::int64_
 
 void check(const Order& order, Instant now) {
   // The name is sent to apps that show the ad.
-  if (is_blank(order.name) || has_controls(order.name, Lines::one))
-    throw invalid_field("name", "must be a visible line without control characters");
+  if (order.name.empty()) throw invalid_field("name", "must not be empty");
+  if (const auto refusal = refusal_of_text(order.name, Lines::one))
+    throw invalid_field("name", std::string(*refusal));
   if (budget_of(order.total_payment) < order.payout_rate)
     throw invalid_field("total_payment", "must pay for at least one impression: its budget of " +
                                              std::to_string(budget_of(order.total_payment)) +

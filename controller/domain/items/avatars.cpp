@@ -29,10 +29,8 @@ void touch(db::Tx& tx, const std::string& user_id) {
 void check_display_name(const std::string& name) {
   if (is_blank(name) || characters(name) > max_display_name_length)
     throw invalid_field("display_name", "must have 1 to 20 characters");
-  if (has_controls(name, Lines::one))
-    throw invalid_field("display_name",
-                        "must not contain control characters, line ends or characters that "
-                        "override the direction of text");
+  if (const auto refusal = refusal_of_text(name, Lines::one))
+    throw invalid_field("display_name", std::string(*refusal));
 }
 
 }  // namespace

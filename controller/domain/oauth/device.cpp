@@ -91,8 +91,9 @@ DeviceAuthorization authorize_device(db::Tx& tx, const apps::App& client,
                                 user_agent, created_at, expires_at, poll_interval)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))",
       token_hash(device_code), user_code_hash(user_code, data_key), client.id, scopes.text(),
-      cut(asking.address, kept_of_address), cut(well_formed(asking.user_agent), kept_of_user_agent),
-      tx.now(), tx.now() + device_code_lifetime, std::int64_t(device_poll_interval.count()));
+      cut(asking.address, kept_of_address),
+      cut(without_controls(asking.user_agent), kept_of_user_agent), tx.now(),
+      tx.now() + device_code_lifetime, std::int64_t(device_poll_interval.count()));
   return {.device_code = device_code, .user_code = in_halves(user_code)};
 }
 

@@ -18,10 +18,8 @@ void check_body(const std::string& body) {
   if (characters(body) > max_body_characters)
     throw invalid_field("body",
                         "must have at most " + std::to_string(max_body_characters) + " characters");
-  if (has_controls(body, Lines::several))
-    throw invalid_field(
-        "body",
-        "must not contain control characters or characters that override the direction of text");
+  if (const auto refusal = refusal_of_text(body, Lines::several))
+    throw invalid_field("body", std::string(*refusal));
 }
 
 void check_rate(db::Tx& tx, const std::string& user_id) {
