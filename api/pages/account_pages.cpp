@@ -2,6 +2,8 @@
 #include "api/pages/page.h"
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
+#include "api/resources/email_changes/email_change.h"
+#include "controller/base/program_name.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/devices.h"
 
@@ -16,7 +18,7 @@ Values session_values(const accounts::SessionInfo& session, const std::string& c
   Values values(Values::type::object);
   values.set("id", session.id);
   values.set("address", session.address);
-  values.set("user_agent", session.user_agent.empty() ? "Unknown program" : session.user_agent);
+  values.set("user_agent", program_name(session.user_agent));
   values.set("since", in_words(session.created_at));
   values.set("current", flag(session.id == current));
   return values;
@@ -26,7 +28,7 @@ Values device_values(const devices::Device& device) {
   Values values(Values::type::object);
   values.set("id", device.id);
   values.set("name", device.name);
-  values.set("program", device.program.empty() ? "Unknown program" : device.program);
+  values.set("program", program_name(device.program));
   values.set("address", device.address.empty() ? "an unknown address" : device.address);
   values.set("since", in_words(device.connected_at));
   values.set("last_used", in_words(device.last_used));
@@ -114,6 +116,23 @@ Page change_password(Visit& visit) {
                           .address = visit.address},
                          visit.services);
   });
+}
+
+Page change_email(Visit& visit) {
+  const std::string code = visit.field("totp_code");
+  return change(visit,
+                "We have sent a mail to both addresses. Yours changes once the new one has "
+                "confirmed it.",
+                [&] {
+                  ask_for_email_change(
+                      visit.user(),
+                      {.new_email = visit.field("new_email"),
+                       .password = visit.field("password"),
+                       .totp_code = code.empty() ? std::nullopt : std::optional(code),
+                       .session_id = visit.visitor->session_id,
+                       .address = visit.address},
+                      visit.services);
+                });
 }
 
 Page resend_verification(Visit& visit) {

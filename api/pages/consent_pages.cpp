@@ -62,6 +62,7 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
   page.values.set("app_name", app.app_name);
   if (!app.app_description.empty()) page.values.set("app_description", app.app_description);
   page.values.set("account", visit.user().username);
+  set_maker(visit, app, page);
   page.values.set("destination", destination(question.request.redirect_uri));
   Values hidden(Values::type::list);
   for (const char* parameter : parameters) {

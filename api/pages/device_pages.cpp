@@ -3,6 +3,7 @@
 // since the person may have got it from somebody else (section 5.4).
 #include "api/gate/login_throttle.h"
 #include "api/pages/page.h"
+#include "controller/base/program_name.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/device.h"
 
@@ -20,12 +21,13 @@ Page confirmation_page(const Visit& visit, const oauth::DeviceRequest& request) 
   page.values.set("account", visit.user().username);
   page.values.set("app_name", request.app.app_name);
   page.values.set("app_description", request.app.app_description);
+  set_maker(visit, request.app, page);
   page.values.set("user_code", request.user_code);
   page.values.set("address", request.address);
   const bool same = accounts::network_of(request.address) == accounts::network_of(visit.address);
   page.values.set("same_network",
                   Values(same ? Values::type::bool_true : Values::type::bool_false));
-  page.values.set("user_agent", request.user_agent.empty() ? "unknown" : request.user_agent);
+  page.values.set("user_agent", program_name(request.user_agent));
   page.values.set("asked_at", in_words(request.asked_at));
   page.values.set("manages", Values(Values::type::bool_true));
   page.values.set("scopes", scope_values(request.scopes));

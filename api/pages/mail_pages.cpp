@@ -1,6 +1,7 @@
 // The pages that links in mails lead to.
 #include "api/pages/page.h"
 #include "api/resources/accounts/new_password.h"
+#include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api::pages {
@@ -51,6 +52,50 @@ Page verify_email(Visit& visit) {
                      "/account", "To your account");
   }
   return message("Your address is verified", {"Thank you."}, "/account", "To your account");
+}
+
+Page show_email_change(Visit& visit) {
+  return token_page("Confirm your new address", "email_change", visit.query("token"));
+}
+
+Page confirm_email_change(Visit& visit) {
+  const Services& services = visit.services;
+  try {
+    services.db.write([&](db::Tx& tx) {
+      accounts::email_changes::confirm(tx, visit.field("token"), services.signup_bonus,
+                                       services.keys);
+    });
+  } catch (const Error& error) {
+    if (!is_about_token(error)) throw;
+    return dead_link(error, "You can ask for another mail on the page of your account.", "/account",
+                     "To your account");
+  }
+  return message("Your address was changed", {"You log in with this address from now on."},
+                 "/account", "To your account");
+}
+
+Page show_email_change_stop(Visit& visit) {
+  return token_page("Keep your old address", "email_change_stop", visit.query("token"));
+}
+
+Page stop_email_change(Visit& visit) {
+  accounts::email_changes::Stopped stopped;
+  try {
+    visit.services.db.write(
+        [&](db::Tx& tx) { stopped = accounts::stop_email_change(tx, visit.field("token")); });
+  } catch (const Error& error) {
+    if (!is_about_token(error)) throw;
+    return dead_link(error, "If somebody else uses your account, choose a new password.",
+                     "/forgot-password", "Choose a new password");
+  }
+  const std::string kept = stopped.was_confirmed
+                               ? "Your account has this address again, and everybody is logged out."
+                               : "Nothing was changed.";
+  return message("Your old address stays",
+                 {kept,
+                  "If it wasn’t you who asked for another one, somebody else knows your "
+                  "password: choose a new one now."},
+                 "/forgot-password", "Choose a new password");
 }
 
 Page show_forgot_password(Visit&) { return forgot_page(""); }

@@ -99,6 +99,20 @@ std::string in_words(Instant at) {
          " UTC";
 }
 
+void set_maker(const Visit& visit, const apps::App& app, Page& page) {
+  if (app.built_in) {
+    page.values.set("built_in", Values(Values::type::bool_true));
+    return;
+  }
+  const auto owner =
+      visit.services.db.read([&](db::Tx& tx) { return accounts::find(tx, app.owner_id); });
+  Values maker(Values::type::object);
+  maker.set("owner", owner ? owner->username : "a deleted account");
+  const std::string since = in_words(app.inserted_at);
+  maker.set("since", since.substr(0, since.find(',')));
+  page.values.set("maker", maker);
+}
+
 std::string_view in_words(Scope scope) {
   switch (scope) {
     case Scope::profile_read:

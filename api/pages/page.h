@@ -11,6 +11,7 @@
 #include "api/transport/http.h"
 #include "controller/base/error.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/scopes.h"
 
 // What the hosted pages have in common, and the declarations of their handlers.
@@ -92,6 +93,9 @@ struct Asking {
   std::string form_target;
 };
 Asking asking_in(const Visit& visit, const std::string& next);
+// Puts the values `maker` and `built_in` into the page, which say whose the app is and since when
+// it exists, or that it belongs to the platform.
+void set_maker(const Visit& visit, const apps::App& app, Page& page);
 // Returns a description, for users, of what an app may do with the scope.
 std::string_view in_words(Scope scope);
 // Returns the names and descriptions of the scopes as a list for a template.
@@ -112,12 +116,17 @@ Page show_forgot_password(Visit& visit);
 Page forgot_password(Visit& visit);
 Page show_reset_password(Visit& visit);
 Page reset_password(Visit& visit);
+Page show_email_change(Visit& visit);
+Page confirm_email_change(Visit& visit);
+Page show_email_change_stop(Visit& visit);
+Page stop_email_change(Visit& visit);
 
 // In account_pages.cpp:
 Page show_home(Visit& visit);
 Page show_account(Visit& visit);
 Page rename(Visit& visit);
 Page change_password(Visit& visit);
+Page change_email(Visit& visit);
 Page resend_verification(Visit& visit);
 Page end_session(Visit& visit);
 Page end_device(Visit& visit);

@@ -28,6 +28,7 @@ const std::vector<Route>& routes() {
              deployment_events_routes,
              deployments_routes,
              devices_routes,
+             email_changes_routes,
              fleet_routes,
              friends_routes,
              internal_routes,

@@ -72,6 +72,7 @@ std::vector<Route> custom_domains_routes();
 std::vector<Route> deployment_events_routes();
 std::vector<Route> deployments_routes();
 std::vector<Route> devices_routes();
+std::vector<Route> email_changes_routes();
 std::vector<Route> fleet_routes();
 std::vector<Route> friends_routes();
 std::vector<Route> internal_routes();

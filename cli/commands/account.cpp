@@ -10,6 +10,8 @@ namespace {
 
 struct AccountFlags {
   std::string name;
+  std::string email;
+  std::string code;
   std::string app;
   std::string spend;
   std::string access;
@@ -36,6 +38,16 @@ void change_password(Run& run, const AccountFlags& flags) {
                              ? "The password is changed. Your other sessions go on."
                              : "The password is changed, and your other sessions have ended, as "
                                "has the access of programs and apps.");
+}
+
+void change_email(Run& run, const AccountFlags& flags) {
+  json body = {{"new_email", flags.email}, {"password", password_of(flags.password_stdin)}};
+  if (!flags.code.empty()) body["totp_code"] = flags.code;
+  const json answer = run.api().post("/api/auth/email-change", body, As::account);
+  run.out().done(answer,
+                 "A mail is on its way to both addresses; `berth account confirm-email` "
+                 "takes the token that " +
+                     flags.email + " gets. Until then nothing changes.");
 }
 
 void delete_account(Run& run, const AccountFlags& flags) {
@@ -130,6 +142,25 @@ void add_own_data(CLI::App& account, Run& run) {
                      "Read two lines from stdin: the present password and the new one");
   password->add_flag("--keep-others", secret->keep_others,
                      "Let other sessions go on, and programs and apps keep their access");
+  const SharedAccountFlags moved = std::make_shared<AccountFlags>();
+  CLI::App* email = add_command(account, "email", "Ask for another email address of your account",
+                                "berth account email ada@example.net",
+                                [&run, moved] { change_email(run, *moved); });
+  email->add_option("EMAIL", moved->email, "The new address, which has to confirm it")->required();
+  email->add_option("--totp-code", moved->code,
+                    "A code of your authenticator, if you have a second factor");
+  email->add_flag("--password-stdin", moved->password_stdin,
+                  "Read the password from stdin instead of asking");
+  const SharedAccountFlags confirmed = std::make_shared<AccountFlags>();
+  add_command(account, "confirm-email", "Confirm a new email address by the token in the mail",
+              "berth account confirm-email ec_…",
+              [&run, confirmed] {
+                run.out().done(run.api().post("/api/auth/email-change/confirm",
+                                              {{"token", confirmed->code}}, As::nobody),
+                               "The address of your account is changed.");
+              })
+      ->add_option("TOKEN", confirmed->code, "The token in the mail to the new address")
+      ->required();
   add_command(account, "resend-verification", "Send the mail that verifies your address again",
               "berth account resend-verification", [&run] {
                 run.out().done(

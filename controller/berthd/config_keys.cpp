@@ -581,8 +581,8 @@ const std::vector<Key>& config_keys() {
       {"tiers", default_tiers, "deploy tiers at the first start; admins change them afterwards",
        take_tiers},
       {"reserved-names", default_reserved_names,
-       "names that nobody may register as a username (nor names that look like them) or as a "
-       "sub-domain; this list replaces the default, which `berthd config` prints",
+       "names that nobody may give to a user, an app or an avatar (nor names that look like them), "
+       "or to a sub-domain; this list replaces the default, which `berthd config` prints",
        take_reserved_names},
       {"rewards", default_rewards,
        "points that the treasury pays for signing up (times a multiplier), for referring a user, "

@@ -92,6 +92,9 @@ std::string instance_of(db::Tx& tx) {
 void first_start(db::Tx& tx, const Config& config) {
   tiers::seed(tx, config.tiers);
   apps::add_built_in(tx);
+  constexpr int addresses_at_once = 500;
+  while (accounts::make_keys_canonical(tx, addresses_at_once) > 0) {
+  }
   if (!tx.writers_collide()) ledger::fold_all(tx);  // of a database that came from PostgreSQL
   if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
   ledger::open_account(tx, ledger::treasury());

@@ -236,6 +236,26 @@ test('TOTP is enrolled, asked for, and replaced by a recovery code', async () =>
   assert.equal(await heading(page), 'The second factor is off');
 });
 
+test('an address is changed by mail, and the old one takes the account back', async () => {
+  const grace = await platform.operator('grace', { app_name: 'Compiler', redirect_uris: [app.redirectUri], allowed_scopes: ['profile:read'] });
+  const page = await visitor();
+  await logIn(page, grace);
+  await fill(page, { 'New address': 'grace@example.net', 'Your password': grace.password });
+  await press(page, 'Change the address');
+  assert.match(await page.getByRole('status').innerText(), /mail to both addresses/);
+  const stop = await platform.mail(grace.email, 'es_');
+  await page.goto((await platform.mail('grace@example.net', 'ec_')).link);
+  await look(page, 'email-change');
+  await press(page, 'Change my address');
+  assert.equal(await heading(page), 'Your address was changed');
+  await page.goto(stop.link);
+  await look(page, 'email-change-stop');
+  await press(page, 'Keep my old address');
+  assert.equal(await heading(page), 'Your old address stays');
+  await page.goto(`${platform.base}/account`);
+  assert.equal(await heading(page), 'Log in');
+});
+
 test('a forgotten password is reset by mail, and other sessions end', async () => {
   const elsewhere = await visitor();
   await logIn(elsewhere);

@@ -263,6 +263,14 @@ test('the password is changed, and a second factor is set up and turned off', as
   await button('End the session of node from 127.0.0.1').waitFor({ state: 'detached' });
   assert.equal(await page.getByLabel('New password').inputValue(), '');
   ada.password = 'another six random words';
+  await button('Change the address').click();
+  await fill('New address', 'a@b@c');
+  await dialog().getByLabel('Password').fill(ada.password);
+  await in_dialog('Change the address').click();
+  await dialog().locator('.field', { hasText: 'New address' }).locator('.wrong').waitFor();
+  await fill('New address', 'ada@example.net');
+  await in_dialog('Change the address').click();
+  await said('A mail is on its way to both addresses.');
   await button('Set up').click();
   const secret = await dialog().locator('code').first().innerText();
   await fill('Code', '000000');

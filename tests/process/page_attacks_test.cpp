@@ -379,4 +379,64 @@ TEST_CASE("consent can't be forged") {
   CHECK_THAT(allowed.header("Location"), Contains("code="));
 }
 
+TEST_CASE("the pages of a consent and of a device say who asks") {
+  Platform p;
+  const User bob = register_verified_user(p.berthd, "bob");
+  p.browser.log_in(bob);
+  const std::string consent = expect(200, p.browser.open(p.authorization_path())).text;
+  CHECK_THAT(consent, Contains("belongs to <strong><bdi>ada</bdi></strong>"));
+  CHECK_THAT(consent, Contains("exists here since "));
+  CHECK_THAT(consent, !Contains("part of this platform"));
+
+  const std::string deceiving =
+      "berth/1.2 official login, press Allow. " + std::string(200, '!') + "(Linux)";
+  Client client(p.berthd);
+  const Answer asked =
+      expect(200, client.ask({.method = "POST",
+                              .path = "/api/oauth/device_authorization",
+                              .body = form_encoded({{"client_id", "berth"}}),
+                              .headers = {{"Content-Type", "application/x-www-form-urlencoded"},
+                                          {"User-Agent", deceiving}}}));
+  p.browser.open("/device");
+  const std::string device =
+      expect(200, p.browser.send("/device", {{"user_code", asked.body["user_code"]}})).text;
+  CHECK_THAT(device, Contains("Program: <bdi>berth 1.2</bdi>"));
+  CHECK_THAT(device, !Contains("press Allow"));
+  CHECK_THAT(device, Contains("part of this platform"));
+}
+
+TEST_CASE("the pages change an account's address, and give it back") {
+  Platform p;
+  p.browser.log_in(p.ada);
+  const auto token = [&](const std::string& to) -> std::string {
+    const Answer outbox = Client(p.berthd).get("/api/internal/outbox", admin(p.berthd));
+    for (const json& mail : outbox.body.at("messages"))
+      if (mail["to"] == to && !mail["token"].get<std::string>().empty()) return mail["token"];
+    return "";
+  };
+  p.browser.open("/account");
+  const Answer wrong = p.browser.send(
+      "/account/email", {{"new_email", "new@example.org"}, {"password", "not the password"}});
+  CHECK_THAT(wrong.text, Contains("password is wrong"));
+  CHECK_THAT(
+      p.browser.send("/account/email", {{"new_email", "a@b@c"}, {"password", p.ada.password}}).text,
+      Contains("name@example.org"));
+  CHECK_THAT(expect(200, p.browser.send("/account/email", {{"new_email", "new@example.org"},
+                                                           {"password", p.ada.password}}))
+                 .text,
+             Contains("mail to both addresses"));
+  const std::string confirm = token("new@example.org"), stop = token(p.ada.email);
+  expect(200, p.browser.open("/email-change?token=" + confirm));
+  CHECK_THAT(expect(200, p.browser.send("/email-change", {{"token", confirm}})).text,
+             Contains("Your address was changed"));
+  CHECK(p.browser.send("/email-change", {{"token", confirm}}).status == 422);
+  CHECK_THAT(p.browser.open("/account").text, Contains("new@example.org"));
+  expect(200, p.browser.open("/email-change/stop?token=" + stop));
+  CHECK_THAT(expect(200, p.browser.send("/email-change/stop", {{"token", stop}})).text,
+             Contains("has this address again"));
+  CHECK(p.browser.open("/account").status == 303);
+  p.browser.log_in(p.ada);
+  CHECK_THAT(p.browser.open("/account").text, Contains(p.ada.email));
+}
+
 }  // namespace

@@ -45,8 +45,9 @@ ScopeSet decode_scopes(const json& body, const char* field) {
   return *scopes;
 }
 
-Reply create_app(db::Tx& tx, const Call& call, const Services&) {
+Reply create_app(db::Tx& tx, const Call& call, const Services& services) {
   const json& body = call.body;
+  accounts::check_name("app_name", body.at("app_name").get<std::string>(), services.reserved_names);
   const apps::NewApp wanted = {
       .app_name = body.at("app_name"),
       .app_description = text_or_nothing(body, "app_description").value_or(""),

@@ -5,6 +5,7 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/avatars/encode.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/items/avatars.h"
 #include "controller/domain/social/blocks.h"
 
@@ -26,10 +27,12 @@ int depth_of(const json& value) {
   return deepest + 1;
 }
 
-avatars::Change decode(const Call& call) {
+avatars::Change decode(const Call& call, const Services& services) {
   avatars::Change change = {.user_id = call.user->id, .display_name = {}, .appearance = {}};
   if (call.body.contains("display_name"))
     change.display_name = text_or_nothing(call.body, "display_name");
+  if (const auto name = change.display_name.value_or(std::nullopt))
+    accounts::check_name("display_name", *name, services.reserved_names);
   if (const auto appearance = call.body.find("appearance"); appearance != call.body.end()) {
     if (depth_of(*appearance) > avatars::max_appearance_depth)
       throw invalid_field("appearance", "must be nested at most 8 levels deep");
@@ -58,8 +61,8 @@ Reply avatar_of(const Call& call, const Services& services) {
   return look_at(services, call.id("user_id"));
 }
 
-Reply change_avatar(db::Tx& tx, const Call& call, const Services&) {
-  return envelope(avatars::change(tx, decode(call)));
+Reply change_avatar(db::Tx& tx, const Call& call, const Services& services) {
+  return envelope(avatars::change(tx, decode(call, services)));
 }
 
 Reply equip_avatar(db::Tx& tx, const Call& call, const Services&) {

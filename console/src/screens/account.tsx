@@ -12,6 +12,7 @@ import { log_out, me, reload_me } from '../session';
 
 type Connection = Answer<'get', '/api/oauth/connected-apps'>['connected_apps'][number];
 type NewPassword = Body<'post', '/api/auth/change-password'>;
+type EmailChange = Body<'post', '/api/auth/email-change'>;
 type Proof = Body<'post', '/api/auth/totp/disable'>;
 
 const password_field = { name: 'password' as const, label: t.account.password, kind: 'password' as const, autocomplete: 'current-password', errors: ['invalid_credentials', 'insufficient_user_authentication'] };
@@ -19,6 +20,11 @@ const code_field = { name: 'code' as const, label: t.admin.code, autocomplete: '
 
 function Profile() {
   const verified = me.value!.email_verified;
+  const [changing, change] = useState(false);
+  const email_fields: FieldOf<EmailChange>[] = [
+    { name: 'new_email', label: t.account.new_email, hint: t.account.new_email_hint, autocomplete: 'email' }, password_field,
+    ...(me.value!.totp_enabled ? [{ ...code_field, name: 'totp_code' as const, hint: t.account.or_recovery, errors: ['invalid_totp', 'totp_required'] }] : []),
+  ];
   const again = () => call('post', '/api/auth/resend-verification').then(() => note(t.account.mailed), (failure) => note(failure.message));
   return (
     <Card title={t.account.profile}>
@@ -31,9 +37,13 @@ function Profile() {
             note(t.account.renamed);
           }} />
         <dl class="facts"><dt>{t.account.email}</dt><dd><div class="row tight">{me.value!.email} <span class={`badge ${verified ? 'good' : 'warn'}`}>{verified ? t.account.verified : t.account.unverified}</span>
-          {!verified && <Button slim onClick={again}>{t.account.mail_again}</Button>}</div></dd>
+          {!verified && <Button slim onClick={again}>{t.account.mail_again}</Button>}<Button slim onClick={() => change(true)}>{t.account.change_email}</Button></div></dd>
           <dt>{t.deployment.tier}</dt><dd>{me.value!.tier}</dd></dl>
       </div>
+      {changing && (
+        <FormDialog<EmailChange> title={t.account.change_email} action={t.account.change_email} fields={email_fields} onClose={() => change(false)}
+          run={async (body) => { await call('post', '/api/auth/email-change', { body }); note(t.account.email_asked); }} />
+      )}
     </Card>
   );
 }

@@ -1,5 +1,8 @@
 #include "controller/domain/accounts/account_changes.h"
 
+#include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/accounts/given_up_names.h"
+
 namespace berth::accounts {
 
 void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier) {
@@ -10,6 +13,19 @@ void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier) {
 void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin) {
   tx.execute(R"(UPDATE users SET is_admin = $2, updated_at = $3 WHERE id = $1)", user_id, is_admin,
              tx.now());
+}
+
+void set_email(db::Tx& tx, const std::string& user_id, const std::string& email) {
+  tx.execute(
+      R"(
+      UPDATE users
+      SET email = $2, email_key = $3, email_is_canonical = 1, updated_at = $4
+      WHERE id = $1)",
+      user_id, email, email_key(email), tx.now());
+}
+
+void set_returning(db::Tx& tx, const std::string& user_id) {
+  tx.execute(R"(UPDATE users SET is_returning = 1 WHERE id = $1)", user_id);
 }
 
 void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended) {
@@ -48,6 +64,9 @@ void lock(db::Tx& tx, const std::string& user_id) {
 }
 
 void mark_deleted(db::Tx& tx, const std::string& user_id) {
+  if (const auto user = find(tx, user_id)) give_up(tx, NameKind::user, user->username, user_id);
+  forget_who_gave_up(tx, user_id);
+  email_changes::forget(tx, user_id);
   tx.execute(R"(DELETE FROM email_tokens WHERE user_id = $1)", user_id);
   tx.execute(R"(DELETE FROM login_networks WHERE user_id = $1)", user_id);
   tx.execute(R"(DELETE FROM sessions WHERE user_id = $1)", user_id);

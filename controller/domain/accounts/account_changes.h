@@ -11,6 +11,10 @@ namespace berth::accounts {
 
 void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier);
 void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin);
+// Gives the account another address. The caller has checked that nobody else has it.
+void set_email(db::Tx& tx, const std::string& user_id, const std::string& email);
+// The account gets no bonus of a new user any more (returning_users.h).
+void set_returning(db::Tx& tx, const std::string& user_id);
 void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended);
 
 // Returns the stored hash; empty if the account doesn't exist or was deleted.

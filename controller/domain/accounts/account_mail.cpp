@@ -2,6 +2,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/domain/accounts/returning_users.h"
 
 namespace berth::accounts {
 namespace {
@@ -18,10 +19,11 @@ Purpose about(EmailPurpose purpose) {
                                                : Purpose{"reset_password", "pr_"};
 }
 
-// Most mail servers deliver "ada+news@example.org" to "ada@example.org".
-std::string without_tag(const std::string& email) {
-  const size_t at = email.rfind('@'), plus = email.find('+');
-  return plus < at ? email.substr(0, plus) + email.substr(at) : email;
+// How many letters a mailbox may have got today for this one to be sent.
+int most_letters(LetterKind kind, bool is_plain_address) {
+  constexpr int for_plain = max_letters_to_unverified + more_letters_to_plain_address;
+  if (kind == LetterKind::other) return for_plain + more_letters_of_other_kinds;
+  return is_plain_address ? for_plain : max_letters_to_unverified;
 }
 
 Error refused_token(const char* why, std::string_view reason) {
@@ -106,8 +108,10 @@ int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purp
       user_id, about(purpose).name, tx.now() - counted_time));
 }
 
-bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter) {
+bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter,
+          LetterKind kind) {
   if (!user.email_verified) {
+    const std::string mailbox = mailbox_of(letter.to);
     const int counted = tx.execute(
         R"(
         INSERT INTO unverified_letters (address_hash, day, letters)
@@ -115,8 +119,8 @@ bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& 
         ON CONFLICT (address_hash, day) DO UPDATE
           SET letters = unverified_letters.letters + 1
           WHERE unverified_letters.letters < $3)",
-        hex(sha256(without_tag(email_key(letter.to)))), utc_day(tx.now()),
-        max_letters_to_unverified);
+        hex(sha256(mailbox)), utc_day(tx.now()),
+        most_letters(kind, mailbox == email_key(letter.to)));
     if (counted == 0) return false;
   }
   outbox::put(tx, keys.data, letter);

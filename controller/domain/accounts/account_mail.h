@@ -37,11 +37,18 @@ outbox::Letter verification_letter(const User& user, const std::string& base_url
 outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
                             const std::string& token);
 // Puts a letter to the user into the outbox and returns true. An unverified address may belong to
-// somebody else, so it gets at most max_letters_to_unverified letters in a UTC day, counted over
-// all accounts with that address, where a "+tag" makes no difference. If that number is reached,
-// the function does nothing and returns false.
+// somebody else, so its mailbox (mailbox_of() in returning_users.h) gets a limited number of
+// letters in a UTC day, counted over all accounts with such an address. Anybody can register with
+// variants of an address ("+tag"), so those letters get no more than max_letters_to_unverified;
+// beyond them, some are kept for whoever registers with the mailbox's plain address, and some for
+// other letters, such as those with which the owner of the mailbox takes the account over. If the
+// number is reached, the function does nothing and returns false.
+enum class LetterKind { verification, other };
 inline constexpr int max_letters_to_unverified = 10;
-bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter);
+inline constexpr int more_letters_to_plain_address = 3;
+inline constexpr int more_letters_of_other_kinds = 3;
+bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter,
+          LetterKind kind = LetterKind::other);
 // Returns the time until send() accepts letters to such an address again.
 std::chrono::seconds until_next_letters(db::Tx& tx);
 

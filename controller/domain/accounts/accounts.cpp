@@ -9,9 +9,10 @@
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
-#include "controller/base/visible_text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/accounts/given_up_names.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/rewards.h"
@@ -20,11 +21,6 @@ namespace berth::accounts {
 namespace {
 
 constexpr size_t referral_code_length = 10;
-
-bool is_control_or_space(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte <= 0x20 || byte == 0x7f;
-}
 
 std::int64_t multiplier(std::int64_t number, const SignupBonus& bonus) {
   if (number <= bonus.first_count) return bonus.first_multiplier;
@@ -62,8 +58,9 @@ std::optional<std::string> referrer(db::Tx& tx, const std::optional<std::string>
 
 void refuse_taken(db::Tx& tx, const Registration& registration) {
   Details taken;
-  if (tx.number(R"(SELECT count(*) FROM users WHERE email_key = $1)", folded(registration.email)) >
-      0)
+  if (tx.number(R"(SELECT count(*) FROM users WHERE email_key = $1)",
+                email_key(registration.email)) > 0 ||
+      email_changes::is_kept(tx, registration.email, ""))
     taken["email"] = {"has already been taken"};
   if (tx.number(R"(SELECT count(*) FROM users WHERE username_key = $1)",
                 folded(registration.username)) > 0)
@@ -71,13 +68,15 @@ void refuse_taken(db::Tx& tx, const Registration& registration) {
   if (taken.size() > 1)
     throw Error(Code::validation_failed, "email and username have already been taken", taken);
   if (!taken.empty()) throw invalid_field(taken.begin()->first, taken.begin()->second.front());
+  take_up(tx, "username", NameKind::user, registration.username, "");
 }
 
 void send_verification(db::Tx& tx, const User& user, const Keys& keys,
                        const std::string& base_url) {
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
-  if (send(tx, user, keys, verification_letter(user, base_url, token))) return;
+  if (send(tx, user, keys, verification_letter(user, base_url, token), LetterKind::verification))
+    return;
   Error refusal(Code::rate_limited,
                 "this address has received as many mails as it may today; try again tomorrow");
   refusal.retry_after = until_next_letters(tx);
@@ -112,10 +111,37 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
 
 }  // namespace
 
-// Only ASCII letters are changed. Beyond them, it is up to the mail server what an address means.
 std::string folded(std::string_view text) { return lower_case(text); }
 
-std::string email_key(std::string_view email) { return folded(email); }
+std::string email_key(std::string_view email) {
+  return canonical_mail_address(email).value_or(folded(email));
+}
+
+int make_keys_canonical(db::Tx& tx, int limit) {
+  std::vector<std::pair<std::string, std::string>> users;
+  {
+    auto rows = tx.query(R"(
+        SELECT id, email
+        FROM users
+        WHERE email_is_canonical = 0 AND registration_number > 0
+        ORDER BY registration_number
+        LIMIT $1)",
+                         limit);
+    while (rows.next()) users.emplace_back(rows.text("id"), rows.text("email"));
+  }
+  for (const auto& [id, email] : users) {
+    const std::string key = email_key(email);
+    const auto other = credentials(tx, email);
+    if (other && other->user_id != id)
+      log::warning("two accounts have the same email address in different spellings",
+                   {{"user", id}, {"older", other->user_id}});
+    else
+      tx.execute(R"(UPDATE users SET email_key = $2 WHERE id = $1 AND deleted_at IS NULL)", id,
+                 key);
+    tx.execute(R"(UPDATE users SET email_is_canonical = 1 WHERE id = $1)", id);
+  }
+  return int(users.size());
+}
 
 User user_of(const db::Query& row) {
   return {.id = row.text("id"),
@@ -133,22 +159,9 @@ User user_of(const db::Query& row) {
           .created_at = row.instant("created_at")};
 }
 
-void check_email(std::string_view email) {
-  const auto refuse = [](const char* reason) { return invalid_field("email", reason); };
-  if (email.size() > max_email_length) throw refuse("must have at most 254 characters");
-  if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not contain spaces");
-  if (has_controls(email, Lines::one)) throw refuse("must not contain control characters");
-  const size_t at = email.rfind('@');
-  if (at == std::string_view::npos || at == 0)
-    throw refuse("must be an address like name@example.org");
-  const std::string_view host = email.substr(at + 1);
-  const bool dots_inside = host.find('.') != std::string_view::npos && !host.starts_with('.') &&
-                           !host.ends_with('.') && host.find("..") == std::string_view::npos;
-  const bool plain = std::ranges::all_of(
-      host, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c >= 0x80; });
-  if ((!dots_inside && host != "localhost") || !plain ||
-      email.find_first_of("<>,;:\"()[]\\") != std::string_view::npos)
-    throw refuse("must be an address like name@example.org");
+void check_email(std::string_view email, const std::string& field) {
+  if (const auto canonical = canonical_mail_address(email); !canonical)
+    throw invalid_field(field, std::string(canonical.error()));
 }
 
 void check_username(std::string_view username) {
@@ -161,10 +174,14 @@ void check_username(std::string_view username) {
   if (!plain) throw invalid_field("username", "may contain only letters, digits, '_', '-' and '.'");
 }
 
-void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
-  if (reserved.forbids_username(username))
+void check_name(const std::string& field, std::string_view name, const ReservedNames& reserved) {
+  if (reserved.forbids_name(name))
     throw invalid_field(
-        "username", "is reserved for the platform or looks like a reserved name; choose another");
+        field, "is reserved for the platform or looks like a reserved name; choose another");
+}
+
+void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
+  check_name("username", username, reserved);
 }
 
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
@@ -180,7 +197,7 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
                          referral_code, referred_by, registration_number, signup_multiplier,
                          is_returning, created_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12))",
-      id, registration.email, folded(registration.email), registration.username,
+      id, registration.email, email_key(registration.email), registration.username,
       folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
       number, multiplier(number, bonus), is_returning(tx, registration.email, keys.data), tx.now());
   ledger::open_account(tx, ledger::user_account(id));
@@ -212,6 +229,10 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
   if (tx.number(R"(SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2)",
                 folded(username), id) > 0)
     throw invalid_field("username", "has already been taken");
+  if (folded(username) != folded(user->username)) {
+    take_up(tx, "username", NameKind::user, username, id);
+    give_up(tx, NameKind::user, user->username, id);
+  }
   tx.execute(
       R"(
       UPDATE users
@@ -263,7 +284,7 @@ std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
       SELECT id, password_hash
       FROM users
       WHERE email_key = $1 AND deleted_at IS NULL)",
-      folded(email));
+      email_key(email));
   if (!rows.next()) return std::nullopt;
   return Credentials{.user_id = rows.text("id"), .password_hash = rows.text("password_hash")};
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "controller/base/clock.h"
+#include "controller/base/mail_address.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
@@ -17,7 +18,7 @@ namespace berth::accounts {
 // Limits of the specification (section "Limits") and of berth.
 inline constexpr size_t min_username_length = 2;  // characters
 inline constexpr size_t max_username_length = 32;
-inline constexpr size_t max_email_length = 254;  // bytes (RFC 5321, section 4.5.3.1.3)
+inline constexpr size_t max_email_length = max_mail_address;
 inline constexpr Duration verification_lifetime = std::chrono::hours(24);
 inline constexpr int max_verification_mails_per_hour = 5;  // for each account
 
@@ -62,15 +63,19 @@ struct SignupBonus {
 
 // Throw validation_failed if the value breaks a rule. Passwords are checked in
 // lifecycle/passwords.h.
-void check_email(std::string_view email);
+void check_email(std::string_view email, const std::string& field = "email");
 void check_username(std::string_view username);
-// Throws validation_failed if the name is reserved.
+// Throws validation_failed for the field if the name could pass for the platform's own. For names
+// of all kinds that others read: of users, apps and avatars.
+void check_name(const std::string& field, std::string_view name, const ReservedNames& reserved);
+// The same for a username.
 void check_not_reserved(std::string_view username, const ReservedNames& reserved);
 
 // Creates an account, and puts the mail that verifies its address into the outbox. The caller has
 // checked the values with the functions above. Throws validation_failed if the address or the
-// username is taken, or the referral code is unknown; and rate_limited if the address may get no
-// further mail today (send() in account_mail.h).
+// username is taken or was given up a short time ago (given_up_names.h), or the referral code is
+// unknown; and rate_limited if the address may get no further mail today (send() in
+// account_mail.h).
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url);
 
@@ -78,8 +83,9 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
 std::optional<User> find(db::Tx& tx, const std::string& id);
 Stats stats(db::Tx& tx, const std::string& id);
 // Changes the username. The rules of registration apply; a reserved name is accepted only if it is
-// the user's present name in other upper and lower case. Throws validation_failed if the name
-// breaks a rule or is taken, and user_not_found.
+// the user's present name in other upper and lower case. The old name stays reserved for the user
+// (given_up_names.h). Throws validation_failed if the name breaks a rule or is taken, and
+// user_not_found.
 User rename(db::Tx& tx, const std::string& id, const std::string& username,
             const ReservedNames& reserved);
 
@@ -95,17 +101,23 @@ void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bo
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
                          const std::string& base_url);
 
-// What login compares a password with. Addresses are compared without regard to upper and lower
-// case. Returns nothing if no account has the address.
+// What login compares a password with. Addresses are compared by email_key(). Returns nothing if no
+// account has the address.
 struct Credentials {
   std::string user_id;
   std::string password_hash;
 };
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email);
-// Returns the lower-case form in which usernames and addresses are compared.
+// Returns the lower-case form in which usernames are compared.
 std::string folded(std::string_view text);
-// Returns the form in which an address is compared and counted.
+// Returns the canonical form in which an address is stored beside what was typed, and in which it
+// is compared and counted everywhere (mail_address.h). An address without such a form, which an
+// account may have from the time before, is compared in lower case.
 std::string email_key(std::string_view email);
+// Converts the keys of at most `limit` addresses that were stored before there was the canonical
+// form, and returns how many it looked at; 0 if none is left. If two accounts turn out to have one
+// address, the newer one keeps its present key, and the log names both.
+int make_keys_canonical(db::Tx& tx, int limit);
 
 struct Session {
   std::string id;

@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/accounts/given_up_names.h"
 #include "controller/domain/accounts/login_failures.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/sessions.h"
@@ -48,6 +50,19 @@ constexpr std::array old_rows = {
                              FROM deleted_addresses
                              WHERE deleted_at <= $1
                              LIMIT $2))"},
+    OldRows{.kept = name_reserved_for,
+            .any = R"(SELECT 1 FROM given_up_names WHERE given_up_at <= $1 LIMIT 1)",
+            .remove = R"(
+      DELETE FROM given_up_names
+      WHERE (kind, name_hash) IN (SELECT kind, name_hash
+                                  FROM given_up_names
+                                  WHERE given_up_at <= $1
+                                  LIMIT $2))"},
+    OldRows{.kept = email_changes::undone_within,
+            .any = R"(SELECT 1 FROM email_changes WHERE asked_at <= $1 LIMIT 1)",
+            .remove = R"(
+      DELETE FROM email_changes
+      WHERE stop_hash IN (SELECT stop_hash FROM email_changes WHERE asked_at <= $1 LIMIT $2))"},
 };
 
 // Letters to unverified addresses are counted for each UTC day; only today's count is used. $1 is

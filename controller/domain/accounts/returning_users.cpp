@@ -13,7 +13,7 @@ std::string hash_of(std::string_view email, const std::string& data_key) {
 }  // namespace
 
 std::string mailbox_of(std::string_view email) {
-  const std::string address = folded(email);
+  const std::string address = email_key(email);
   const size_t at = address.rfind('@');
   std::string local = address.substr(0, at);
   std::string host = address.substr(at);

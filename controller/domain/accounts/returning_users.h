@@ -13,8 +13,9 @@ namespace berth::accounts {
 
 inline constexpr Duration address_remembered_for = std::chrono::hours(365 * 24);
 
-// Returns the mailbox that an address is delivered to by most providers: the address in lower case,
-// without the "+tag" of its local part and, for Gmail, without dots there.
+// Returns the mailbox that an address is delivered to by most providers: the address in its
+// canonical form (email_key()), without the "+tag" of its local part and, for Gmail, without dots
+// there.
 std::string mailbox_of(std::string_view email);
 
 // Remembers the address of an account that is being deleted; to be called in the same transaction,

@@ -72,7 +72,9 @@ Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
       ORDER BY u.registration_number DESC)",
                                   .sorted_by = newest_first};
   if (!search) return read_page(tx, all, page, user_of);
-  const std::string part = folded(*search);
+  // A username has no '@'.
+  const std::string part =
+      search->find('@') == std::string::npos ? folded(*search) : email_key(*search);
   Page<User> found = read_page(tx, fitting, page, user_of, part, after_all(part));
   if (found.total > most_found) {
     found.total = most_found;

@@ -87,6 +87,7 @@ bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string&
 }
 
 void mark_deleted(db::Tx& tx, const App& app) {
+  give_name_up(tx, app);
   tx.execute(
       R"(
       UPDATE scope_requests

@@ -5,6 +5,7 @@
 #include "controller/base/error.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "controller/domain/accounts/given_up_names.h"
 
 namespace berth::apps {
 
@@ -40,6 +41,18 @@ App app_of(const db::Query& row) {
 
 std::string stored_uris(const std::vector<std::string>& uris) {
   return nlohmann::json(uris).dump();
+}
+
+void give_name_up(db::Tx& tx, const App& app) {
+  if (tx.number(
+          R"(
+          SELECT count(*)
+          FROM (SELECT 1 AS one
+                FROM apps
+                WHERE lower(app_name) = lower($1) AND owner_id <> $2 AND deleted_at IS NULL
+                LIMIT 1) others)",
+          app.app_name, app.owner_id) == 0)
+    accounts::give_up(tx, accounts::NameKind::app, app.app_name, app.owner_id);
 }
 
 namespace {

@@ -18,6 +18,10 @@ std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
 // Replaces the app's origins, which must have passed check_profile().
 void store_origins(db::Tx& tx, const std::string& app_id, const std::vector<std::string>& origins);
 
+// Reserves the app's name for its owner (given_up_names.h), unless another owner's app has the same
+// one: it then says nothing about whose the app is.
+void give_name_up(db::Tx& tx, const App& app);
+
 // Throws validation_failed that names every wrong field.
 void check_profile(const Profile& profile);
 

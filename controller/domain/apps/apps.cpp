@@ -5,6 +5,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/given_up_names.h"
 #include "controller/domain/apps/app_rows.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
@@ -44,6 +45,7 @@ std::string new_secret() { return random_token("cs_live_"); }
 AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app) {
   check_owner(tx, owner_id);
   check_profile(app);
+  accounts::take_up(tx, "app_name", accounts::NameKind::app, app.app_name, owner_id);
   const std::string id = new_uuid(tx.now());
   const std::string secret = app.is_public ? "" : new_secret();
   tx.execute(R"(
@@ -234,6 +236,10 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
 
 UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
   check_profile(profile);
+  if (looks_of_name(profile.app_name) != looks_of_name(app.app_name)) {
+    accounts::take_up(tx, "app_name", accounts::NameKind::app, profile.app_name, app.owner_id);
+    give_name_up(tx, app);
+  }
   // A scope that the app no longer registers loses its approval. If it registers it again, an admin
   // has to approve it again.
   const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());

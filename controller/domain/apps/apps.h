@@ -128,8 +128,10 @@ std::vector<std::string> allowed_origins(db::Tx& tx, const std::string& app_id);
 bool allows_origin(db::Tx& tx, const std::string& app_id, std::string_view origin);
 bool is_origin_of_any(db::Tx& tx, std::string_view origin);
 
-// Creates an app, and asks the admins to approve its scopes that aren't automatic. Throws
-// email_not_verified, validation_failed or app_limit_reached.
+// Creates an app, and asks the admins to approve its scopes that aren't automatic. The caller has
+// checked that the name couldn't pass for the platform's (accounts::check_name()). Throws
+// email_not_verified, app_limit_reached; and validation_failed, also if another owner has given the
+// name up a short time ago (accounts/given_up_names.h).
 AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app);
 // Returns nothing if the app was deleted. The functions below treat a deleted app as unknown, too.
 std::optional<App> find(db::Tx& tx, const std::string& id);
@@ -163,9 +165,11 @@ App public_client(db::Tx& tx, const std::string& client_id);
 // working now. Throws invalid_state for a public client.
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
 
-// Writes the owner's changes. A scope that is no longer in allowed_scopes loses its approval, and
-// tokens lose it at once. The admins are asked to approve scopes that are new in allowed_scopes and
-// neither automatic nor approved. Throws validation_failed or app_not_found.
+// Writes the owner's changes. The caller has checked a new name as for create(), which looks for
+// names that were given up, too; the old name stays reserved for the owner. A scope that is no
+// longer in allowed_scopes loses its approval, and tokens lose it at once. The admins are asked to
+// approve scopes that are new in allowed_scopes and neither automatic nor approved. Throws
+// validation_failed or app_not_found.
 UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
 // Deletes the app for good: its tokens and secrets stop working, and the points on its account go
 // to the treasury. Throws invalid_state if it has deployments that aren't destroyed or campaigns

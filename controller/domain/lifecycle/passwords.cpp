@@ -172,6 +172,7 @@ void change_password(db::Tx& tx, const User& user, const PasswordChange& change,
   if (!replace_password_hash(tx, user.id, change.old_hash, change.new_hash))
     throw Error(Code::invalid_credentials, "the password is wrong");
   remove_email_tokens(tx, user.id, EmailPurpose::reset_password);
+  email_changes::withdraw(tx, user.id);
   const std::string ended = change.others == OtherWays::end
                                 ? in_words(end_ways_in(tx, user.id, change.kept_session))
                                 : "Other logins, and the access of programs and apps, were kept.\n";
@@ -226,6 +227,14 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
   send(tx, user, keys,
        notice_letter(user, "a new password was set by means of a mailed link", base_url,
                      in_words(ended)));
+}
+
+email_changes::Stopped stop_email_change(db::Tx& tx, const std::string& token) {
+  const email_changes::Stopped stopped = email_changes::stop(tx, token);
+  if (!stopped.was_confirmed) return stopped;
+  end_ways_in(tx, stopped.user_id);
+  if (const auto user = find(tx, stopped.user_id)) request_reset(tx, user->email);
+  return stopped;
 }
 
 }  // namespace berth::accounts

@@ -8,6 +8,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/kernel/keys.h"
 
 // Rules for passwords, and changing them. Hashing takes long, so callers do it outside any
@@ -74,5 +75,11 @@ User check_reset_token(db::Tx& tx, const std::string& token);
 // the token doesn't work.
 void reset_password(db::Tx& tx, const std::string& token, const std::string& new_hash,
                     const Keys& keys, const std::string& base_url);
+
+// Stops a change of the account's address (email_changes.h). If it was confirmed, whoever made it
+// knows the password: everything that was let in with it ends, and the old address, which the
+// account has again, gets a mail to choose a new password. Throws validation_failed (field
+// `token`).
+email_changes::Stopped stop_email_change(db::Tx& tx, const std::string& token);
 
 }  // namespace berth::accounts

@@ -6,6 +6,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
@@ -109,6 +110,8 @@ void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   empty_ledger_account(tx, user);
   for (const auto forget : forget_user) forget(tx, user.id);
   outbox::forget(tx, user.email);
+  for (const std::string& address : email_changes::new_addresses(tx, user.id))
+    outbox::forget(tx, address);
   if (user.email_verified) remember_address(tx, user.email, keys.data);
   mark_deleted(tx, user.id);
   erasure::begin(tx, user.id);

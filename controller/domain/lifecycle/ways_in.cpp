@@ -2,6 +2,7 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
 
@@ -20,6 +21,7 @@ EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string&
   EndedWays ended = {.sessions = end_sessions(tx, user_id, kept),
                      .tokens = oauth::end_all_tokens(tx, user_id)};
   remove_email_tokens(tx, user_id, EmailPurpose::reset_password);
+  email_changes::withdraw(tx, user_id);
   return ended;
 }
 

@@ -151,8 +151,17 @@ TEST_CASE("a deleted account leaves no name, and the ledger stays consistent") {
     CHECK(accounts::answer_reset_requests(tx, world.keys, "https://api.example.org", 1) == 1);
     CHECK(tx.number("SELECT count(*) FROM email_tokens WHERE user_id = $1", ruth.id) == 0);
   });
-  // Name and address can be used again, but the registration number can't.
-  CHECK(world.new_user("ruth").registration_number == 3);
+  // The address can be used again, but neither the name (for 90 days) nor the registration number.
+  CHECK(refusal([&] { world.new_user("ruth"); }) == "422 validation_failed");
+  const auto again = world.write([&](db::Tx& tx) {
+    return accounts::register_user(tx,
+                                   {.email = "ruth@example.org",
+                                    .username = "ruth2",
+                                    .password_hash = "no hash",
+                                    .referral_code = {}},
+                                   world.bonus, world.keys, "https://api.example.org");
+  });
+  CHECK(again.registration_number == 3);
 }
 
 TEST_CASE("an account with a live deployment can't be deleted") {

@@ -121,6 +121,32 @@ def change_password(scene):
     return user.post("/api/auth/change-password", {**body, "end_others": False})
 
 
+def asked_for_email(scene):
+    """A user who has asked for another address, and that address."""
+    user = scene.new_user()
+    new = "new." + user.email
+    user.post("/api/auth/email-change", {"new_email": new, "password": user.password}).expect(200)
+    return user, new
+
+
+@driver("changeEmail")
+def change_email(scene):
+    user = scene.new_user()
+    return user.post("/api/auth/email-change", {"new_email": "new." + user.email, "password": user.password})
+
+
+@driver("confirmEmailChange")
+def confirm_email_change(scene):
+    _, new = asked_for_email(scene)
+    return scene.anybody.post("/api/auth/email-change/confirm", {"token": scene.mail_token(new)})
+
+
+@driver("stopEmailChange")
+def stop_email_change(scene):
+    user, _ = asked_for_email(scene)
+    return scene.anybody.post("/api/auth/email-change/stop", {"token": scene.mail_token(user.email)})
+
+
 @driver("forgotPassword")
 def forgot_password(scene):
     return scene.anybody.post("/api/auth/forgot-password", {"email": scene.user.email})

@@ -38,6 +38,8 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/auth/refresh", "a token: its hash is looked up"},
     {"POST /api/auth/reset-password", "a token and a password, of which a hash is kept"},
     {"POST /api/auth/change-password", "passwords, of which a hash is kept"},
+    {"POST /api/auth/email-change/confirm", "a token: its hash is looked up"},
+    {"POST /api/auth/email-change/stop", "a token: its hash is looked up"},
     {"POST /api/auth/totp/enable", "a code and a password"},
     {"POST /api/auth/totp/recovery-codes", "a password and a code"},
     {"POST /api/auth/totp/disable", "a code and a password"},
@@ -186,6 +188,8 @@ class Life {
     user_id = in["user"]["id"];
     g.world.write([&](db::Tx& tx) { accounts::mark_verified(tx, user_id); });
     mine("PATCH", "/api/auth/me", {}, {{"username", word + "2"}});
+    mine("POST", "/api/auth/email-change", {},
+         {{"new_email", word + "@example.net"}, {"password", password}});
     ask({}, "POST", "/api/auth/forgot-password", {}, {{"email", word + "@example.org"}});
     ask({g.admin}, "GET", "/api/internal/outbox", {});  // as the loop that writes the mail
     connect_device();

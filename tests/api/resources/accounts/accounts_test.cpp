@@ -330,7 +330,14 @@ TEST_CASE("an account is renamed and deleted by its owner") {
   CHECK(erase(password).status == 200);
   CHECK(f.me(jwt).error() == "401 token_revoked");
   CHECK(f.try_login("ada").error() == "401 invalid_credentials");
-  f.register_user("ada");
+  // The address is free at once; both names stay reserved for 90 days.
+  const auto again = [&](const std::string& name) {
+    return f.post("/api/auth/register",
+                  {{"email", "ada@example.org"}, {"username", name}, {"password", password}});
+  };
+  CHECK(again("ada").error() == "422 validation_failed");
+  CHECK(again("Countess").error() == "422 validation_failed");
+  CHECK(again("lovelace").status == 201);
 }
 
 TEST_CASE("a verification mail can be requested again, five times an hour") {

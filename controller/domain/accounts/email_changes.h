@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+
+// Giving an account another address. Whoever asks has entered the password; the change takes effect
+// once the new address has confirmed it, so that both are proven. The old address is told when
+// somebody asks, with a link that stops the change, and undoes it for a week. An old address that
+// was never verified is told without a link, because it may be a stranger's.
+namespace berth::accounts::email_changes {
+
+inline constexpr Duration confirmed_within = std::chrono::hours(24);
+inline constexpr Duration undone_within = std::chrono::days(7);  // after somebody asked
+inline constexpr int max_in_a_day = 5;                           // for each account
+
+// Mails both addresses. A change of the same account that isn't confirmed yet is withdrawn. Throws
+// validation_failed (field `new_email`) if nothing can be delivered to the address or it is taken;
+// and rate_limited after max_in_a_day, or if the new address may get no further mail today.
+void ask(db::Tx& tx, const User& user, const std::string& new_email, const Keys& keys,
+         const std::string& base_url);
+
+// Gives the account the address that the token was mailed to, which counts as verified, makes
+// mailed links to the old address invalid, and tells the old address. The first verification of the
+// account pays the sign-up bonus as verify_email() does; a mailbox whose account was deleted brings
+// none (returning_users.h), and the old address counts as one from now on. Returns the user. Throws
+// validation_failed (field `token`, or `email` if somebody has taken the address meanwhile).
+User confirm(db::Tx& tx, const std::string& token, const SignupBonus& bonus, const Keys& keys);
+
+// Stops the change by the token that was mailed to the old address. If it was confirmed, the
+// account gets its old address back, all of its sessions end, and newer changes are undone, too;
+// the caller ends everything else. The token works until undone_within is over. Throws
+// validation_failed (field `token`).
+struct Stopped {
+  std::string user_id;
+  bool was_confirmed = false;
+};
+Stopped stop(db::Tx& tx, const std::string& token);
+
+// Withdraws the user's changes that aren't confirmed yet: whoever asked for them may not be the
+// user.
+void withdraw(db::Tx& tx, const std::string& user_id);
+
+// Whether the address was given up by a change that can still be undone, by somebody else than
+// `user_id`.
+bool is_kept(db::Tx& tx, std::string_view email, const std::string& user_id);
+// Returns the new addresses that the user has asked for and that mail was sent to.
+std::vector<std::string> new_addresses(db::Tx& tx, const std::string& user_id);
+// Removes the user's changes, when the account is deleted.
+void forget(db::Tx& tx, const std::string& user_id);
+
+}  // namespace berth::accounts::email_changes

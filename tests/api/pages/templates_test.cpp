@@ -1,0 +1,54 @@
+// The templates of the hosted pages.
+#include "api/pages/templates.h"
+
+#include <catch2/catch.hpp>
+#include <iostream>
+#include <regex>
+#include <set>
+
+#include "controller/base/embedded.h"
+
+namespace berth::api::pages::html {
+const std::vector<EmbeddedFile>& files();
+}
+
+namespace {
+
+using namespace berth;
+
+// Values that nobody but berth has written: its own sentences and numbers, and what browsers get in
+// hidden fields. All other ones are in a <bdi> or in an attribute.
+const std::set<std::string> own_words = {
+    "title",  "error", "done",          ".",         "link_text", "second_link_text",
+    "points", "tier",  "referral_code", "address",   "since",     "last_used",
+    "today",  "words", "name",          "user_code", "asked_at",  "codes_left",
+    "secret"};
+
+TEST_CASE("every text of the pages that somebody has written has a direction of its own") {
+  size_t isolated = 0, own = 0, attributes = 0;
+  const std::regex value(R"(\{\{([\w.]+)\}\})");
+  for (const EmbeddedFile& file : api::pages::html::files()) {
+    const std::string text(file.text);
+    if (!std::string(file.name).ends_with(".mustache")) continue;
+    for (auto found = std::sregex_iterator(text.begin(), text.end(), value);
+         found != std::sregex_iterator(); ++found) {
+      const std::string before = text.substr(0, size_t(found->position())), name = (*found)[1];
+      INFO(file.name << " " << name);
+      const size_t open = before.rfind('<'), close = before.rfind('>');
+      const bool in_tag = open != std::string::npos && (close == std::string::npos || open > close);
+      if (in_tag) {
+        ++attributes;
+      } else if (before.ends_with("<bdi>")) {
+        ++isolated;
+      } else {
+        CHECK(own_words.contains(name));
+        ++own;
+      }
+    }
+  }
+  std::cout << "values of pages: " << isolated << " isolated, " << own << " berth's own, "
+            << attributes << " in attributes\n";
+  CHECK(isolated >= 20);
+}
+
+}  // namespace
