@@ -38,6 +38,7 @@ check shellcheck shellcheck "${scripts[@]}"
 check check-httplib scripts/check-httplib.sh
 check check_modules scripts/check_modules.py
 check check_tables scripts/check_tables.py
+check check_pools scripts/check_pools.py
 check check_prose scripts/check_prose.py
 if [ "${1:-}" != --changed ]; then
   check clang-tidy scripts/tidy.sh --all "${sources[@]}"

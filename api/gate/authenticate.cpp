@@ -1,8 +1,10 @@
 #include "api/gate/authenticate.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/gate/browser_session.h"
+#include "controller/base/ascii.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/first_party.h"
 
@@ -212,8 +214,19 @@ std::string bearer_token(const Request& request) {
 
 std::string admin_actor(const Request& request) {
   const std::string_view actor = request.headers.get("X-Admin-Actor");
-  const bool usable = !actor.empty() && actor.size() <= max_admin_actor_length;
-  return usable ? std::string(actor) : "internal";
+  if (actor.empty() || actor.size() > max_admin_actor_length) return "internal";
+  const bool is_plain =
+      std::ranges::all_of(actor, [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
+  if (!is_plain)
+    throw Error(Code::malformed_request,
+                "X-Admin-Actor may only have visible ASCII characters and blanks");
+  std::string letters;  // what is left to a reader who overlooks blanks and cases
+  std::ranges::copy_if(actor, std::back_inserter(letters), [](char c) { return c != ' '; });
+  if (lower_case(letters).starts_with(actor_of_console))
+    throw Error(Code::malformed_request,
+                "X-Admin-Actor can't begin with user:, which stands for a person who uses the "
+                "console");
+  return std::string(actor);
 }
 
 std::string scope_names(const std::vector<Scope>& scopes) {

@@ -16,8 +16,12 @@ std::optional<std::string_view> credentials(const Request& request, std::string_
 std::string bearer_token(const Request& request);
 
 // Returns the name of the admin who calls an internal route: the value of X-Admin-Actor, or
-// "internal" if that is missing or too long.
+// "internal" if that is missing or too long. Throws malformed_request if it has other characters
+// than the visible ones of ASCII and blanks, or looks like what the gate itself writes into the
+// audit log for a person who uses the console: "user:" and an id.
 std::string admin_actor(const Request& request);
+// The beginning of the name of an admin who uses the console; the user's id follows.
+inline constexpr std::string_view actor_of_console = "user:";
 
 // Returns the scopes' names, separated by spaces.
 std::string scope_names(const std::vector<Scope>& scopes);

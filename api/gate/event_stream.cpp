@@ -132,21 +132,24 @@ bool EventHub::Subscription::wait(std::chrono::milliseconds patience) {
 }
 
 EventHub::Permit::Permit(EventHub& hub, std::string holder)
-    : hub_(hub), holder_(std::move(holder)) {
-  const std::lock_guard lock(hub_.mutex_);
-  if (hub_.streams_ >= hub_.limits_.streams)
+    : hub_(hub), holder_(std::move(holder)), claim_(hub.shares_, Claimant::of_thread()) {
+  const Shares::Taken taken = claim_.take();
+  if (taken == Shares::Taken::full)
     throw full(Code::unavailable, "too many streams are open at the moment; try again later");
+  if (taken == Shares::Taken::over_share)
+    throw full(Code::rate_limited,
+               "few streams are left, and your account or network has its share of them; try again "
+               "later");
+  const std::lock_guard lock(hub_.mutex_);
   std::size_t& held = hub_.holders_[holder_];
   if (held >= hub_.limits_.streams_of_one)
     throw full(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
                                        " streams of one user may be open at the same time");
   ++held;
-  ++hub_.streams_;
 }
 
 EventHub::Permit::~Permit() {
   const std::lock_guard lock(hub_.mutex_);
-  --hub_.streams_;
   const auto held = hub_.holders_.find(holder_);
   if (--held->second == 0) hub_.holders_.erase(held);
 }
@@ -171,11 +174,6 @@ void EventHub::wake_all() {
     ++channel->news;
     channel->woken.notify_all();
   }
-}
-
-std::size_t EventHub::open_streams() const {
-  const std::lock_guard lock(mutex_);
-  return streams_;
 }
 
 BearerCheck::BearerCheck(const Call& call, const Services& services)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/transport/http.h"
+#include "controller/base/shares.h"
 #include "controller/db/database.h"
 
 // Streams of server-sent events (WHATWG HTML, section 9.2) from the database.
@@ -69,7 +70,7 @@ class EventHub {
     std::size_t streams_of_one = 32;
   };
   EventHub() : EventHub(Limits{}) {}
-  explicit EventHub(Limits limits) : limits_(limits) {}
+  explicit EventHub(Limits limits) : limits_(limits), shares_(Pool::streams, limits.streams) {}
   EventHub(const EventHub&) = delete;
   EventHub& operator=(const EventHub&) = delete;
 
@@ -110,11 +111,12 @@ class EventHub {
    private:
     EventHub& hub_;
     const std::string holder_;
+    Shares::Claim claim_;
   };
 
-  // Throws rate_limited if `holder` has too many streams, and unavailable if all holders together
-  // have. Both errors contain the time after which connections whose clients are gone have been
-  // noticed.
+  // Throws rate_limited if `holder` has too many streams, or the claimant of the calling thread has
+  // its share of them (base/shares.h); and unavailable if all holders together have too many. The
+  // errors contain the time after which connections whose clients are gone have been noticed.
   std::unique_ptr<Permit> admit(const std::string& holder) {
     return std::make_unique<Permit>(*this, holder);
   }
@@ -128,14 +130,14 @@ class EventHub {
   void wake_all();
 
   // The number of streams that are open now, for metrics.
-  std::size_t open_streams() const;
+  std::size_t open_streams() const { return shares_.used(); }
 
  private:
   const Limits limits_;
-  mutable std::mutex mutex_;
+  Shares shares_;
+  std::mutex mutex_;
   std::map<Key, std::shared_ptr<Channel>> channels_;  // only those with subscribers
   std::map<std::string, std::size_t> holders_;  // the number of streams of each holder that has any
-  std::size_t streams_ = 0;
 };
 
 // Some events in order, and whether more may follow later.

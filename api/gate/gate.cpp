@@ -14,10 +14,12 @@
 #include "api/gate/errors.h"
 #include "api/gate/next_link.h"
 #include "api/gate/repeated_field.h"
+#include "api/gate/request_log.h"
 #include "api/gate/schema.h"
 #include "api/gate/write_guard.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/base/shares.h"
 #include "controller/base/visible_text.h"
 #include "controller/domain/accounts/sessions.h"
 
@@ -117,6 +119,25 @@ std::string idempotency_key(const Request& request, const Route& route) {
   return std::string(key);
 }
 
+// Whether a success of the route changes something, such as a login, which opens a session.
+bool request_changes(const Route& route) {
+  return !std::holds_alternative<ReadHandler>(route.run) &&
+         (route.method != "GET" || std::holds_alternative<WriteHandler>(route.run));
+}
+
+// Names who takes places of pools for this request from now on, and whom the log names.
+void name_claimant(const Call& call) {
+  if (call.caller) ClaimantOfThread::set_app(call.caller->app_id);
+  if (call.play) ClaimantOfThread::set_app(call.play->app_id);
+  if (call.user)
+    ClaimantOfThread::set_account(call.user->id);
+  else if (call.caller)
+    ClaimantOfThread::set_account(call.caller->user_id);
+  else if (call.play)
+    ClaimantOfThread::set_account(call.play->user_id);
+  if (call.user && call.user->is_admin) ClaimantOfThread::set_standing(Standing::essential);
+}
+
 // A deep page has the connections of heavy reads, but no more time than other pages.
 db::RequestLimits limits_of(const Route& route, const Call& call) {
   if (route.readers == db::Readers::ordinary && asks_for_deep_page(route, call))
@@ -170,7 +191,6 @@ struct Gate::Passage {
   const Request& request;
   std::string address;  // the caller's
   std::string request_id;
-  std::string user_id = {};  // empty if the request isn't authenticated as a user
   const Route* route = nullptr;
   Shape shape = Shape::nested;
   std::optional<RateLimiter::Verdict> rate;
@@ -206,6 +226,7 @@ void Gate::handle(const Request& request, Response& response) {
                      .rate = {},
                      .started = std::chrono::steady_clock::now()};
   Reply reply;
+  const ClaimantOfThread claimant(Claimant::of_thread());  // a copy, in which the user is named
   const db::RequestLimits limits;
   const db::WriteMeter meter;
   try {
@@ -265,9 +286,10 @@ std::optional<Bearer> Gate::admit_admin(Passage& passage) {
     admin =
         services_.db.read_committed([&](db::Tx& tx) { return check_admin(tx, jwt, services_); });
     if (admin->ends_idle) services_.session_uses.note(admin->session_id, services_.clock.now());
-    passage.user_id = admin->user->id;
+    ClaimantOfThread::set_account(admin->user->id);
   }
   passage.shape = Shape::nested;
+  ClaimantOfThread::set_standing(Standing::essential);
   return admin;
 }
 
@@ -297,7 +319,7 @@ Reply Gate::answer(Passage& passage) {
   if (match.route->access.kind == Access::Kind::internal) {
     if (admin && match.route->access.first_party == Access::FirstParty::none)
       throw Error(Code::forbidden, "this needs the platform's internal secret");
-    call.admin = admin ? "user:" + admin->user->id : admin_actor(request);
+    call.admin = admin ? std::string(actor_of_console) + admin->user->id : admin_actor(request);
   }
   if (admin) {
     call.session_id = admin->session_id;
@@ -318,7 +340,7 @@ Reply Gate::run(Passage& passage, Call& call) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
     authenticate(tx, route.access, services_, call);
-    if (call.user) passage.user_id = call.user->id;
+    name_claimant(call);
     if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
@@ -388,9 +410,11 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   const Rate rate = share_of(route.rate, services_.live_replicas());
   passage.rate = limiter.take(key, rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
-    throw Error(Code::rate_limited, "at most " + std::to_string(rate.limit) + " requests in " +
-                                        std::to_string(rate.window.count()) +
-                                        " s are allowed; try again later");
+    throw Error(Code::rate_limited,
+                passage.rate->over_share
+                    ? "too many addresses of your network send requests; try again later"
+                    : "at most " + std::to_string(rate.limit) + " requests in " +
+                          std::to_string(rate.window.count()) + " s are allowed; try again later");
 }
 
 // Finds out who stores something, too. The server of an app that an admin has approved for a scope
@@ -548,8 +572,7 @@ Reply Gate::answer_to(const Passage& passage, const Error& error) const {
   return reply_to(error, passage.shape, challenge);
 }
 
-void Gate::note(const Passage& passage, SecurityEvent event) const {
-  if (event.user_id.empty()) event.user_id = passage.user_id;
+void Gate::note(const Passage& passage, const SecurityEvent& event) const {
   services_.security.note(event, {.address = passage.address,
                                   .route = passage.route == nullptr ? "none" : passage.route->name,
                                   .request_id = passage.request_id});
@@ -599,22 +622,18 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
       response.add_header("Retry-After", std::to_string(passage.rate->reset.count()));
   }
   if (reply.status < 300 && passage.route != nullptr)
-    if (const auto event = security_event_of_success(passage.route->name)) note(passage, *event);
+    if (const auto event = security_event_of_success(*passage.route)) note(passage, *event);
   const auto took = std::chrono::steady_clock::now() - passage.started;
   const std::string route(passage.route == nullptr ? "none" : passage.route->name);
   metrics_.observe(std::string(passage.request.method), route, reply.status, took);
-  // Refused requests are logged only at the level debug, because anybody can send as many as they
-  // like.
-  const bool changes = passage.route != nullptr && reply.status < 400 &&
-                       std::holds_alternative<WriteHandler>(passage.route->run);
-  const auto level = changes || reply.status >= 500 ? log::Level::info : log::Level::debug;
-  if (log::enabled(level))
-    log::write(level, "request",
-               {{"request_id", passage.request_id},
-                {"method", passage.request.method},
-                {"route", route},
-                {"status", reply.status},
-                {"duration_ms", std::chrono::duration<double, std::milli>(took).count()}});
+  const bool changes = passage.route != nullptr && request_changes(*passage.route);
+  log_request({.request_id = passage.request_id,
+               .method = passage.request.method,
+               .route = route,
+               .address = passage.address,
+               .status = reply.status,
+               .took = took},
+              changes ? RequestKind::change : RequestKind::read);
 }
 
 }  // namespace berth::api

@@ -52,23 +52,23 @@ class Gate {
   // Notes the error in the security log, too.
   Reply reply_to_error(const Passage& passage, const Error& error) const;
   Reply answer_to(const Passage& passage, const Error& error) const;
-  void note(const Passage& passage, SecurityEvent event) const;
+  void note(const Passage& passage, const SecurityEvent& event) const;
   void finish(const Passage& passage, const Reply& reply, Response& response);
 
   const Services& services_;
   HttpMetrics& metrics_;
   Router router_;
   // Two limiters, so that a flood from many networks doesn't push out the counts of users and apps.
-  RateLimiter network_limits_;
-  RateLimiter caller_limits_;
+  RateLimiter network_limits_{Pool::rates_of_networks};
+  RateLimiter caller_limits_{Pool::rates_of_callers};
   InternalSecret internal_secret_;
   // As many threads as the database has connections for heavy reads. Pages with high numbers, which
   // anybody may ask for, have one of their own: two that count through an index as fast as they can
   // would take both processors of a small machine.
   static constexpr unsigned heavy_read_threads = 2;
   static constexpr unsigned deep_page_threads = 1;
-  HeavyReads heavy_reads_{heavy_read_threads};
-  HeavyReads deep_pages_{deep_page_threads};
+  HeavyReads heavy_reads_{Pool::heavy_reads, heavy_read_threads};
+  HeavyReads deep_pages_{Pool::deep_pages, deep_page_threads};
   std::unordered_map<const Route*, Validator> validators_;
 };
 

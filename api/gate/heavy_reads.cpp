@@ -6,16 +6,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "controller/base/error.h"
 #include "controller/db/request_limits.h"
 
 namespace berth::api {
 namespace {
 
+constexpr std::chrono::seconds retry_after_refusal{10};
 constexpr int niceness = 10;  // nice(2), more than other threads: a tenth of their weight
 
 }  // namespace
 
-HeavyReads::HeavyReads(unsigned threads) {
+HeavyReads::HeavyReads(Pool pool, unsigned threads) : shares_(pool, places) {
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this] { serve(); });
     pthread_setname_np(threads_.back().native_handle(), "heavy reads");
@@ -32,6 +34,13 @@ HeavyReads::~HeavyReads() {
 }
 
 void HeavyReads::run(const std::function<void()>& work) {
+  Shares::Claim place(shares_, Claimant::of_thread());
+  if (place.take() != Shares::Taken::yes) {
+    Error refusal(Code::unavailable,
+                  "too many large reads are asked for at the moment; try again later");
+    refusal.retry_after = retry_after_refusal;
+    throw refusal;
+  }
   Task task{.work = work, .changed = {}, .over = false, .failure = nullptr};
   std::unique_lock lock(mutex_);
   waiting_.push_back(&task);

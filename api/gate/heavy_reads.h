@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "controller/base/shares.h"
+
 namespace berth::api {
 
 // Threads that run reads of very many rows, in the order of their arrival. They have a low
@@ -15,11 +17,16 @@ namespace berth::api {
 // millisecond would otherwise wait until one that takes many has used up its turn. Thread-safe.
 class HeavyReads {
  public:
-  explicit HeavyReads(unsigned threads);
+  // How many reads may run and wait. It is less than half of the requests that are handled at the
+  // same time, because each of them holds one of those.
+  static constexpr std::size_t places = 24;
+
+  HeavyReads(Pool pool, unsigned threads);
   ~HeavyReads();  // waits for the reads that run
 
-  // Runs `work` on one of the threads and returns when it has ended. Throws what `work` throws, and
-  // db::TooSlow if all threads are busy for longer than db::RequestLimits::reader_wait.
+  // Runs `work` on one of the threads and returns when it has ended. Throws what `work` throws;
+  // db::TooSlow if all threads are busy for longer than db::RequestLimits::reader_wait; and Error
+  // `unavailable` if the claimant of the calling thread gets no place.
   void run(const std::function<void()>& work);
 
  private:
@@ -33,6 +40,7 @@ class HeavyReads {
 
   void serve();
 
+  Shares shares_;
   std::mutex mutex_;
   std::condition_variable added_;
   std::deque<Task*> waiting_;

@@ -29,8 +29,8 @@ class InternalSecret {
  private:
   const std::string hash_;  // empty if there is no secret
   const bool limited_;
-  RateLimiter by_network_{max_networks};
-  RateLimiter overall_{1};
+  RateLimiter by_network_{Pool::wrong_secrets_of_networks, max_networks};
+  RateLimiter overall_{Pool::wrong_secrets_of_networks, 1};
 };
 
 }  // namespace berth::api

@@ -31,7 +31,7 @@ class LoginThrottle {
   // right at any time, so guessing for a year succeeds with a probability of two in five.
   static constexpr Rate code_from_strangers{20, std::chrono::hours(1)};
 
-  // Limits of the keys in each table. A key takes about 150 bytes, and 8 more for each failure.
+  // Limits of the keys in each table. A key takes about 250 bytes, and 8 more for each failure.
   static constexpr size_t max_networks = 65'536;
   static constexpr size_t max_accounts = 131'072;
   static constexpr size_t max_pairs = 131'072;
@@ -81,10 +81,10 @@ class LoginThrottle {
   db::Database* const shared_ = nullptr;  // null: counts in memory
   const std::string hash_key_;            // of the shared table
   std::mutex begin_mutex_;                // makes checking and raising all counters one step
-  RateLimiter pairs_{max_pairs};
-  RateLimiter networks_{max_networks};
-  RateLimiter accounts_{max_accounts};
-  RateLimiter accounts_by_code_{max_accounts_by_code};
+  RateLimiter pairs_{Pool::failed_logins_of_pairs, max_pairs};
+  RateLimiter networks_{Pool::failed_logins_of_networks, max_networks};
+  RateLimiter accounts_{Pool::failed_logins_of_accounts, max_accounts};
+  RateLimiter accounts_by_code_{Pool::failed_codes_of_accounts, max_accounts_by_code};
 };
 
 }  // namespace berth::api

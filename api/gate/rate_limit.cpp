@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "controller/base/crypto.h"
 
@@ -21,8 +22,9 @@ std::chrono::seconds rounded_up(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-RateLimiter::RateLimiter(size_t max_keys)
+RateLimiter::RateLimiter(Pool pool, size_t max_keys)
     : max_keys_of_shard_(std::max<size_t>(1, max_keys / shard_count)),
+      shares_(pool, max_keys),
       secret_(random_bytes(secret_bytes)) {}
 
 size_t RateLimiter::HashOfHash::operator()(const Hash& hash) const noexcept {
@@ -53,6 +55,10 @@ RateLimiter::Verdict RateLimiter::verdict_on(Log& log, const Rate& rate, Time no
           .reset = rounded_up(oldest + rate.window - now)};
 }
 
+RateLimiter::Verdict RateLimiter::over_share(const Rate& rate) {
+  return {.allowed = false, .limit = rate.limit, .reset = rate.window, .over_share = true};
+}
+
 void RateLimiter::drop(Shard& shard, Logs::iterator log) {
   shard.by_age.erase(log->second.place);
   shard.logs.erase(log);
@@ -73,9 +79,13 @@ RateLimiter::Verdict RateLimiter::take(std::string_view key, const Rate& rate, T
   drop_some_old(shard, now);
   auto found = shard.logs.find(hashed);
   if (found == shard.logs.end()) {
-    if (shard.logs.size() >= max_keys_of_shard_)
+    Shares::Claim claim(shares_, Claimant::of_thread());
+    if (claim.take() == Shares::Taken::over_share) return over_share(rate);
+    if (shard.logs.size() >= max_keys_of_shard_ || (!claim.has_place() && !shard.logs.empty()))
       drop(shard, shard.logs.find(*shard.by_age.front()));
+    claim.take();  // the place of the key that was dropped
     found = shard.logs.try_emplace(hashed).first;
+    found->second.claim = std::move(claim);
     found->second.place = shard.by_age.insert(shard.by_age.end(), &found->first);
   }
   Log& log = found->second;
@@ -97,6 +107,7 @@ RateLimiter::Verdict RateLimiter::look(std::string_view key, const Rate& rate, T
     if (found->second.times.empty()) drop(shard, found);
     return verdict;
   }
+  if (shares_.look(Claimant::of_thread()) == Shares::Taken::over_share) return over_share(rate);
   Log unused;
   return verdict_on(unused, rate, now);
 }

@@ -16,9 +16,11 @@
 namespace berth::api {
 
 // Writes log lines "security event" at the level info, and counts
-// security_events_total{kind,reason}. So that a flood can't fill the disk, each kind of event gets
-// at most `lines_per_minute` lines, of which each network gets `lines_of_network`; what was left
-// out is reported in one line after the minute. The metrics count everything. Thread-safe.
+// security_events_total{kind,reason}. So that a flood can't fill the disk, each kind of event that
+// strangers can cause (is_limited()) gets at most `lines_per_minute` lines, of which each network
+// gets `lines_of_network`; what was left out is reported in one line after the minute. The metrics
+// count everything. A line names the user and the app of the thread's claimant (base/shares.h), if
+// the event names none. Thread-safe.
 class SecurityLog {
  public:
   using Time = RateLimiter::Time;
@@ -52,7 +54,7 @@ class SecurityLog {
   bool take_line(SecurityKind kind, const std::string& network, Time now);
 
   prometheus::Family<prometheus::Counter>& events_;
-  RateLimiter networks_{max_networks};
+  RateLimiter networks_{Pool::logged_networks, max_networks};
   std::mutex mutex_;
   std::array<Minute, kinds> minutes_{};
 };
@@ -61,7 +63,11 @@ class SecurityLog {
 // code. Returns nothing for errors that don't concern security.
 std::optional<SecurityEvent> security_event_of(const Error& error);
 // Returns the security log's entry for the success of an operation with this name, or of a form of
-// the hosted pages; nothing if it doesn't concern security.
+// the hosted pages; nothing if it doesn't concern security, or if its handler notes it: logins,
+// consents and devices, whose form may also have led to a question or a refusal.
 std::optional<SecurityEvent> security_event_of_success(std::string_view operation);
+struct Route;
+// The same for a route: each change by an admin is one.
+std::optional<SecurityEvent> security_event_of_success(const Route& route);
 
 }  // namespace berth::api

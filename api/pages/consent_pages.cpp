@@ -155,7 +155,9 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
                          "the app has changed what it asks for; please look at it again"));
   }
   if (!*code) return error_to_app(visit, question, code->error());
-  return back_to_app(visit, question, {{"code", (*code)->code}});
+  Page page = back_to_app(visit, question, {{"code", (*code)->code}});
+  page.event = {.kind = SecurityKind::consent_changed, .reason = "allowed"};
+  return page;
 }
 
 }  // namespace
@@ -164,8 +166,11 @@ Page decide_consent(Visit& visit) {
   try {
     const AuthorizationQuestion question = authorization_question(visit.form);
     visit.services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
-    if (visit.field("decision") != "allow")
-      return back_to_app(visit, question, {{"error", "access_denied"}});
+    if (visit.field("decision") != "allow") {
+      Page page = back_to_app(visit, question, {{"error", "access_denied"}});
+      page.event = {.kind = SecurityKind::consent_changed, .reason = "denied"};
+      return page;
+    }
     return allow(visit, question);
   } catch (const Error& error) {
     return broken(error);

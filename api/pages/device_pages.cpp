@@ -47,7 +47,10 @@ LoginThrottle::Attempt attempt_of(const Visit& visit) {
           .known_network = false};
 }
 
-Error not_waiting() { return invalid_field("user_code", "is wrong, too old or was used before"); }
+Error not_waiting() {
+  return with_event(invalid_field("user_code", "is wrong, too old or was used before"),
+                    {.kind = SecurityKind::device_code_rejected, .reason = "wrong_code"});
+}
 
 oauth::DeviceRequest find(const Visit& visit) {
   LoginThrottle& throttle = visit.services.login_throttle;
@@ -57,7 +60,7 @@ oauth::DeviceRequest find(const Visit& visit) {
                                          std::chrono::steady_clock::now())) {
       Error refusal(Code::rate_limited, "too many wrong codes; try again later");
       refusal.retry_after = *wait;
-      throw refusal;
+      throw with_event(refusal, {.kind = SecurityKind::login_throttled, .reason = "device_code"});
     }
   auto request = request_of(visit, visit.field("user_code"));
   if (!request) throw not_waiting();
@@ -85,13 +88,17 @@ Page decide_device(Visit& visit) {
                                               visit.services.keys.data);
         });
         if (!decided) throw not_waiting();
-        return allowed ? message("The device is connected",
-                                 {request.app.app_name +
-                                  " can use your account now. You can close this page."},
-                                 "/connected-apps", "Connected apps")
-                       : message("The device got no access",
-                                 {"The code doesn’t work any more. If somebody has sent it to you, "
-                                  "they can’t do anything with it."});
+        Page page =
+            allowed ? message("The device is connected",
+                              {request.app.app_name +
+                               " can use your account now. You can close this page."},
+                              "/connected-apps", "Connected apps")
+                    : message("The device got no access",
+                              {"The code doesn’t work any more. If somebody has sent it to you, "
+                               "they can’t do anything with it."});
+        page.event = {.kind = SecurityKind::device_decided,
+                      .reason = allowed ? "allowed" : "denied"};
+        return page;
       },
       [&] { return code_page(visit); });
 }

@@ -67,7 +67,7 @@ Page code_page(const Visit& visit, const std::string& pending) {
 Page enter(const Visit& visit, const SignedIn& signed_in) {
   Page page = go_to(safe_next(visit.field("next")));
   page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
-  if (signed_in.is_new_network) page.event = new_network_of(signed_in.user);
+  page.event = event_of(signed_in);
   return page;
 }
 

@@ -42,7 +42,8 @@ Page show_verification(Visit& visit) {
 Page verify_email(Visit& visit) {
   try {
     visit.services.db.write([&](db::Tx& tx) {
-      accounts::verify_email(tx, visit.field("token"), visit.services.signup_bonus);
+      ClaimantOfThread::set_account(
+          accounts::verify_email(tx, visit.field("token"), visit.services.signup_bonus));
     });
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;

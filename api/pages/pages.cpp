@@ -8,11 +8,13 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/client_address.h"
 #include "api/gate/repeated_field.h"
+#include "api/gate/request_log.h"
 #include "api/gate/write_guard.h"
 #include "api/pages/page.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/base/shares.h"
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api::pages {
@@ -264,6 +266,7 @@ bool Pages::handle(const Request& request, Response& response) {
   if (row == nullptr) return redirect_from_slash(request, response);
   const auto started = std::chrono::steady_clock::now();
   const std::string request_id = new_uuid(services_.clock.now());
+  const ClaimantOfThread claimant(Claimant::of_thread());  // a copy, in which the user is named
   const db::RequestLimits limits;
   try {
     serve(*row, request, request_id, response);
@@ -281,8 +284,15 @@ bool Pages::handle(const Request& request, Response& response) {
     response.body = "berthd failed; its log has an entry with the request id " + request_id + "\n";
   }
   response.add_header("X-Request-Id", request_id);
-  metrics_.observe(std::string(request.method), std::string(row->name), response.status,
-                   std::chrono::steady_clock::now() - started);
+  const auto took = std::chrono::steady_clock::now() - started;
+  metrics_.observe(std::string(request.method), std::string(row->name), response.status, took);
+  log_request({.request_id = request_id,
+               .method = request.method,
+               .route = row->name,
+               .address = client_address(request, services_.trusted_proxies),
+               .status = response.status,
+               .took = took},
+              request.method == "POST" ? RequestKind::change : RequestKind::read);
   return true;
 }
 
@@ -309,8 +319,7 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
                  .visitor = {},
                  .csrf = {},
                  .form_id = cookies_.form(request)};
-  const auto note = [&](SecurityEvent event) {
-    if (event.user_id.empty() && visit.visitor) event.user_id = visit.user().id;
+  const auto note = [&](const SecurityEvent& event) {
     services_.security.note(
         event, {.address = visit.address, .route = row.name, .request_id = request_id});
   };
@@ -319,6 +328,7 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
       visit.visitor = services_.db.read([&](db::Tx& tx) {
         return accounts::check_signed_in(tx, jwt, services_.keys, &services_.session_uses);
       });
+      ClaimantOfThread::set_account(visit.user().id);
       if (visit.visitor->ends_idle)
         services_.session_uses.note(visit.visitor->session_id, services_.clock.now());
     } catch (const Error& refusal) {
@@ -326,7 +336,7 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
       SecurityEvent event = refusal.event.value_or(
           SecurityEvent{.kind = SecurityKind::token_rejected, .reason = name(refusal.code)});
       event.token_kind = "session_cookie";
-      note(std::move(event));
+      note(event);
     }
   const bool new_browser = visit.form_id.empty();
   if (new_browser) visit.form_id = random_token("");
@@ -362,6 +372,8 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
     write_guard::charge(services_, writer, row.stores, meter.total());
   }
   if (!page.event && is_form && page.status < 400) page.event = security_event_of_success(row.name);
+  if (!page.event && page.status == 403)
+    page.event = {.kind = SecurityKind::access_refused, .reason = name(Code::forbidden)};
   if (page.event) note(*page.event);
   if (page.session) {
     // Each new session gets a new form cookie, so that one that somebody planted becomes useless at

@@ -49,7 +49,7 @@ class Pages {
   const Services& services_;
   HttpMetrics& metrics_;
   Cookies cookies_;
-  RateLimiter limiter_;
+  RateLimiter limiter_{Pool::rates_of_networks};
 };
 
 }  // namespace berth::api::pages

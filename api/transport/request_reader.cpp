@@ -85,63 +85,66 @@ void RequestReader::take_head(Deadline deadline) {
   consume(size);
 }
 
-RequestHead RequestReader::read(Request& request) {
-  const Deadline deadline = after(limits_.time);
+RequestHead RequestReader::read_head(Request& request) {
+  deadline_ = after(limits_.time);
   request.body.clear();
-  release_body();
   request.method = {};
   request.path = {};
-  take_head(deadline);
+  take_head(deadline_);
   const RequestHead head = parse_head(head_, request);
   if (head.content_length > limits_.body_bytes) throw Refusal(413, "the body is too large");
-  if (head.framing == Framing::none) return head;
-  if (head.expectation == Expectation::continue_100 && !has_input() &&
-      send_all(socket_, go_on, {}, deadline) != Io::ok) {
-    throw ConnectionLost{};
-  }
-  if (head.framing == Framing::chunked) {
-    read_chunked_body(request.body, deadline);
-  } else {
-    read_sized_body(head.content_length, request.body, deadline);
-  }
-  if (!has_input() && buffer_.size() > kept_bytes)
-    buffer_ = std::vector<char>(initial_buffer_bytes);
   return head;
 }
 
-void RequestReader::need_room(const std::string& body, Deadline deadline) {
-  if (body.size() < small_body_bytes || large_body_) return;
-  large_body_.reset(new Slots::Slot(limits_.large_bodies.acquire(deadline)));
-  if (!*large_body_) throw Refusal(503, "too many large bodies are being received; try again");
+void RequestReader::read_body(const RequestHead& head, Request& request,
+                              Shares::Claim& large_body) {
+  if (head.framing == Framing::none) return;
+  if (head.expectation == Expectation::continue_100 && !has_input() &&
+      send_all(socket_, go_on, {}, deadline_) != Io::ok) {
+    throw ConnectionLost{};
+  }
+  if (head.framing == Framing::chunked) {
+    read_chunked_body(request.body, large_body);
+  } else {
+    read_sized_body(head.content_length, request.body, large_body);
+  }
+  if (!has_input() && buffer_.size() > kept_bytes)
+    buffer_ = std::vector<char>(initial_buffer_bytes);
 }
 
-void RequestReader::read_sized_body(std::size_t size, std::string& body, Deadline deadline) {
+void RequestReader::need_room(const std::string& body, Shares::Claim& large_body) {
+  if (body.size() >= small_body_bytes && !large_body.wait(deadline_))
+    throw Refusal(503, "too many large bodies are being received; try again");
+}
+
+void RequestReader::read_sized_body(std::size_t size, std::string& body,
+                                    Shares::Claim& large_body) {
   const std::string_view early = input().substr(0, size);
   body.assign(early);
   consume(early.size());
   while (body.size() < size) {
-    need_room(body, deadline);
+    need_room(body, large_body);
     const std::size_t have = body.size();
     const std::size_t room = std::min(size - have, body_step_bytes);
     body.resize(have + room);
-    const Received received = receive(socket_, body.data() + have, room, deadline);
+    const Received received = receive(socket_, body.data() + have, room, deadline_);
     body.resize(have + received.bytes);
     if (received.io == Io::closed) throw ConnectionLost{};
-    if (received.io == Io::timed_out || std::chrono::steady_clock::now() >= deadline) {
+    if (received.io == Io::timed_out || std::chrono::steady_clock::now() >= deadline_) {
       throw Refusal(408, "the request took too long");
     }
   }
 }
 
 // See RFC 9112, section 7.1.
-void RequestReader::read_chunked_body(std::string& body, Deadline deadline) {
+void RequestReader::read_chunked_body(std::string& body, Shares::Claim& large_body) {
   while (true) {
-    const std::size_t size = read_chunk_size(deadline);
+    const std::size_t size = read_chunk_size(deadline_);
     if (size == 0) break;
     if (size > limits_.body_bytes - body.size()) throw Refusal(413, "the body is too large");
-    read_chunk(size, body, deadline);
+    read_chunk(size, body, large_body);
   }
-  skip_trailers(deadline);
+  skip_trailers(deadline_);
 }
 
 // The returned line is valid until the next read.
@@ -173,16 +176,16 @@ std::size_t RequestReader::read_chunk_size(Deadline deadline) {
   return size;
 }
 
-void RequestReader::read_chunk(std::size_t size, std::string& body, Deadline deadline) {
+void RequestReader::read_chunk(std::size_t size, std::string& body, Shares::Claim& large_body) {
   while (size > 0) {
-    need_room(body, deadline);
-    if (!has_input()) need_input(deadline);
+    need_room(body, large_body);
+    if (!has_input()) need_input(deadline_);
     const std::string_view piece = input().substr(0, size);
     body.append(piece);
     consume(piece.size());
     size -= piece.size();
   }
-  while (input().size() < line_end.size()) need_input(deadline);
+  while (input().size() < line_end.size()) need_input(deadline_);
   if (!input().starts_with(line_end)) throw Refusal(400, "a chunk is longer than its size says");
   consume(line_end.size());
 }

@@ -2,15 +2,14 @@
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/transport/http.h"
 #include "api/transport/request_head.h"
-#include "api/transport/slots.h"
 #include "api/transport/socket.h"
+#include "controller/base/shares.h"
 
 namespace berth::api {
 
@@ -18,10 +17,6 @@ struct RequestLimits {
   std::size_t header_bytes;        // for the whole head
   std::size_t body_bytes;          // for the body, without the framing of chunks
   std::chrono::milliseconds time;  // from a request's first byte to its last
-  // Slots for bodies larger than small_body_bytes. A reader waits for one before it reads such a
-  // body and keeps it until release_body(); otherwise thousands of connections that each send half
-  // of a large body could fill the memory. Must outlive the reader.
-  Slots& large_bodies;
 };
 inline constexpr std::size_t small_body_bytes = 64 * 1024;
 
@@ -41,32 +36,35 @@ class RequestReader {
   bool has_input() const { return begin_ != end_; }
   // Waits for the first byte of a request. Returns closed and timed_out as receive() does.
   Io await(std::chrono::milliseconds patience);
-  // Reads the request that has begun into `request`, whose views point into this reader until the
-  // next call. Throws ConnectionLost, and Refusal: 408 after the deadline, 413, 431, 503 if a large
-  // body got no slot before the deadline, and what parse_head() throws.
-  RequestHead read(Request& request);
-  // Frees the slot of the body that read() returned. To be called once the body is no longer in
-  // memory.
-  void release_body() { large_body_.reset(); }
+  // Reads the head of the request that has begun into `request`, whose views point into this reader
+  // until the next call. Throws ConnectionLost, and Refusal: 408 after the deadline, 413, 431, and
+  // what parse_head() throws.
+  RequestHead read_head(Request& request);
+  // Reads the body that follows this head, before the deadline of the request. Waits for a place of
+  // `large_body` before it reads a body larger than small_body_bytes; otherwise thousands of
+  // connections that each send half of a large body could fill the memory. The caller releases the
+  // place once the body is no longer in memory. Throws ConnectionLost, and Refusal: 408 after the
+  // deadline, 413, 431, and 503 if a large body got no place before the deadline.
+  void read_body(const RequestHead& head, Request& request, Shares::Claim& large_body);
 
  private:
   std::string_view input() const { return {buffer_.data() + begin_, end_ - begin_}; }
   void consume(std::size_t bytes) { begin_ += bytes; }
   Io fill(Deadline deadline);
   void need_input(Deadline deadline);
-  void need_room(const std::string& body, Deadline deadline);
+  void need_room(const std::string& body, Shares::Claim& large_body);
   void take_head(Deadline deadline);
-  void read_sized_body(std::size_t size, std::string& body, Deadline deadline);
-  void read_chunked_body(std::string& body, Deadline deadline);
+  void read_sized_body(std::size_t size, std::string& body, Shares::Claim& large_body);
+  void read_chunked_body(std::string& body, Shares::Claim& large_body);
   std::string_view read_line(std::size_t limit, const Refusal& too_long, Deadline deadline);
   std::size_t read_chunk_size(Deadline deadline);
-  void read_chunk(std::size_t size, std::string& body, Deadline deadline);
+  void read_chunk(std::size_t size, std::string& body, Shares::Claim& large_body);
   void skip_trailers(Deadline deadline);
 
   int socket_;
   std::chrono::milliseconds patience_{0};  // the value that was last set on the socket
   RequestLimits limits_;
-  std::unique_ptr<Slots::Slot> large_body_;
+  Deadline deadline_{};  // of the request that is read
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

@@ -4,8 +4,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -15,9 +17,9 @@
 #include "api/transport/request_head.h"
 #include "api/transport/request_reader.h"
 #include "api/transport/server_stream.h"
-#include "api/transport/slots.h"
 #include "api/transport/socket.h"
 #include "controller/base/log.h"
+#include "controller/base/shares.h"
 
 namespace berth::api {
 namespace {
@@ -25,15 +27,38 @@ namespace {
 // How long after the grace threads may take to notice that their connections were cut off.
 constexpr std::chrono::milliseconds cut_off_time{900};
 
+// What a server has for all requests together.
+struct Pools {
+  explicit Pools(const ServerOptions& options)
+      : requests(Pool::requests, options.connections.total),
+        handlers(Pool::handlers, options.http_threads),
+        large_bodies(Pool::large_bodies, options.max_large_bodies) {}
+
+  Shares requests;
+  Shares handlers;
+  Shares large_bodies;
+};
+
+// What a client has of it.
+struct Claims {
+  Claims(Pools& pools, const Claimant& claimant)
+      : request(pools.requests, claimant),
+        handler(pools.handlers, claimant),
+        large_body(pools.large_bodies, claimant) {}
+
+  Shares::Claim request;
+  Shares::Claim handler;
+  Shares::Claim large_body;
+};
+
 // One open connection, which lives on the stack of its thread.
 struct Connection {
-  Connection(ConnectionTable::Entry& listed, const ServerOptions& options, Slots& large_bodies)
+  Connection(ConnectionTable::Entry& listed, const ServerOptions& options)
       : entry(listed),
         socket(listed.socket()),
         reader(socket, {.header_bytes = options.max_header_bytes,
                         .body_bytes = options.max_body_bytes,
-                        .time = options.request_timeout,
-                        .large_bodies = large_bodies}),
+                        .time = options.request_timeout}),
         stream(socket, options.write_timeout) {
     request.remote_address = entry.address();
   }
@@ -46,6 +71,11 @@ struct Connection {
   Response response;
   Version version = Version::http_1_1;
   Persistence persistence = Persistence::keep_alive;
+  // The client of the latest request, whose claims are kept for its next one: all requests of a
+  // connection have the same client, unless a proxy mixes them.
+  std::string client;
+  Claimant claimant;
+  std::optional<Claims> claims;
 };
 
 // process_request() calls back on the same thread without saying which connection it is about.
@@ -71,6 +101,8 @@ class Server::Impl final : private httplib::Server {
   void serve_requests(Connection& connection);
   bool await_request(Connection& connection, std::chrono::milliseconds patience);
   bool read_request(Connection& connection);
+  void claim_place(Connection& connection);
+  bool stands_for_many(const std::string& address) const;
   void run_handler(Connection& connection);
   void call_handler(Connection& connection);
   void refuse(Connection& connection, int status, std::string_view detail);
@@ -86,8 +118,7 @@ class Server::Impl final : private httplib::Server {
   const api::Handler handler_;
   std::unique_ptr<Acceptor> acceptor_;
   const std::string common_fields_;  // options_.headers as text
-  Slots slots_;
-  Slots large_bodies_;
+  Pools pools_;
   std::atomic<bool> draining_ = false;
   std::atomic<std::size_t> open_streams_ = 0;
   std::atomic<std::uint64_t> refused_requests_ = 0;
@@ -99,8 +130,7 @@ Server::Impl::Impl(ServerOptions options, api::Handler handler)
     : options_(std::move(options)),
       handler_(std::move(handler)),
       common_fields_(to_text(options_.headers)),
-      slots_(options_.http_threads),
-      large_bodies_(options_.max_large_bodies),
+      pools_(options_),
       table_(options_.connections),
       pool_([this](const ConnectionPool::Connection& connection) { serve(*connection); }) {
   set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
@@ -136,8 +166,8 @@ Drained Server::Impl::shutdown(std::chrono::seconds grace) {
     if (entry.activity() == Activity::waiting) ::shutdown(entry.socket(), SHUT_RD);
   });
   if (pool_.wait_until_empty(after(grace))) return Drained::all;
-  slots_.close();
-  large_bodies_.close();
+  pools_.handlers.close();
+  pools_.large_bodies.close();
   Drained drained = Drained::all;
   table_.for_each([&](const ConnectionTable::Entry& entry) {
     const Activity activity = entry.activity();
@@ -151,7 +181,7 @@ Drained Server::Impl::shutdown(std::chrono::seconds grace) {
 
 ServerCounters Server::Impl::counters() const {
   return {.open_connections = table_.size(),
-          .running_handlers = slots_.used(),
+          .running_handlers = pools_.handlers.used(),
           .open_streams = open_streams_,
           .refused_connections = acceptor_ ? acceptor_->refused() : 0,
           .displaced_connections = table_.displaced(),
@@ -171,7 +201,7 @@ bool Server::Impl::take(Descriptor& socket) {
 void Server::Impl::serve(ConnectionTable::Entry& entry) try {
   const int on = 1;
   setsockopt(entry.socket(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  Connection connection(entry, options_, large_bodies_);
+  Connection connection(entry, options_);
   serve_requests(connection);
 } catch (const std::exception& error) {
   log::error("a connection was abandoned", {{"reason", error.what()}});
@@ -181,6 +211,7 @@ void Server::Impl::serve_requests(Connection& connection) {
   std::chrono::milliseconds patience = options_.request_timeout;
   while (await_request(connection, patience)) {
     if (!read_request(connection) || !answer(connection)) return;
+    if (connection.claims) connection.claims->request.release();
     if (connection.persistence == Persistence::close) {
       connection.entry.set_activity(Activity::ending);
       return end_gently(connection.socket);
@@ -203,9 +234,11 @@ bool Server::Impl::await_request(Connection& connection, std::chrono::millisecon
 bool Server::Impl::read_request(Connection& connection) {
   connection.response = Response{};
   try {
-    const RequestHead head = connection.reader.read(connection.request);
+    const RequestHead head = connection.reader.read_head(connection.request);
     connection.version = head.version;
     connection.persistence = head.persistence;
+    claim_place(connection);
+    connection.reader.read_body(head, connection.request, connection.claims->large_body);
     connection.entry.set_activity(Activity::handling);
     run_handler(connection);
     if (connection.response.caller_is_known) connection.entry.set_known();
@@ -217,13 +250,39 @@ bool Server::Impl::read_request(Connection& connection) {
   return true;
 }
 
+// Takes a place of all requests, for the client whom the head names.
+void Server::Impl::claim_place(Connection& connection) {
+  const Request& request = connection.request;
+  std::string client = options_.client_address ? options_.client_address(request)
+                                               : std::string(request.remote_address);
+  if (!connection.claims || connection.client != client) {
+    connection.client = std::move(client);
+    connection.claimant = {.address = stands_for_many(connection.client) ? "" : connection.client};
+    connection.claims.emplace(pools_, connection.claimant);
+  }
+  const bool is_essential = options_.is_essential && options_.is_essential(request);
+  connection.claimant.standing = is_essential ? Standing::essential : Standing::ordinary;
+  if (connection.claims->request.take(connection.claimant.standing) != Shares::Taken::yes)
+    throw Refusal(503, "the server is busy");
+}
+
+bool Server::Impl::stands_for_many(const std::string& address) const {
+  if (options_.connections.of_network == 0) return true;
+  const auto parsed = parse_ip_address(address);
+  return parsed &&
+         std::ranges::any_of(options_.connections.shared_addresses,
+                             [&](const AddressRange& range) { return contains(range, *parsed); });
+}
+
 void Server::Impl::run_handler(Connection& connection) {
-  const auto slot = slots_.acquire(after(options_.request_timeout));
-  if (!slot) throw Refusal(503, "the server is busy");
+  Shares::Claim& slot = connection.claims->handler;
+  if (!slot.wait(after(options_.request_timeout), connection.claimant.standing))
+    throw Refusal(503, "the server is busy");
   call_handler(connection);
+  slot.release();
   // Frees the memory while the answer is sent and the next request awaited.
   connection.request.body = {};
-  connection.reader.release_body();
+  connection.claims->large_body.release();
   Response& response = connection.response;
   if (!is_sendable(response)) {
     log::error("an answer couldn't be sent", {{"path", connection.request.path}});
@@ -236,6 +295,7 @@ void Server::Impl::run_handler(Connection& connection) {
 }
 
 void Server::Impl::call_handler(Connection& connection) {
+  const ClaimantOfThread claimant(connection.claimant);
   std::string reason = "unknown exception";
   try {
     return handler_(connection.request, connection.response);
@@ -249,6 +309,7 @@ void Server::Impl::call_handler(Connection& connection) {
 
 void Server::Impl::refuse(Connection& connection, int status, std::string_view detail) {
   ++refused_requests_;
+  if (connection.claims) connection.claims->large_body.release();
   connection.persistence = Persistence::close;
   connection.response = rendered(status, detail);
 }

@@ -17,6 +17,14 @@ namespace berth::api {
 // logged and answered with 500.
 using Handler = std::function<void(const Request&, Response&)>;
 
+// Returns the address of the client behind a request whose head was read: its remote_address, or
+// the one for which a trusted proxy speaks.
+using ClientAddress = std::function<std::string(const Request&)>;
+
+// Whether a request whose head was read is one that an overloaded server has to answer all the
+// same, such as a probe's. Called before the body is read.
+using IsEssential = std::function<bool(const Request&)>;
+
 // Makes the answers that the transport gives without a handler, in the shape that callers expect:
 // 400, 408, 413, 414, 415, 417, 431, 500, 501, 503 and 505. `detail` is a sentence for the caller.
 using RenderRefusal = std::function<Response(int status, std::string_view detail)>;
@@ -25,7 +33,9 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0 lets the system choose one
   // How many handlers may run at once. A request waits for one of these slots only after it is
-  // complete.
+  // complete. This pool, that of large bodies, and as many requests as connections.total have
+  // shares (base/shares.h) for the network of each client, unless of_network is 0 or the client's
+  // address is one of connections.shared_addresses.
   std::size_t http_threads = 64;
   // Limits of open connections, each of which has a thread; idle and streaming ones count.
   // ConnectionTable decides which one makes room for a new one; if none does, the new one is
@@ -48,6 +58,8 @@ struct ServerOptions {
   std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
   RenderRefusal render_refusal = {};  // if empty, the detail is sent as text/plain
   Fields headers = {};                // added to every answer
+  ClientAddress client_address = {};  // if empty, it is the remote_address
+  IsEssential is_essential = {};      // if empty, no request is
 };
 
 // For metrics. Each figure is right by itself, but they aren't taken at one moment.

@@ -18,6 +18,11 @@ constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 
 constexpr int mapped_bits = 96;
 // How much of an IPv6 address is its network: what one customer has whole (RFC 6177, section 2).
 constexpr std::size_t network_bytes = 8;
+// What providers and data centres give out (RFC 6177, section 2): an IPv4 /24 is the least that is
+// routed, an IPv6 /56 is usual for a home, and a /48 for a site.
+constexpr int ipv4_middle_bits = 24;
+constexpr int ipv6_middle_bits = 56;
+constexpr int ipv6_wide_bits = 48;
 
 bool is_mapped(const std::array<std::uint8_t, 16>& bytes) {
   return std::equal(mapped_prefix.begin(), mapped_prefix.end(), bytes.begin());
@@ -78,6 +83,19 @@ std::string network_of(std::string_view address) {
   if (parsed->family == AF_INET) return to_string(*parsed);
   std::fill(parsed->bytes.begin() + network_bytes, parsed->bytes.end(), std::uint8_t(0));
   return to_string(*parsed) + "/64";
+}
+
+Networks networks_of(std::string_view address) {
+  Networks networks{.narrow = network_of(address), .middle = {}, .wide = {}};
+  const auto parsed = parse_ip_address(address);
+  if (!parsed) return networks;
+  const auto with_bits = [&](int bits) {
+    return to_string(
+        AddressRange{.family = parsed->family, .network = parsed->bytes, .bits = bits});
+  };
+  networks.middle = with_bits(parsed->family == AF_INET ? ipv4_middle_bits : ipv6_middle_bits);
+  if (parsed->family == AF_INET6) networks.wide = with_bits(ipv6_wide_bits);
+  return networks;
 }
 
 std::optional<AddressRange> parse_address_range(std::string_view text) {

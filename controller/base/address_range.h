@@ -28,6 +28,15 @@ std::string to_string(const IpAddress& address);
 // first 64 bytes are returned.
 std::string network_of(std::string_view address);
 
+// The networks to which an address belongs, from the narrowest to the widest, by which whoever has
+// many addresses is counted.
+struct Networks {
+  std::string narrow;  // network_of(): an IPv4 address, the /64 of an IPv6 address
+  std::string middle;  // IPv4 /24, IPv6 /56; empty if it isn't an address
+  std::string wide;    // IPv6 /48; empty for all others
+};
+Networks networks_of(std::string_view address);
+
 // A range of IP addresses.
 struct AddressRange {
   int family = AF_UNSPEC;                  // AF_INET or AF_INET6

@@ -163,15 +163,12 @@ std::optional<std::string> open_sealed(std::string_view key, std::string_view se
 // Occupies one of the hasher's places for the lifetime of this object.
 class PasswordHasher::Turn {
  public:
-  explicit Turn(PasswordHasher& hasher) : hasher_(hasher) {
+  explicit Turn(PasswordHasher& hasher)
+      : hasher_(hasher), claim_(hasher.places_, Claimant::of_thread()) {
+    if (claim_.take() != Shares::Taken::yes)
+      throw Error(Code::unavailable, "too many logins at the same time; try again shortly");
     std::unique_lock lock(hasher.mutex_);
-    if (hasher.running_ >= hasher.workers_) {
-      if (hasher.waiting_ >= hasher.max_waiting_)
-        throw Error(Code::unavailable, "too many logins at the same time; try again shortly");
-      ++hasher.waiting_;
-      hasher.free_.wait(lock, [&] { return hasher.running_ < hasher.workers_; });
-      --hasher.waiting_;
-    }
+    hasher.free_.wait(lock, [&] { return hasher.running_ < hasher.workers_; });
     ++hasher.running_;
   }
   ~Turn() {
@@ -184,6 +181,7 @@ class PasswordHasher::Turn {
 
  private:
   PasswordHasher& hasher_;
+  Shares::Claim claim_;
 };
 
 std::string PasswordHasher::hash(std::string_view password) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/shares.h"
+
 namespace berth {
 
 // Bytes from OpenSSL's random generator, which the operating system seeds. Throws
@@ -41,12 +43,13 @@ std::optional<std::string> open_sealed(std::string_view key, std::string_view se
 
 // Hashes passwords with argon2id, in the PHC string format and with the first set of parameters in
 // the OWASP Password Storage Cheat Sheet: 19 MiB, 2 passes, 1 lane. A hash takes about 20 ms of one
-// core, so at most `workers` run at the same time and at most `max_waiting` callers wait; further
-// ones are refused with Error `unavailable`. Thread-safe.
+// core, so at most `workers` run at the same time and at most `max_waiting` callers wait. Further
+// ones, and those whose account or network has its share (shares.h), are refused with Error
+// `unavailable`. Thread-safe.
 class PasswordHasher {
  public:
   explicit PasswordHasher(unsigned workers = 2, unsigned max_waiting = 128)
-      : workers_(workers), max_waiting_(max_waiting) {}
+      : workers_(workers), places_(Pool::password_hashes, std::size_t(workers) + max_waiting) {}
   std::string hash(std::string_view password);
   bool matches(std::string_view password, const std::string& stored);
   // Takes as long as matches() and returns false. For accounts that don't exist, so that the time
@@ -56,11 +59,10 @@ class PasswordHasher {
  private:
   class Turn;
   const unsigned workers_;
-  const unsigned max_waiting_;
+  Shares places_;
   std::mutex mutex_;
   std::condition_variable free_;
   unsigned running_ = 0;
-  unsigned waiting_ = 0;
 };
 
 }  // namespace berth

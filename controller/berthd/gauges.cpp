@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "controller/base/log.h"
+#include "controller/base/shares.h"
 #include "controller/base/version.h"
 #include "controller/berthd/backup/newest.h"
 #include "controller/berthd/data_dir.h"
@@ -148,6 +149,32 @@ void add_commits(Families& families, const db::Database& database) {
                               {counter(double(db::stopped_statements()))}));
 }
 
+// Of the pools that are in memory; the requests of devices that wait are rows.
+void add_pools(Families& families) {
+  std::vector<ClientMetric> places, used, refused;
+  for (size_t i = 0; i < pools; ++i) {
+    const std::string name(to_string(Pool(i)));
+    const PoolFigures figures = figures_of(Pool(i));
+    if (figures.places == 0) continue;
+    places.push_back(gauge(double(figures.places), {{"pool", name}}));
+    used.push_back(gauge(double(figures.used), {{"pool", name}}));
+    refused.push_back(
+        counter(double(figures.over_share), {{"pool", name}, {"reason", "over_share"}}));
+    refused.push_back(counter(double(figures.full), {{"pool", name}, {"reason", "full"}}));
+  }
+  families.push_back(gauges("berth_pool_places",
+                            "Places of the pools that all callers share, with the reserve.",
+                            std::move(places)));
+  families.push_back(gauges("berth_pool_used",
+                            "Places of the pools that are taken; from three "
+                            "quarters on, each account and network has a share.",
+                            std::move(used)));
+  families.push_back(counters("berth_pool_refused_total",
+                              "How often a place was refused, by reason: the account or network "
+                              "has its share (over_share), or none was left (full).",
+                              std::move(refused)));
+}
+
 void add_points(Families& families, db::Tx& tx) {
   families.push_back(gauges("berth_treasury_points",
                             "Points on the treasury's account, from which rewards are paid.",
@@ -263,6 +290,7 @@ Families Gauges::Collect() const {
   families.push_back(build());
   add_disk(families, sources_.data_dir);
   add_sizes(families, sources_);
+  add_pools(families);
   add_commits(families, sources_.database);
   add_pool(families, sources_.postgres);
   add_replicas(families, sources_.replicas);

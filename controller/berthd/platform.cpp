@@ -196,6 +196,7 @@ class Platform {
   api::Backup begin_backup(const std::string& key);
   std::vector<Address> listeners() const;
   api::Services services();
+  std::string internal_secret() const;
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
   // The same for `listen`, which may not take the internal secret.
@@ -316,9 +317,10 @@ Platform::Platform(const Config& config)
                .traefik_metrics_url = config.traefik_metrics_url,
                .images = {.max_bytes = simulated_ ? 0 : config.max_image_bytes,
                           .unknown = config.unknown_image_size}}),
-      server_(server_options(config), [this](const api::Request& request, api::Response& response) {
-        answer_public(request, response);
-      }) {
+      server_(server_options(config, config.internal_listen ? "" : internal_secret()),
+              [this](const api::Request& request, api::Response& response) {
+                answer_public(request, response);
+              }) {
   // Nothing has been written before this, so no notification is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
   if (opened_.postgres == nullptr) return;
@@ -437,7 +439,7 @@ void Platform::answer_public(const api::Request& request, api::Response& respons
 std::unique_ptr<api::Server> Platform::internal_server() {
   if (!config_.internal_listen) return nullptr;
   return std::make_unique<api::Server>(
-      internal_server_options(config_),
+      internal_server_options(config_, internal_secret()),
       [this](const api::Request& request, api::Response& response) { answer(request, response); });
 }
 
@@ -516,8 +518,7 @@ api::Services Platform::services() {
           .environment =
               config_.production ? api::Environment::production : api::Environment::development,
           .base_url = base_url_,
-          .internal_secret =
-              config_.internal_secret ? *config_.internal_secret : data_.internal_secret(),
+          .internal_secret = internal_secret(),
           .rate_limits = config_.rate_limits,
           .write_limits = config_.rate_limits,
           .trusted_proxies = config_.trusted_proxies,
@@ -562,6 +563,10 @@ api::Services Platform::services() {
           .container_logs =
               [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
           .backup = [this](const std::string& key) { return begin_backup(key); }};
+}
+
+std::string Platform::internal_secret() const {
+  return config_.internal_secret ? *config_.internal_secret : data_.internal_secret();
 }
 
 std::unique_ptr<api::LoginThrottle> Platform::login_throttle() {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/gate/client_address.h"
 #include "api/gate/errors.h"
+#include "controller/base/crypto.h"
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "controller/berthd/cluster_access.h"
@@ -65,6 +67,20 @@ api::ConnectionLimits connection_limits(const Config& config) {
   return limits;
 }
 
+// What an overloaded server has to answer all the same: requests for /health, and those with the
+// internal secret, if it isn't empty. A request for /health with a body is none, because bodies can
+// be slow.
+api::IsEssential essential_requests(const std::string& internal_secret) {
+  return [secret =
+              internal_secret.empty() ? "" : sha256(internal_secret)](const api::Request& request) {
+    if (request.path == "/health")
+      return request.headers.count("Content-Length") == 0 &&
+             request.headers.count("Transfer-Encoding") == 0;
+    const auto shown = request.headers.find("x-internal-secret");
+    return shown && !secret.empty() && equal_in_constant_time(sha256(*shown), secret);
+  };
+}
+
 }  // namespace
 
 std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
@@ -114,7 +130,7 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
           .why_new_ones_wait = std::move(why_new_ones_wait)};
 }
 
-api::ServerOptions server_options(const Config& config) {
+api::ServerOptions server_options(const Config& config, const std::string& internal_secret) {
   return {.host = config.listen.host,
           .port = config.listen.port,
           .http_threads = size_t(config.http_threads),
@@ -122,11 +138,17 @@ api::ServerOptions server_options(const Config& config) {
           .max_body_bytes = size_t(config.max_body_bytes),
           .request_timeout = config.request_timeout,
           .render_refusal = refusal,
-          .headers = common_headers(config)};
+          .headers = common_headers(config),
+          .client_address =
+              [proxies = config.trusted_proxies](const api::Request& request) {
+                return api::client_address(request, proxies);
+              },
+          .is_essential = essential_requests(internal_secret)};
 }
 
-api::ServerOptions internal_server_options(const Config& config) {
-  api::ServerOptions options = server_options(config);
+api::ServerOptions internal_server_options(const Config& config,
+                                           const std::string& internal_secret) {
+  api::ServerOptions options = server_options(config, internal_secret);
   options.host = config.internal_listen->host;
   options.port = config.internal_listen->port;
   options.http_threads = std::min(options.http_threads, internal_threads);

@@ -48,11 +48,13 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
                                         std::shared_ptr<prometheus::Registry> registry,
                                         std::function<std::string()> why_new_ones_wait);
 
-// The options of `listen`.
-api::ServerOptions server_options(const Config& config);
+// The options of `listen`. Whatever shows the internal secret is answered even by an overloaded
+// server; `internal_secret` is empty if the listener doesn't take it.
+api::ServerOptions server_options(const Config& config, const std::string& internal_secret);
 // The options of `internal-listen`, which must be set. The listener serves admins and their
 // programs alone, so it handles fewer requests at the same time.
-api::ServerOptions internal_server_options(const Config& config);
+api::ServerOptions internal_server_options(const Config& config,
+                                           const std::string& internal_secret);
 // Returns the header fields that every answer has.
 api::Fields common_headers(const Config& config);
 

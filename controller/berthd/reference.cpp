@@ -4,6 +4,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/roff.h"
+#include "controller/base/shares.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/domain/kernel/write_budgets.h"
@@ -68,6 +69,19 @@ std::string exits() {
   std::string text = "| exit code | meaning |\n| --- | --- |\n";
   for (const ExitCode& exit : exit_codes)
     text += "| " + std::to_string(exit.code) + " | " + cell(exit.meaning) + " |\n";
+  return text;
+}
+
+std::string table_of_pools() {
+  std::string text =
+      "| pool | what takes a place | whose shares bind | if there is none | reserve |\n"
+      "| --- | --- | --- | --- | --- |\n";
+  for (size_t i = 0; i < pools; ++i) {
+    const PoolInfo& row = info(Pool(i));
+    text += "| `" + std::string(to_string(row.pool)) + "` | " + cell(row.place) + " | " +
+            std::string(to_string(row.sharers)) + " | " + cell(row.if_taken) + " | " +
+            (row.has_reserve ? "1/16" : "") + " |\n";
+  }
   return text;
 }
 
@@ -193,9 +207,10 @@ std::string budgets() {
 
 const std::map<std::string, std::string (*)()>& pages() {
   static const std::map<std::string, std::string (*)()> table = {
-      {"budgets", budgets}, {"configuration", configuration},
-      {"errors", errors},   {"exit-codes", exits},
-      {"keys", keys},       {"manual", manual}};
+      {"budgets", budgets},     {"configuration", configuration},
+      {"errors", errors},       {"exit-codes", exits},
+      {"keys", keys},           {"manual", manual},
+      {"pools", table_of_pools}};
   return table;
 }
 

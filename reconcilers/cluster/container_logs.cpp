@@ -156,18 +156,20 @@ std::string who_failed(const Object& pod, const kube::ApiError& error) {
 class LogReader {
  public:
   LogReader(kube::Client& client, const Cache& cache, Wanted wanted,
-            std::shared_ptr<std::atomic<int>> readers)
+            std::shared_ptr<Shares> readers)
       : client_(client),
         cache_(cache),
         wanted_(std::move(wanted)),
         readers_(std::move(readers)),
+        claim_(*readers_, Claimant::of_thread()),
         cursor_(begin()) {
+    if (claim_.take() != Shares::Taken::yes)
+      throw Error(Code::unavailable, "too many logs are being read at the moment; try again later");
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
   ~LogReader() {
     thread_.request_stop();
     thread_.join();
-    --*readers_;
   }
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
@@ -192,7 +194,8 @@ class LogReader {
   kube::Client& client_;
   const Cache& cache_;
   const Wanted wanted_;
-  const std::shared_ptr<std::atomic<int>> readers_;
+  const std::shared_ptr<Shares> readers_;
+  Shares::Claim claim_;
   ObjectPtr pod_;              // the pod that is read first
   std::string read_state_;     // what state_of_run() said when the pod's log was last read
   std::int64_t restarts_ = 0;  // the pod's number of restarts at that time
@@ -394,17 +397,7 @@ void LogReader::run(const std::stop_token& stop) {
 container_logs::Reader ContainerLogs::open(const Wanted& wanted) {
   if (!cache_.synced())
     throw Error(Code::unavailable, "the cluster hasn't answered yet; try again later");
-  if (++*readers_ > max_readers) {
-    --*readers_;
-    throw Error(Code::unavailable, "too many logs are being read at the moment; try again later");
-  }
-  std::shared_ptr<LogReader> reader;
-  try {
-    reader = std::make_shared<LogReader>(client_, cache_, wanted, readers_);
-  } catch (...) {
-    --*readers_;
-    throw;
-  }
+  const auto reader = std::make_shared<LogReader>(client_, cache_, wanted, readers_);
   return [reader](std::chrono::milliseconds patience) { return reader->next(patience); };
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 
+#include "controller/base/shares.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "reconcilers/cluster/cache.h"
 #include "reconcilers/kube/client.h"
@@ -20,18 +20,20 @@ class ContainerLogs {
  public:
   // Each reader has a thread and a connection to the API server, and the client has 128 connections
   // for everything.
-  static constexpr int max_readers = 64;
+  static constexpr std::size_t max_readers = 64;
 
   ContainerLogs(kube::Client& client, const Cache& cache)
-      : client_(client), cache_(cache), readers_(std::make_shared<std::atomic<int>>(0)) {}
+      : client_(client),
+        cache_(cache),
+        readers_(std::make_shared<Shares>(Pool::log_readers, max_readers)) {}
 
-  // Starts a reader; see container_logs::Open.
+  // Starts a reader for the claimant of the calling thread; see container_logs::Open.
   container_logs::Reader open(const container_logs::Wanted& wanted);
 
  private:
   kube::Client& client_;
   const Cache& cache_;
-  const std::shared_ptr<std::atomic<int>> readers_;
+  const std::shared_ptr<Shares> readers_;
 };
 
 }  // namespace berth::reconcilers

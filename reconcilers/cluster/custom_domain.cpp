@@ -14,6 +14,8 @@ using std::chrono::milliseconds;
 // The certificate's watch events report its progress; this is how often it is looked at in case an
 // event is lost.
 constexpr milliseconds while_issuing{10'000};
+// When a domain is tried again whose owner has their share of the look-ups.
+constexpr milliseconds after_others{1'000};
 
 bool is_wanted(State state) { return state == State::issuing || state == State::active; }
 
@@ -70,9 +72,14 @@ Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject
   name(subject, *view);
   if (!parts_.cache.synced()) return Outcome::waiting("the cluster", look_again);
   Proof proof = Proof::none;
-  if (view->claim && !obstacle(*view) && has_to_look(*view) && !look(*view, proof)) {
-    if (parts_.resolver.stopped()) return {};
-    return {.again = milliseconds(0), .reason = "the claim has changed"};
+  if (view->claim && !obstacle(*view) && has_to_look(*view)) {
+    Shares::Claim place(shares_, {.account = view->claim->owner_id});
+    if (place.take() != Shares::Taken::yes)
+      return Outcome::waiting("the owner's other domains are looked up", after_others);
+    if (!look(*view, proof)) {
+      if (parts_.resolver.stopped()) return {};
+      return {.again = milliseconds(0), .reason = "the claim has changed"};
+    }
   }
 
   const KeyedMutex::Lock lock(parts_.deployments, deployment_id);

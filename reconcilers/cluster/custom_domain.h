@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/base/shares.h"
 #include "reconcilers/cluster/custom_domain_objects.h"
 #include "reconcilers/cluster/keyed_mutex.h"
 #include "reconcilers/cluster/outcome.h"
@@ -20,6 +21,11 @@ namespace berth::reconcilers {
 // it expires. Thread-safe for different ids.
 class DomainLoop {
  public:
+  // How many domains are looked up at the same time, each by a thread of DomainWorkers. They mostly
+  // wait for name servers, so this many silent ones can be asked. An owner has a share of them
+  // (base/shares.h).
+  static constexpr std::size_t look_ups = 16;
+
   struct Parts {
     db::Database& database;
     kube::Client& client;
@@ -64,6 +70,7 @@ class DomainLoop {
 
   const Parts parts_;
   DomainObjects objects_;
+  Shares shares_{Pool::domain_checks, look_ups};
 };
 
 }  // namespace berth::reconcilers

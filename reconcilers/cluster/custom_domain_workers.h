@@ -15,9 +15,7 @@ namespace berth::reconcilers {
 // take seconds and deployments must not wait for it. Thread-safe.
 class DomainWorkers {
  public:
-  // The workers mostly wait for name servers, so this many silent ones can be asked at the same
-  // time.
-  static constexpr int count = 16;
+  static constexpr int count = int(DomainLoop::look_ups);
 
   // `leads` tells whether this process may write to the cluster at this moment. While it returns
   // false, all work waits for try_again().

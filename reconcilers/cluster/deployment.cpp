@@ -249,6 +249,7 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
     return std::nullopt;
   }
   ImageCheck::Question question{.deployment_id = row.id,
+                                .owner_id = row.owner_id,
                                 .generation = row.generation,
                                 .image = row.container.image,
                                 .credentials = {}};

@@ -87,11 +87,17 @@ bool ImageCheck::is_current_locked(const Question& question) const {
   return known != known_.end() && known->second.generation == question.generation;
 }
 
-// The first question that is due and whose registry isn't asked by too many threads.
+// The first question that is due, whose registry isn't asked by too many threads, and whose owner
+// gets a place.
 std::deque<ImageCheck::Waiting>::iterator ImageCheck::next_locked(SteadyClock::time_point now) {
-  return std::ranges::find_if(waiting_, [&](const Waiting& one) {
+  return std::ranges::find_if(waiting_, [&](Waiting& one) {
     const auto busy = under_way_.find(one.host);
-    return one.due <= now && (busy == under_way_.end() || busy->second < threads_of_registry);
+    if (one.due > now || (busy != under_way_.end() && busy->second >= threads_of_registry))
+      return false;
+    Shares::Claim place(shares_, {.account = one.question.owner_id});
+    if (place.take() != Shares::Taken::yes) return false;
+    one.place = std::move(place);
+    return true;
   });
 }
 
@@ -131,6 +137,7 @@ void ImageCheck::finish(Waiting waiting, std::optional<Answer> answer) {
   {
     const std::lock_guard lock(mutex_);
     if (--under_way_[waiting.host] == 0) under_way_.erase(waiting.host);
+    waiting.place.release();
     if (is_current_locked(waiting.question)) {
       if (answer) {
         Known& known = known_[id];

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "controller/base/shares.h"
 #include "controller/domain/deployments/deployments.h"
 #include "reconcilers/cluster/unknown_size.h"
 #include "reconcilers/registry/image_size.h"
@@ -30,7 +31,7 @@ namespace berth::reconcilers {
 class ImageCheck {
  public:
   // How many images are asked about at the same time; of one registry one less, so that a slow one
-  // doesn't hold up the others.
+  // doesn't hold up the others. An owner has a share of them (base/shares.h).
   static constexpr int threads = 4;
   static constexpr int threads_of_registry = threads - 1;
   // A registry that is silent or busy is asked again this often, after these pauses.
@@ -41,6 +42,7 @@ class ImageCheck {
 
   struct Question {
     std::string deployment_id;
+    std::string owner_id;
     std::int64_t generation = 0;  // of the deployment: each change is a question of its own
     std::string image;
     std::optional<registry::Credentials> credentials;
@@ -94,6 +96,7 @@ class ImageCheck {
     std::string host;
     SteadyClock::time_point due;
     size_t tries = 0;
+    Shares::Claim place = {};  // of the owner, while the registry is asked
   };
   void work(const std::stop_token& stop);
   std::optional<Waiting> take(const std::stop_token& stop);
@@ -110,6 +113,7 @@ class ImageCheck {
   prometheus::Counter& unanswered_;
 
   registry::KnownSizes sizes_;
+  Shares shares_{Pool::image_checks, threads};
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Waiting> waiting_;           // in the order in which they were asked

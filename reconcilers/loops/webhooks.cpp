@@ -135,6 +135,7 @@ void WebhookLoop::begin_due() {
                               .of_webhook = options_.most_of_one});
   });
   std::vector<webhooks::Due> chosen;
+  std::map<std::int64_t, Shares::Claim> claims;
   std::map<std::string, int> of_one = of_one_;
   std::map<std::string, int> of_owner = of_owner_;
   for (const webhooks::Due& one : due) {
@@ -142,6 +143,9 @@ void WebhookLoop::begin_due() {
     if (under_way_.contains(one.id) || of_one[one.webhook_id] >= options_.most_of_one ||
         of_owner[one.owner_id] >= options_.most_of_owner)
       continue;
+    Shares::Claim claim(shares_, {.account = one.owner_id});
+    if (claim.take() != Shares::Taken::yes) continue;
+    claims.emplace(one.id, std::move(claim));
     ++of_one[one.webhook_id];
     ++of_owner[one.owner_id];
     chosen.push_back(one);
@@ -157,6 +161,7 @@ void WebhookLoop::begin_due() {
     ++of_one_[attempt.webhook_id];
     ++of_owner_[attempt.owner_id];
     under_way_.emplace(attempt.id, attempt);
+    claims_.insert(claims.extract(attempt.id));
     try {
       sender_.send(request_of(attempt));
     } catch (const std::exception& failure) {
@@ -217,6 +222,7 @@ void WebhookLoop::settle() {
     const webhooks::Attempt attempt = under_way_.extract(answers[i].key).mapped();
     count_down(of_one_, attempt.webhook_id);
     count_down(of_owner_, attempt.owner_id);
+    claims_.erase(attempt.id);
     note(attempt, answers[i], settled[i]);
   }
 }

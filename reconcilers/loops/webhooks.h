@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "controller/base/shares.h"
 #include "controller/db/database.h"
 #include "controller/domain/webhooks/webhooks.h"
 #include "reconcilers/loops/webhook_sender.h"
@@ -19,9 +20,10 @@
 namespace berth::reconcilers {
 
 // Delivers events to webhooks: many at a time, but a limited number for each owner and each
-// webhook, and one for each subject. A delivery that isn't answered with a 2xx is tried again at
-// growing intervals. It is marked as delivered after the receiver has accepted it, so if berthd
-// dies in between, it is sent once more with the same event id.
+// webhook, and one for each subject; an owner has a share (base/shares.h) of those under way. A
+// delivery that isn't answered with a 2xx is tried again at growing intervals. It is marked as
+// delivered after the receiver has accepted it, so if berthd dies in between, it is sent once more
+// with the same event id.
 class WebhookLoop {
  public:
   struct Parts {
@@ -91,6 +93,8 @@ class WebhookLoop {
   std::vector<WebhookAnswer> unsettled_;                 // answers that aren't recorded yet
   std::map<std::string, int> of_one_;                    // the number under way, by webhook
   std::map<std::string, int> of_owner_;                  // the number under way, by the app's owner
+  Shares shares_{Pool::webhook_deliveries, options_.most_under_way};
+  std::map<std::int64_t, Shares::Claim> claims_;  // of those under way, by the row of the delivery
   // wake() hasn't been called since the loop last looked for work.
   std::atomic<bool> looked_ = false;
   std::jthread thread_;

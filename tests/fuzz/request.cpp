@@ -13,11 +13,9 @@ namespace {
 
 using namespace api;
 
-Slots large_bodies(1);
-const RequestLimits limits = {.header_bytes = 16 * 1024,
-                              .body_bytes = 32 * 1024,
-                              .time = std::chrono::seconds(10),
-                              .large_bodies = large_bodies};
+Shares large_bodies(Pool::large_bodies, 1);
+const RequestLimits limits = {
+    .header_bytes = 16 * 1024, .body_bytes = 32 * 1024, .time = std::chrono::seconds(10)};
 constexpr std::size_t refused = std::size_t(-1);
 // How much a socket's buffer accepts while nobody reads.
 constexpr std::size_t most_bytes = 64 * 1024;
@@ -74,13 +72,17 @@ void run(std::string_view input) {
        "the socket takes it all at once");
   ::shutdown(theirs.get(), SHUT_WR);
   RequestReader reader(ours.get(), limits);
+  Shares::Claim large_body(large_bodies, {});
   Request request;
   try {
     while (reader.await(std::chrono::milliseconds(0)) == Io::ok) {
       request.query.clear();
       request.headers.clear();
       request.host = request.raw_query = {};
-      look_at(reader.read(request), request);
+      const RequestHead head = reader.read_head(request);
+      reader.read_body(head, request, large_body);
+      look_at(head, request);
+      large_body.release();
     }
   } catch (const Refusal& refusal) {
     hold(refusal.status >= 400 && refusal.status <= 505 && refusal.status != 408,

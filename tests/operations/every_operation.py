@@ -1,10 +1,13 @@
 """Calls every operation of the published OpenAPI document, and fails if an operation has not been called.
 
-    every_operation.py BASE INTERNAL_SECRET METRICS
+    every_operation.py BASE INTERNAL_SECRET METRICS LOG
 
 Each operation has a driver in drivers/, which makes it succeed. Afterwards the script reads from berthd's metrics which
-routes were called, so a driver that calls another operation doesn't count."""
+routes were called, so a driver that calls another operation doesn't count, and looks whether berthd's log tells who
+changed what: each change has a line with the user (or the app) and the network, and each that is about accounts, tokens,
+apps or the platform a security event, as OWASP's ASVS 5.0 demands (16.2.1, 16.3.1, 16.3.2)."""
 
+import json
 import re
 import sys
 import urllib.request
@@ -42,6 +45,44 @@ def check_answer(answer, status, operation, document):
     return list(schema.mistakes(answer.body, content[kind]["schema"], document))
 
 
+# What is sent by POST and changes nothing.
+READS = {"verifyToken", "introspect"}
+# Changes without an event: see the list in tests/api/gate/security_log_test.cpp.
+SILENT = {"sessionHeartbeat", "testWebhook"}
+ABOUT_SECURITY = ("/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/", "/api/operator/apps")
+# Whoever asks for these isn't known to berthd.
+OF_STRANGERS = {"forgotPassword"}
+MAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
+
+
+def mistakes_in_log(log, document, succeeded):
+    """Yields what the log doesn't tell about the changes that were made, and mail addresses in it."""
+    requests, events = {}, set()
+    with open(log, encoding="utf-8") as lines:
+        for text in lines:
+            if MAIL.search(text):
+                yield f"a mail address is in the log: {text.strip()}"
+            line = json.loads(text)
+            if line["msg"] == "request":
+                requests.setdefault(line["route"], []).append(line)
+            elif line["msg"] == "security event":
+                events.add(line["route"])
+    changes = about_security = 0
+    for where, operation in operations(document):
+        name, (method, path) = operation["operationId"], where.split()
+        if (method == "GET" and name != "authorize") or name in READS or name not in succeeded:
+            continue
+        changes += 1
+        if not any(line["network"] and (line["user"] or line["app"] or path.startswith("/api/internal/") or
+                                        name in OF_STRANGERS) for line in requests.get(name, [])):
+            yield f"{where} ({name}): no line of the log says who changed something, and from where"
+        if path.startswith(ABOUT_SECURITY) and name not in SILENT:
+            about_security += 1
+            if name not in events:
+                yield f"{where} ({name}): no security event is in the log"
+    print(f"{changes} changes, {about_security} of them about accounts, tokens, apps or the platform")
+
+
 def calls_in(metrics):
     """Returns the pairs of route and status that berthd has counted."""
     with urllib.request.urlopen(metrics + "/metrics", timeout=60) as answer:
@@ -50,7 +91,7 @@ def calls_in(metrics):
 
 
 def main():
-    base, internal_secret, metrics = sys.argv[1:]
+    base, internal_secret, metrics, log = sys.argv[1:]
     scene = Scene(base, internal_secret)
     document = scene.anybody.get("/.well-known/openapi.json").expect(200).body
     known = drivers.load()
@@ -72,6 +113,7 @@ def main():
         print(f"note: there is no operation {name} for its driver")
     missing = expected - calls_in(metrics)
     failures += [f"{name}: was never answered with {status}" for name, status in sorted(missing)]
+    failures += mistakes_in_log(log, document, {name for name, status in expected if status < 300})
     print("\n".join(failures))
     called = len(expected) - len(missing)
     print(f"{len(expected)} operations, {called} called, {len(failures)} failures")

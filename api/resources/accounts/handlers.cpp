@@ -7,6 +7,7 @@
 #include "api/resources/accounts/new_password.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/users/encode_profile.h"
+#include "controller/base/shares.h"
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api {
@@ -56,16 +57,16 @@ Reply login(const Call& call, const Services& services) {
                                    .user_agent = std::string(call.http.headers.get("User-Agent")),
                                    .idle_timeout = services.jwt_idle_timeout},
                                   services);
-  if (result.is_new_network)
-    services.security.note(
-        new_network_of(result.user),
-        {.address = call.address, .route = call.route->name, .request_id = call.request_id});
+  services.security.note(
+      event_of(result),
+      {.address = call.address, .route = call.route->name, .request_id = call.request_id});
   return {.body = {{"token", accounts::session_jwt(result.session, services.keys)},
                    {"user", encode_user(result.user)}}};
 }
 
 Reply verify_email(db::Tx& tx, const Call& call, const Services& services) {
-  accounts::verify_email(tx, call.body.at("token"), services.signup_bonus);
+  ClaimantOfThread::set_account(
+      accounts::verify_email(tx, call.body.at("token"), services.signup_bonus));
   return message_reply("the email address is now verified");
 }
 

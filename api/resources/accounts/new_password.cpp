@@ -1,6 +1,7 @@
 #include "api/resources/accounts/new_password.h"
 
 #include "api/resources/accounts/sign_in.h"
+#include "controller/base/shares.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api {
@@ -22,10 +23,12 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
   accounts::check_not_reserved(wanted.username, services.reserved_names);
   check(password, accounts::own_words(wanted.username, wanted.email, services.base_url), services);
   wanted.password_hash = services.passwords.hash(accounts::composed_password(password));
-  return services.db.write([&](db::Tx& tx) {
+  accounts::User user = services.db.write([&](db::Tx& tx) {
     return accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
                                    services.base_url);
   });
+  ClaimantOfThread::set_account(user.id);
+  return user;
 }
 
 void change_password(const accounts::User& user, const PasswordChange& change,
@@ -48,6 +51,7 @@ void reset_password(const std::string& token, const std::string& password,
   // The token is checked first, so that no hash is computed without a valid one.
   const accounts::User user =
       services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
+  ClaimantOfThread::set_account(user.id);
   check(password, accounts::own_words(user.username, user.email, services.base_url), services);
   const std::string hash = services.passwords.hash(accounts::composed_password(password));
   services.db.write([&](db::Tx& tx) {

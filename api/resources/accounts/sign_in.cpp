@@ -1,6 +1,7 @@
 #include "api/resources/accounts/sign_in.h"
 
 #include "controller/base/error.h"
+#include "controller/base/shares.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/lifecycle/passwords.h"
@@ -98,6 +99,7 @@ SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& verifie
   const std::string network = accounts::network_of(address);
   const bool is_new_network = !accounts::knows_network(tx, user_id, network);
   accounts::remember_network(tx, user_id, network);
+  ClaimantOfThread::set_account(user_id);
   return {.session = std::move(session),
           .user = *accounts::find(tx, user_id),
           .is_new_network = is_new_network};

@@ -22,9 +22,12 @@ struct SignedIn {
   accounts::User user;
   bool is_new_network = false;  // the user wasn't known to log in from there
 };
-// Returns the security log's entry for a login from a new network.
-inline SecurityEvent new_network_of(const accounts::User& user) {
-  return {.kind = SecurityKind::login_from_new_network, .reason = "success", .user_id = user.id};
+// Returns the security log's entry for a login.
+inline SecurityEvent event_of(const SignedIn& login) {
+  return {.kind = login.is_new_network ? SecurityKind::login_from_new_network
+                                       : SecurityKind::login_succeeded,
+          .reason = "success",
+          .user_id = login.user.id};
 }
 // Logs a user in. Takes the same time, and gives the same answer, whether or not somebody has the
 // address. Throws invalid_credentials; rate_limited, with the time to wait; and, only if the

@@ -3,6 +3,7 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/encode.h"
 #include "controller/base/crypto.h"
+#include "controller/base/shares.h"
 #include "controller/base/url.h"
 
 namespace berth::api {
@@ -35,7 +36,9 @@ std::optional<std::string> parameter(const json& body, const char* name) {
 
 }  // namespace
 
-apps::App authenticated_client(db::Tx& tx, const Call& call) {
+namespace {
+
+apps::App authenticated(db::Tx& tx, const Call& call) {
   const auto id = parameter(call.body, "client_id");
   const auto secret = parameter(call.body, "client_secret");
   if (const auto basic = basic_credentials(call.http)) {
@@ -50,6 +53,14 @@ apps::App authenticated_client(db::Tx& tx, const Call& call) {
   }
   if (!id) throw Error(Code::invalid_client, "client_id and client_secret are required");
   return secret ? apps::authenticate(tx, *id, *secret) : apps::public_client(tx, *id);
+}
+
+}  // namespace
+
+apps::App authenticated_client(db::Tx& tx, const Call& call) {
+  apps::App client = authenticated(tx, call);
+  ClaimantOfThread::set_app(client.id);
+  return client;
 }
 
 apps::App confidential_client(db::Tx& tx, const Call& call) {

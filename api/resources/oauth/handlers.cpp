@@ -5,6 +5,7 @@
 #include "api/gate/errors.h"
 #include "api/resources/oauth/client_auth.h"
 #include "api/resources/oauth/redirect.h"
+#include "controller/base/shares.h"
 #include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/devices.h"
@@ -34,6 +35,7 @@ Reply encode(const oauth::Answer& answer, Instant now) {
     reply.refusal = answer.error();
     return reply;
   }
+  ClaimantOfThread::set_account(answer->user_id);
   reply.body = {{"access_token", answer->access_token},
                 {"token_type", "Bearer"},
                 {"expires_in", in_seconds(answer->access_token_expires_at - now)},

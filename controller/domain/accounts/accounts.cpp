@@ -250,9 +250,10 @@ Stats stats(db::Tx& tx, const std::string& id) {
           .total_spent = points.debited};
 }
 
-void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {
-  const std::string user_id = take_email_token(tx, token, EmailPurpose::verify_email);
+std::string verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {
+  std::string user_id = take_email_token(tx, token, EmailPurpose::verify_email);
   mark_verified(tx, user_id, bonus);
+  return user_id;
 }
 
 void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus) {

@@ -90,8 +90,8 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
             const ReservedNames& reserved);
 
 // Verifies the address that the token was mailed to. The token works once, within
-// verification_lifetime. Throws validation_failed if it doesn't work.
-void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus);
+// verification_lifetime. Returns the user's id. Throws validation_failed if it doesn't work.
+std::string verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus);
 // Marks the address as verified. The first time, the treasury pays the sign-up bonus; if it has too
 // few points or the day's limit is reached, no bonus is paid and the log says so. A returning user
 // (returning_users.h) gets no bonus.

@@ -78,11 +78,19 @@ std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id) {
   return rows.next() ? std::optional(app_of(rows)) : std::nullopt;
 }
 
+namespace {
+
+SecurityEvent of_another() {
+  return {.kind = SecurityKind::access_refused, .reason = "of_another_app"};
+}
+
+}  // namespace
+
 App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id) {
   auto app = find(tx, id);
   if (!app) throw Error(Code::app_not_found, "there is no such app");
   if (app->owner_id != owner_id)
-    throw Error(Code::forbidden, "this app belongs to another operator");
+    throw with_event(Error(Code::forbidden, "this app belongs to another operator"), of_another());
   return *app;
 }
 
@@ -106,9 +114,11 @@ Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
     JOIN apps b ON b.owner_id = a.owner_id
     WHERE a.id = $1 AND b.id = $2)",
                                     owning, asking) > 0;
-  return Error(Code::forbidden,
-               what + (same_owner ? " belongs to another of your apps; use a token of that app"
-                                  : " belongs to another operator"));
+  return with_event(
+      Error(Code::forbidden,
+            what + (same_owner ? " belongs to another of your apps; use a token of that app"
+                               : " belongs to another operator")),
+      of_another());
 }
 
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page) {

@@ -2,7 +2,9 @@
 
 #include <cctype>
 
+#include "controller/base/address_range.h"
 #include "controller/base/crypto.h"
+#include "controller/base/shares.h"
 #include "controller/base/text.h"
 #include "controller/base/visible_text.h"
 #include "controller/domain/oauth/token_rows.h"
@@ -60,7 +62,27 @@ ScopeSet asked_scopes_of(const apps::App& client, const std::optional<std::strin
   return *asked;
 }
 
-void require_room(db::Tx& tx) {
+Error no_room(Code code, const char* why) {
+  Error refusal(code, why);
+  refusal.retry_after = std::chrono::duration_cast<std::chrono::seconds>(device_code_lifetime);
+  return refusal;
+}
+
+// How many requests of each network wait.
+struct Waiting {
+  std::int64_t of_narrow = 0, of_middle = 0, of_wide = 0;
+};
+Waiting waiting_of(db::Tx& tx, const Networks& networks) {
+  return {.of_narrow = tx.number(R"(SELECT count(*) FROM device_codes WHERE narrow_network = $1)",
+                                 networks.narrow),
+          .of_middle = tx.number(R"(SELECT count(*) FROM device_codes WHERE middle_network = $1)",
+                                 networks.middle),
+          .of_wide = tx.number(R"(SELECT count(*) FROM device_codes WHERE wide_network = $1)",
+                               networks.wide)};
+}
+
+// Shares of the table bind as those of any pool do (base/shares.h).
+void require_room(db::Tx& tx, const Networks& networks) {
   tx.execute(
       R"(
       DELETE FROM device_codes
@@ -69,10 +91,21 @@ void require_room(db::Tx& tx) {
                                  WHERE expires_at <= $1
                                  LIMIT $2))",
       tx.now(), removed_at_once);
-  if (tx.number(R"(SELECT count(*) FROM device_codes)") < max_device_requests) return;
-  Error refusal(Code::unavailable, "too many devices wait for a login; try again later");
-  refusal.retry_after = std::chrono::duration_cast<std::chrono::seconds>(device_code_lifetime);
-  throw refusal;
+  const PoolLimits limits =
+      limits_of(max_device_requests, info(Pool::device_requests).has_reserve);
+  const auto reaches = [](std::int64_t number, std::size_t limit) {
+    return number >= std::int64_t(limit);
+  };
+  const std::int64_t all = tx.number(R"(SELECT count(*) FROM device_codes)");
+  if (reaches(all, limits.places))
+    throw no_room(Code::unavailable, "too many devices wait for a login; try again later");
+  if (!reaches(all, limits.binds_at)) return;
+  const Waiting waiting = waiting_of(tx, networks);
+  if (reaches(waiting.of_narrow, limits.of_narrow_network) ||
+      (!networks.middle.empty() && reaches(waiting.of_middle, limits.of_middle_network)) ||
+      (!networks.wide.empty() && reaches(waiting.of_wide, limits.of_wide_network)))
+    throw no_room(Code::rate_limited,
+                  "too many devices of your network wait for a login; try again later");
 }
 
 }  // namespace
@@ -82,16 +115,18 @@ DeviceAuthorization authorize_device(db::Tx& tx, const apps::App& client,
   if (!client.built_in || client.suspended)
     throw Error(Code::unauthorized_client, "this client may not use the device grant");
   const ScopeSet scopes = asked_scopes_of(client, asking.scope);
-  require_room(tx);
+  const Networks networks = networks_of(asking.address);
+  require_room(tx, networks);
   const std::string device_code = random_token("dc_live_");
   const std::string user_code = new_user_code();
   tx.execute(
       R"(
       INSERT INTO device_codes (device_code_hash, user_code_hash, app_id, scopes, address,
-                                user_agent, created_at, expires_at, poll_interval)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))",
+                                narrow_network, middle_network, wide_network, user_agent,
+                                created_at, expires_at, poll_interval)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12))",
       token_hash(device_code), user_code_hash(user_code, data_key), client.id, scopes.text(),
-      cut(asking.address, kept_of_address),
+      cut(asking.address, kept_of_address), networks.narrow, networks.middle, networks.wide,
       cut(without_controls(asking.user_agent), kept_of_user_agent), tx.now(),
       tx.now() + device_code_lifetime, std::int64_t(device_poll_interval.count()));
   return {.device_code = device_code, .user_code = in_halves(user_code)};
@@ -175,7 +210,9 @@ std::expected<Tokens, DeviceRefusal> exchange_device_code(db::Tx& tx, const apps
       WHERE device_code_hash = $1)",
       hash);
   if (!rows.next() || rows.text("app_id") != client.id)
-    throw Error(Code::invalid_grant, "the device code is unknown or was used");
+    throw with_event(
+        Error(Code::invalid_grant, "the device code is unknown or was used"),
+        {.kind = SecurityKind::token_rejected, .reason = "unknown", .token_kind = "device_code"});
   const auto finish = [&](DeviceRefusal refusal) {
     remove(tx, hash);
     return std::unexpected(refusal);

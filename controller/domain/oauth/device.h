@@ -25,8 +25,8 @@ inline constexpr Duration slow_down_by = std::chrono::seconds(5);
 // the alphabet: no vowels that could make words, nothing that looks alike).
 inline constexpr size_t user_code_length = 8;
 inline constexpr std::string_view user_code_alphabet = "BCDFGHJKLMNPQRSTVWXZ";
-// How many requests may exist at a time. The rate limit of the route limits those of one network.
-inline constexpr std::int64_t max_device_requests = 10'000;
+// How many requests may exist at a time. Each network has a share of them (base/shares.h).
+inline constexpr std::size_t max_device_requests = 10'000;
 
 struct DeviceAuthorization {
   std::string device_code;
@@ -39,7 +39,8 @@ struct DeviceAsking {
 };
 // Creates the two codes. Only berth's own client may ask, because somebody could send their code to
 // a victim (RFC 8628, section 5.4); other apps can redirect a browser. Throws
-// unauthorized_client, invalid_scope, or unavailable if too many requests wait.
+// unauthorized_client, invalid_scope, unavailable if too many requests wait, or rate_limited if too
+// many of the device's network do.
 DeviceAuthorization authorize_device(db::Tx& tx, const apps::App& client,
                                      const DeviceAsking& asking, const std::string& data_key);
 

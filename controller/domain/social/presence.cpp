@@ -13,25 +13,42 @@ bool is_online(bool left, Instant last_seen, Instant now) {
   return !left && now - last_seen < online_for;
 }
 
+// The user, from wherever the thread's request comes.
+Claimant claimant_of(const std::string& user_id) {
+  Claimant claimant = Claimant::of_thread();
+  claimant.account = user_id;
+  return claimant;
+}
+
 [[noreturn]] void refuse_full(const char* what) { throw Error(Code::unavailable, what); }
 
 }  // namespace
 
+// Returns null if there is no room for another user. The caller holds the mutex.
+Board::Known* Board::find_or_add(const std::string& user_id) {
+  if (const auto known = users_.find(user_id); known != users_.end()) return &known->second;
+  Shares::Claim claim(user_shares_, claimant_of(user_id));
+  if (claim.take() != Shares::Taken::yes) return nullptr;
+  HeldUser& added = users_[user_id];
+  added.claim = std::move(claim);
+  return &added;
+}
+
 void Board::set(const std::string& user_id, const Place& place, Going going, Instant now) {
   const std::lock_guard lock(mutex_);
-  if (users_.size() >= max_users && !users_.contains(user_id))
-    refuse_full("too many users are online; try again in a minute");
-  users_[user_id] = {.last_seen = now,
-                     .place = going == Going::leaves ? Place{} : place,
-                     .left = going == Going::leaves};
+  Known* const user = find_or_add(user_id);
+  if (user == nullptr) refuse_full("too many users are online; try again in a minute");
+  *user = {.last_seen = now,
+           .place = going == Going::leaves ? Place{} : place,
+           .left = going == Going::leaves};
 }
 
 void Board::touch(const std::string& user_id, Instant now) {
   const std::lock_guard lock(mutex_);
   const auto known = users_.find(user_id);
   if (known == users_.end()) {
-    if (users_.size() < max_users)
-      users_[user_id] = {.last_seen = now, .place = {}, .has_place = kept_ == Kept::in_memory};
+    if (Known* const user = find_or_add(user_id); user != nullptr)
+      *user = {.last_seen = now, .place = {}, .has_place = kept_ == Kept::in_memory};
     return;
   }
   Known& user = known->second;
@@ -125,10 +142,12 @@ AtTable Board::sit(db::Tx& tx, const std::string& table_id, const std::string& u
   }
   // The seat may be in the database.
   if (leaves && !is_shared) return {.user_id = user_id, .online = false, .last_seen = now};
-  if (seats_ >= max_seats || (table != tables_.end() && table->second.size() >= max_at_table))
+  Shares::Claim claim(seat_shares_, claimant_of(user_id));
+  if ((table != tables_.end() && table->second.size() >= max_at_table) ||
+      claim.take() != Shares::Taken::yes)
     refuse_full("there is no seat left; try again in a few minutes");
-  tables_[table_id].push_back({.user_id = user_id, .last_seen = now, .left = leaves});
-  ++seats_;
+  tables_[table_id].emplace_back(Seat{.user_id = user_id, .last_seen = now, .left = leaves},
+                                 std::move(claim));
   return {.user_id = user_id, .online = !leaves, .last_seen = now};
 }
 
@@ -172,7 +191,7 @@ void Board::forget(const std::string& user_id) {
   const std::lock_guard lock(mutex_);
   users_.erase(user_id);
   for (auto& [id, seats] : tables_)
-    seats_ -= std::erase_if(seats, [&](const Seat& seat) { return seat.user_id == user_id; });
+    std::erase_if(seats, [&](const Seat& seat) { return seat.user_id == user_id; });
 }
 
 std::vector<Board::Seen> Board::unwritten() const {
@@ -198,8 +217,7 @@ void Board::drop_gone(Instant now) {
     return user.written && !is_online(user.left, user.last_seen, now);
   });
   for (auto& [id, seats] : tables_)
-    seats_ -= std::erase_if(
-        seats, [&](const Seat& seat) { return now - seat.last_seen >= table_kept_for; });
+    std::erase_if(seats, [&](const Seat& seat) { return now - seat.last_seen >= table_kept_for; });
   std::erase_if(tables_, [](const auto& table) { return table.second.empty(); });
 }
 
@@ -305,7 +323,7 @@ void Board::drop_written(const std::vector<std::pair<std::string, Known>>& users
   for (const auto& [table_id, written] : seats) {
     const auto table = tables_.find(table_id);
     if (table == tables_.end()) continue;
-    seats_ -= std::erase_if(table->second, [&](const Seat& seat) {
+    std::erase_if(table->second, [&](const Seat& seat) {
       return seat.user_id == written.user_id && seat.last_seen == written.last_seen &&
              seat.left == written.left;
     });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/shares.h"
 #include "controller/db/database.h"
 
 // Who is online, and where. It changes with every heartbeat, so it is kept in memory. The time at
@@ -48,9 +49,9 @@ enum class Kept { in_memory, in_database };
 // The presence of all users. Thread-safe.
 class Board {
  public:
-  // Limits of memory (about 300 bytes for each entry), higher than what one berthd can have online.
-  // Beyond them new users and seats are refused, until users have been offline for a minute and
-  // seats unused for `table_kept_for`.
+  // Limits of memory (about 400 bytes for each entry), higher than what one berthd can have online.
+  // Beyond them, and beyond the shares of a user and a network (base/shares.h), new users and seats
+  // are refused, until users have been offline for a minute and seats unused for `table_kept_for`.
   static constexpr size_t max_users = 200'000;
   static constexpr size_t max_seats = 200'000;
   // The most seats of one table; more people don't play at one table.
@@ -59,7 +60,7 @@ class Board {
   explicit Board(Kept kept = Kept::in_memory) : kept_(kept) {}
 
   // The user is online, at `place`; or leaves, and is offline at once. Throws Error `unavailable`
-  // if max_users are present.
+  // if there is no room for another user.
   void set(const std::string& user_id, const Place& place, Going going, Instant now);
   // The user is online, at the same place as before, or at none if they were offline. Does nothing
   // if there is no room for another user, because the caller's request has another purpose.
@@ -95,11 +96,19 @@ class Board {
     Instant last_seen;
     bool left = false;
   };
+  struct HeldUser : Known {
+    Shares::Claim claim;
+  };
+  struct HeldSeat : Seat {
+    HeldSeat(Seat seat, Shares::Claim place) : Seat(std::move(seat)), claim(std::move(place)) {}
+    Shares::Claim claim;
+  };
   using Seats = std::vector<std::pair<std::string, Seat>>;  // with the ids of their tables
   struct Seen {
     std::string user_id;
     Instant at;
   };
+  Known* find_or_add(const std::string& user_id);
   Entry shared_of(db::Tx& tx, const std::string& user_id) const;
   void require_seat(db::Tx& tx, const std::string& table_id, const std::string& user_id) const;
   void add_stored_seats(db::Tx& tx, const std::string& table_id, std::vector<AtTable>& seats) const;
@@ -111,9 +120,10 @@ class Board {
 
   const Kept kept_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Known> users_;
-  std::unordered_map<std::string, std::vector<Seat>> tables_;
-  size_t seats_ = 0;
+  Shares user_shares_{Pool::presence_users, max_users};
+  Shares seat_shares_{Pool::presence_seats, max_seats};
+  std::unordered_map<std::string, HeldUser> users_;
+  std::unordered_map<std::string, std::vector<HeldSeat>> tables_;
 };
 
 // What others can't see any more of presence in the database: the places of those who are offline,

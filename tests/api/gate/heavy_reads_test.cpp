@@ -19,7 +19,7 @@ int nice_value_of_thread() { return ::getpriority(PRIO_PROCESS, static_cast<id_t
 }  // namespace
 
 TEST_CASE("a heavy read gets a processor after all others") {
-  HeavyReads reads(1);
+  HeavyReads reads(Pool::heavy_reads, 1);
   int inside = 0;
   std::thread::id thread;
   reads.run([&] {
@@ -31,7 +31,7 @@ TEST_CASE("a heavy read gets a processor after all others") {
 }
 
 TEST_CASE("what a heavy read throws reaches its caller") {
-  HeavyReads reads(1);
+  HeavyReads reads(Pool::heavy_reads, 1);
   CHECK_THROWS_WITH(reads.run([] { throw std::runtime_error("no such page"); }), "no such page");
   bool ran = false;
   reads.run([&] { ran = true; });
@@ -39,7 +39,7 @@ TEST_CASE("what a heavy read throws reaches its caller") {
 }
 
 TEST_CASE("a heavy read that finds no free thread is given up") {
-  HeavyReads reads(1);
+  HeavyReads reads(Pool::heavy_reads, 1);
   std::promise<void> may_end;
   std::promise<void> began;
   std::thread first([&] {
@@ -58,7 +58,7 @@ TEST_CASE("a heavy read that finds no free thread is given up") {
 }
 
 TEST_CASE("many threads share few for heavy reads") {
-  HeavyReads reads(2);
+  HeavyReads reads(Pool::heavy_reads, 2);
   std::atomic<int> now = 0;
   std::atomic<int> most = 0;
   std::atomic<int> done = 0;

@@ -15,7 +15,7 @@ const Time start = Time() + 1000h;
 
 TEST_CASE(
     "the window slides: a place becomes free when the oldest request leaves it, and not before") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(3);
   CHECK(limiter.take("a", rate, start).allowed);
   CHECK(limiter.take("a", rate, start + 10s).allowed);
@@ -27,7 +27,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a verdict says how many requests are left and for how long") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(2);
   const auto first = limiter.take("a", rate, start);
   CHECK(first.limit == 2);
@@ -44,7 +44,7 @@ TEST_CASE("a verdict says how many requests are left and for how long") {
 }
 
 TEST_CASE("refused requests don't count") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(1);
   CHECK(limiter.take("a", rate, start).allowed);
   for (int i = 1; i < 60; ++i) CHECK_FALSE(limiter.take("a", rate, start + i * 1s).allowed);
@@ -52,7 +52,7 @@ TEST_CASE("refused requests don't count") {
 }
 
 TEST_CASE("each key has a count of its own") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(1);
   CHECK(limiter.take("a", rate, start).allowed);
   CHECK(limiter.take("b", rate, start).allowed);
@@ -62,7 +62,7 @@ TEST_CASE("each key has a count of its own") {
 
 TEST_CASE("the limiter agrees with a list of all request times") {
   CHECK(rc::check([] {
-    RateLimiter limiter;
+    RateLimiter limiter(Pool::rates_of_callers);
     const Rate rate = {.limit = *rc::gen::inRange(1, 6),
                        .window = std::chrono::seconds(*rc::gen::inRange(1, 20))};
     const auto pauses = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 8'000));
@@ -89,7 +89,7 @@ TEST_CASE("the limiter agrees with a list of all request times") {
 }
 
 TEST_CASE("callers whose window is over are removed") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(1);
   constexpr int callers = 20'000, remaining = 1'000;
   for (int i = 0; i < callers; ++i) limiter.take("old " + std::to_string(i), rate, start);
@@ -101,7 +101,7 @@ TEST_CASE("callers whose window is over are removed") {
 
 TEST_CASE("the table never exceeds its limit; the key that was counted longest ago is removed") {
   constexpr size_t most = 1'600;
-  RateLimiter limiter(most);
+  RateLimiter limiter(Pool::rates_of_callers, most);
   const Rate rate = per_minute(1);
   for (int i = 0; i < 20'000; ++i) {
     // A key that is counted again and again stays, whatever other keys come.
@@ -117,7 +117,7 @@ TEST_CASE("the table never exceeds its limit; the key that was counted longest a
 }
 
 TEST_CASE("refused, returned and looked-up requests leave no key") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(1);
   CHECK(limiter.look("a", rate, start).allowed);
   CHECK(limiter.look("a", rate, start).remaining == 0);
@@ -135,7 +135,7 @@ TEST_CASE("refused, returned and looked-up requests leave no key") {
 }
 
 TEST_CASE("a key takes the same memory however long it is") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const std::string first(1 << 20, 'x'), second = first.substr(1) + "y";
   for (int i = 0; i < 100; ++i) limiter.take(first + std::to_string(i), per_minute(1), start);
   CHECK(limiter.bytes() < 100 * 150);
@@ -143,7 +143,7 @@ TEST_CASE("a key takes the same memory however long it is") {
 }
 
 TEST_CASE("times that have left the window release their memory") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   const Rate rate = per_minute(10'000);
   for (int i = 0; i < 10'000; ++i) limiter.take("a", rate, start);
   CHECK(limiter.bytes() >= 10'000 * sizeof(RateLimiter::Time));
@@ -152,7 +152,7 @@ TEST_CASE("times that have left the window release their memory") {
 }
 
 TEST_CASE("many threads together get no more than the limit") {
-  RateLimiter limiter;
+  RateLimiter limiter(Pool::rates_of_callers);
   std::atomic<int> allowed = 0;
   {
     std::vector<std::jthread> threads;

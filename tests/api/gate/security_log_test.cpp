@@ -3,9 +3,14 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
+#include <set>
 
 #include "api/gate/internal_secret.h"
+#include "api/gate/route.h"
+#include "api/pages/pages.h"
 #include "api/resources/accounts/sign_in.h"
 #include "tests/api/gate_world.h"
 
@@ -227,6 +232,135 @@ TEST_CASE("wrong internal secrets from many networks are limited together") {
   CHECK(check("wrong", 200) == "429 rate_limited");
   CHECK(check("", 200) == "403 forbidden");
   CHECK(check("the right one", 200) == "");
+}
+
+// Operations about accounts, tokens, apps or the platform whose successes leave no event, and why.
+const std::map<std::string, std::string> silent = {
+    {"login", "its handler notes it, with the network's novelty"},
+    {"verifyToken", "only tells about a token"},
+    {"introspect", "only tells about a token"},
+    {"sessionHeartbeat", "comes every half minute; the session's start and end are noted"},
+    {"testWebhook", "sends a test event and changes nothing"},
+};
+const std::string concerned[] = {"/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/",
+                                 "/api/operator/apps"};
+
+bool concerns_security(const Route& route) {
+  const bool changes = route.method != "GET" || std::holds_alternative<WriteHandler>(route.run);
+  return changes && std::ranges::any_of(concerned, [&](const std::string& prefix) {
+           return route.path.starts_with(prefix);
+         });
+}
+
+TEST_CASE("every operation about accounts, tokens, apps and the platform leaves an event") {
+  std::set<std::string> unused;
+  for (const auto& [name, reason] : silent) unused.insert(name);
+  int walked = 0, with_event = 0, by_admins = 0;
+  for (const Route& route : routes()) {
+    ++walked;
+    const auto event = security_event_of_success(route);
+    if (event && event->kind == SecurityKind::admin_action) ++by_admins;
+    if (!concerns_security(route)) continue;
+    CAPTURE(route.name);
+    unused.erase(std::string(route.name));
+    CHECK(event.has_value() != silent.contains(std::string(route.name)));
+    if (event) ++with_event;
+  }
+  CHECK(unused.empty());
+  WARN(walked << " operations: " << with_event << " with an event, " << by_admins
+              << " of them by admins; " << silent.size() << " are silent for a reason");
+  CHECK(with_event >= 70);
+  CHECK(by_admins >= 30);
+}
+
+TEST_CASE("every form of the hosted pages leaves an event, or its handler does") {
+  // These handlers set the page's event, because their success may also be a question or a refusal.
+  const std::set<std::string> by_handler = {"page_login", "page_login_code", "page_consent",
+                                            "page_device_code", "page_decide_device"};
+  int walked = 0;
+  for (const pages::PageRow& row : pages::Pages::rows()) {
+    if (row.method != "POST") continue;
+    const std::string form(row.name);
+    CAPTURE(form);
+    ++walked;
+    CHECK(security_event_of_success(form).has_value() != by_handler.contains(form));
+  }
+  CHECK(walked >= 25);
+}
+
+TEST_CASE("each kind of event has a name, and what strangers can cause has a limit") {
+  std::set<std::string_view> names;
+  int limited = 0;
+  for (size_t i = 0; i <= size_t(last_security_kind); ++i) {
+    CHECK(names.insert(name(SecurityKind(i))).second);
+    CHECK_FALSE(name(SecurityKind(i)).empty());
+    if (is_limited(SecurityKind(i))) ++limited;
+  }
+  CHECK(names.size() == 29);
+  CHECK(limited == 13);
+  prometheus::Registry registry;
+  SecurityLog log(registry);
+  const SecurityEvent login = {.kind = SecurityKind::login_succeeded, .reason = "success"};
+  for (int i = 0; i < 100; ++i) CHECK(log.note(login, from("192.0.2.1"), start));
+}
+
+TEST_CASE("logins, registrations and deletions are security events") {
+  Watched w;
+  const json ada = {
+      {"email", "ada@example.org"}, {"username", "ada"}, {"password", "correct horse battery"}};
+  CHECK(w.post("/api/auth/register", ada).status == 201);
+  CHECK(w.count(SecurityKind::account_registered, "registered") == 1);
+  const json credentials = {{"email", "ada@example.org"}, {"password", "correct horse battery"}};
+  CHECK(w.post("/api/auth/login", credentials).status == 200);
+  CHECK(w.count(SecurityKind::login_from_new_network, "success") == 1);
+  const Answered again = w.post("/api/auth/login", credentials);
+  CHECK(w.count(SecurityKind::login_succeeded, "success") == 1);
+  const Header token = bearer(again.body.at("token"));
+  CHECK(
+      w.ask("DELETE", "/api/auth/me", {token}, R"({"password": "correct horse battery"})").status ==
+      200);
+  CHECK(w.count(SecurityKind::account_deleted, "by_user") == 1);
+}
+
+TEST_CASE("who reaches for another's app is in the log, and every other 403") {
+  Operator f;
+  const auto count = [&](const std::string& reason) {
+    return counted(f.g.registry(), SecurityKind::access_refused, reason);
+  };
+  const auto eve = f.g.world.verified_user("eve");
+  const auto of_eve = f.g.world.new_app(eve);
+  CHECK(f.g.ask("GET", "/api/operator/apps/" + of_eve.app.id, {bearer(f.jwt)}).status == 403);
+  CHECK(count("of_another_app") == 1);
+  CHECK(f.g.ask("POST", "/api/external/points/award", {f.token}, "{}").status == 403);
+  const SecurityEvent event = *security_event_of(Error(Code::email_not_verified, "verify it"));
+  CHECK(event.kind == SecurityKind::access_refused);
+  CHECK(event.reason == "email_not_verified");
+  CHECK_FALSE(security_event_of(Error(Code::app_not_found, "no such app")));
+}
+
+TEST_CASE("nobody who has the internal secret takes the name of a person") {
+  Operator o;
+  const std::string body =
+      json{{"account", {{"kind", "treasury"}}}, {"amount", 5}, {"reason", "test"}}.dump();
+  const auto mint = [&](const std::string& actor) {
+    auto headers = o.g.admin;
+    headers.push_back({"X-Admin-Actor", actor});
+    return o.g.ask("POST", "/api/internal/points/mint", headers, body).status;
+  };
+  for (const std::string actor :
+       {"user:" + o.user.id, std::string("user:"), std::string("USER:ada"), std::string("user :x"),
+        std::string(" user:x"), std::string("u\u200bser:x"), std::string("us\u0435r:x"),
+        std::string("\uff55ser:x"), std::string("user\uff1ax"), std::string("\u202eresu:x"),
+        std::string("ada\x01"), std::string("\xff")}) {
+    CAPTURE(actor);
+    CHECK(mint(actor) == 400);
+  }
+  for (const char* actor : {"grace", "Grace Hopper", "ops-team", "username", "super user: no"})
+    CHECK(mint(actor) == 201);
+  CHECK(o.g.world.read([](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM audit_log WHERE actor LIKE 'user%:%'");
+  }) == 0);
+  CHECK(counted(o.g.registry(), SecurityKind::admin_action, "mint") == 5);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/transport/server.h"
+#include "controller/base/shares.h"
 #include "tests/api/transport/wire.h"
 
 using namespace berth;
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* crowd = "127.0.0.1";
 constexpr const char* stranger = "127.0.0.2";
+constexpr const char* other_network = "127.0.5.1";  // another /24
 
 // Limits under which no connection is displaced by another one of the same network.
 ConnectionLimits limits(std::size_t total, std::size_t of_network = 0) {
@@ -221,4 +223,34 @@ TEST_CASE("a flood of connections leaves nothing behind") {
     const std::string from = "127.0.0." + std::to_string(network);
     CHECK(eventually([&] { return is_served(running.port, from.c_str()); }));
   }
+}
+
+TEST_CASE("one network's requests don't take all handlers", "[pool:handlers]") {
+  Holder holder;
+  Running running({.http_threads = 16, .connections = limits(200, 200)}, holder.handler());
+  std::list<Wire> held;
+  for (int i = 0; i < 20; ++i) held.emplace_back(running.port, crowd).send(get("/held"));
+  // The others of the crowd wait for the places that it may have.
+  REQUIRE(eventually([&] { return holder.inside == 12; }));
+  CHECK(is_served(running.port, other_network));
+  CHECK(is_served(running.port, other_network));
+  CHECK(running.server.counters().running_handlers == 12);
+  holder.open = true;
+  for (Wire& wire : held) CHECK(wire.read().status == 200);
+}
+
+TEST_CASE("one network's large bodies don't take all the memory for them", "[pool:large_bodies]") {
+  Holder holder;
+  Running running({.connections = limits(200, 200), .max_large_bodies = 16}, holder.handler());
+  const std::string large(100 * 1024, 'x');
+  const std::string head =
+      "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: " + std::to_string(large.size()) +
+      "\r\n\r\n";
+  std::list<Wire> held;
+  for (int i = 0; i < 20; ++i)
+    held.emplace_back(running.port, crowd).send(head + large.substr(0, 90 * 1024));
+  REQUIRE(eventually([&] { return figures_of(Pool::large_bodies).used == 12; }));
+  CHECK(Wire(running.port, other_network).ask(head + large).status == 200);
+  for (Wire& wire : held) wire.send(large.substr(90 * 1024));
+  for (Wire& wire : held) CHECK(wire.read().status == 200);
 }

@@ -23,11 +23,12 @@ struct Device {
     return *apps::find_by_client_id(tx, "berth");
   });
 
-  oauth::DeviceAuthorization start(const std::optional<std::string>& scope = "profile:read") {
+  oauth::DeviceAuthorization start(const std::optional<std::string>& scope = "profile:read",
+                                   const std::string& address = "192.0.2.7") {
     return world.write([&](db::Tx& tx) {
-      return oauth::authorize_device(
-          tx, client, {.scope = scope, .address = "192.0.2.7", .user_agent = "berth/1"},
-          world.keys.data);
+      return oauth::authorize_device(tx, client,
+                                     {.scope = scope, .address = address, .user_agent = "berth/1"},
+                                     world.keys.data);
     });
   }
   std::optional<oauth::DeviceRequest> look_up(const std::string& user_code) {
@@ -230,23 +231,59 @@ TEST_CASE("an admin can switch berth's own client off") {
   CHECK(d.world.check(d.tokens.access_token).user_id == d.ada.id);
 }
 
+namespace {
+
+// Adds requests from an address, as if so many devices had asked.
+void add_requests(Device& d, int count, const std::string& address) {
+  d.start("profile:read", address);
+  d.world.write([&](db::Tx& tx) {
+    tx.execute(R"(
+        INSERT INTO device_codes (device_code_hash, user_code_hash, app_id, scopes, address,
+                                  narrow_network, middle_network, wide_network, user_agent,
+                                  created_at, expires_at, poll_interval)
+        SELECT 'd' || $1 || n.value, 'u' || $1 || n.value, d.app_id, d.scopes, d.address,
+               d.narrow_network, d.middle_network, d.wide_network, d.user_agent, d.created_at,
+               d.expires_at, d.poll_interval
+        FROM device_codes d
+        JOIN (WITH RECURSIVE numbers (value) AS (
+                SELECT 1 UNION ALL SELECT value + 1 FROM numbers WHERE value < $2)
+              SELECT value FROM numbers) n ON 1 = 1
+        WHERE d.address = $1)",
+               address, std::int64_t(count - 1));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("one site can't fill the table of devices' requests", "[pool:device_requests]") {
+  Device d;
+  const auto asks = [&](const std::string& address) {
+    return refusal([&] { d.start("profile:read", address); });
+  };
+  // Three quarters of the table, from 1,500 of the /64 of a /48.
+  constexpr int of_each = 5;
+  for (int i = 0; d.rows() < std::int64_t(oauth::max_device_requests * 3 / 4); ++i)
+    add_requests(d, of_each, "2001:db8:1:" + std::to_string(1'000 + i) + "::1");
+  CHECK(asks("2001:db8:1:9999::1") == "429 rate_limited");
+  CHECK(asks("2001:db8:2::1") == "");
+  CHECK(asks("192.0.2.7") == "");
+  // The share of an address, and of its neighbours.
+  add_requests(d, int(oauth::max_device_requests / 16), "198.51.100.1");
+  CHECK(asks("198.51.100.1") == "429 rate_limited");
+  CHECK(asks("198.51.100.2") == "");
+  add_requests(d, int(oauth::max_device_requests / 12 - oauth::max_device_requests / 16) - 1,
+               "198.51.100.3");
+  CHECK(asks("198.51.100.4") == "429 rate_limited");
+  CHECK(asks("198.51.101.1") == "");
+}
+
 TEST_CASE("strangers can't fill the table of devices' requests") {
   Device d;
-  d.start();
-  d.world.write([&](db::Tx& tx) {
-    for (int i = 1; i < oauth::max_device_requests; ++i)
-      tx.execute(R"(
-          INSERT INTO device_codes
-          SELECT 'd' || $1, 'u' || $1, app_id, scopes, address, user_agent, created_at, expires_at,
-                 poll_interval, NULL, NULL, NULL
-          FROM device_codes
-          LIMIT 1)",
-                 i);
-  });
+  add_requests(d, int(oauth::max_device_requests), "192.0.2.7");
   CHECK(refusal([&] { d.start(); }) == "503 unavailable");
   d.world.clock.advance(10min);
   CHECK(refusal([&] { d.start(); }) == "");  // takes the place of some that have expired
-  CHECK(d.rows() < oauth::max_device_requests);
+  CHECK(d.rows() < std::int64_t(oauth::max_device_requests));
 }
 
 TEST_CASE("berth's own client is made once, belongs to nobody, and can't be deleted") {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "controller/base/shares.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/domains.h"
 
@@ -253,4 +254,19 @@ TEST_CASE(
       }));
     }
   }
+}
+
+TEST_CASE("an owner whose name servers are silent doesn't hold up others' domains",
+          "[pool:domain_checks]") {
+  Shop shop;
+  shop.world.options.dns.patience = shop.world.options.dns.deadline = std::chrono::minutes(5);
+  shop.dns.point(domain, target);
+  shop.world.wake();
+  const std::string mallory = shop.world.new_app();
+  for (int i = 0; i < 20; ++i)
+    shop.world.deploy_with(mallory, Dns::silent + std::to_string(i) + ".shop.example");
+  REQUIRE(eventually([] { return figures_of(Pool::domain_checks).used == 12; }));
+  shop.id = shop.world.deploy_with(shop.world.new_app(), domain);
+  CHECK(shop.world.becomes(shop.id, State::active));
+  CHECK(figures_of(Pool::domain_checks).used == 12);
 }

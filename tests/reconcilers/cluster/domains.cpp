@@ -6,6 +6,7 @@ Dns::Dns() : server_([this](const dns::test::Question& question) { return answer
 
 std::vector<std::string> Dns::answer(const dns::test::Question& question) {
   const std::lock_guard lock(mutex_);
+  if (question.name.find(silent) != std::string::npos) return {};
   if (fails_) return {dns::test::reply(question, {}, dns::test::server_failure)};
   return dns::test::from_zone(question, records_);
 }

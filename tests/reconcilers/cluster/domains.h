@@ -18,6 +18,8 @@ class Dns {
   void set(std::vector<dns::test::Record> records);
   void point(const std::string& domain, const std::string& target);
   void fail();  // answers SERVFAIL to everything until the next set()
+  // Names that contain this get no answer.
+  static constexpr const char* silent = "silent";
   std::string text() const { return server_.text(); }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <set>
 
+#include "api/transport/socket.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
 #include "tests/registry/server.h"
@@ -195,4 +197,39 @@ TEST_CASE("the registry's password comes from the deployment") {
                                 .registry_credentials = deployments::RegistryCredentials{
                                     .username = "ada", .password = "secret"}});
   CHECK(checked.is_refused(id));
+}
+
+TEST_CASE("an owner whose registries are silent doesn't hold up others' images",
+          "[pool:image_checks]") {
+  // They take connections, and never answer.
+  const api::Listener silent[] = {api::listen_on("127.0.0.1", 0), api::listen_on("127.0.0.1", 0)};
+  registry::test::Server server;
+  server.store("acme/web", "1", manifest({layer("a", gib)}));
+  std::mutex mutex;
+  std::set<std::string> answered;
+  prometheus::Registry counters;
+  ImageCheck check(
+      {.max_bytes = 10 * gib},
+      [&](const std::string& id) {
+        const std::lock_guard lock(mutex);
+        answered.insert(id);
+      },
+      counters);
+  check.start();
+  const auto ask = [&](const std::string& id, const std::string& owner, const std::string& host) {
+    check.answer({.deployment_id = id,
+                  .owner_id = owner,
+                  .generation = 1,
+                  .image = host + "/acme/web:1",
+                  .credentials = {}});
+  };
+  for (int i = 0; i < 8; ++i)
+    ask("d" + std::to_string(i), "mallory", "127.0.0.1:" + std::to_string(silent[i % 2].port));
+  ask("good", "ada", server.host());
+  CHECK(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return answered.contains("good");
+  }));
+  CHECK(answered.size() == 1);
+  check.stop();
 }

@@ -335,6 +335,26 @@ TEST_CASE("an owner with only slow receivers doesn't hold up other owners") {
   REQUIRE(f.eventually([&] { return slow.received().size() == 24; }));
 }
 
+TEST_CASE("owners who have filled the deliveries leave some to others",
+          "[pool:webhook_deliveries]") {
+  Fixture f;
+  f.options.most_under_way = 8;
+  f.options.most_of_owner = 8;
+  Receiver slow, well;
+  slow.hold(true);
+  const apps::App of_eve = f.world.new_app(f.world.verified_user("eve")).app;
+  for (int i = 0; i < 3; ++i) f.add(of_eve, slow.url());
+  for (int i = 0; i < 4; ++i) f.emit(of_eve, "of eve " + std::to_string(i), i);
+  f.add(well.url());
+  f.start(patience);
+  REQUIRE(slow.wait_for_questions(6));
+  for (int i = 0; i < 4; ++i) f.emit("s" + std::to_string(i), i);
+  REQUIRE(f.eventually([&] { return well.received().size() == 4; }));
+  CHECK(slow.asked() == 6);
+  slow.hold(false);
+  REQUIRE(f.eventually([&] { return slow.received().size() == 12; }));
+}
+
 TEST_CASE("an answer counts as soon as its head arrives, whatever its body does") {
   Fixture f;
   httplib::Server server;
