@@ -1,16 +1,14 @@
 #include "controller/domain/lifecycle/passwords.h"
 
-#include <unicode/bytestream.h>
-#include <unicode/normalizer2.h>
 #include <zxcvbn.h>
 
 #include <cctype>
 #include <cmath>
-#include <stdexcept>
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/lifecycle/ways_in.h"
@@ -121,18 +119,7 @@ void mail_reset_token(db::Tx& tx, const std::string& email, const Keys& keys,
 
 }  // namespace
 
-std::string composed_password(std::string_view password) {
-  UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(status);
-  std::string result;
-  icu::StringByteSink<std::string> sink(&result);
-  if (U_SUCCESS(status))
-    form->normalizeUTF8(0, icu::StringPiece(password.data(), int(password.size())), sink, nullptr,
-                        status);
-  if (U_FAILURE(status))
-    throw std::runtime_error(std::string("ICU's normalizer: ") + u_errorName(status));
-  return result;
-}
+std::string composed_password(std::string_view password) { return composed(password); }
 
 void check_password(std::string_view typed, const std::vector<std::string>& own,
                     Blocklist blocklist) {

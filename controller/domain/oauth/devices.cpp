@@ -13,8 +13,8 @@ constexpr size_t kept_of_address = 64;  // more than any address has
 
 // Returns the text as it can be shown in one line; empty if it can't.
 std::string in_one_line(const std::string& text, size_t longest) {
-  const std::string formed = well_formed(text);
-  return is_blank(formed) || has_controls(formed, Lines::one) ? "" : cut(formed, longest);
+  const std::string formed = composed(well_formed(text));
+  return refusal_of_text(formed, Lines::one) ? "" : cut(formed, longest);
 }
 
 // A family can still act as long as one of its tokens can. $1 is the grant, $2 the time.
