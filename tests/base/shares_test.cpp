@@ -55,8 +55,9 @@ TEST_CASE("each pool keeps places from one account or network for others, and a 
     CHECK(limits.binds_at == places * 3 / 4);
     const bool by_network = row.sharers != Sharers::accounts;
     const auto crowd = [&](std::size_t) { return by_network ? from("192.0.2.1") : of("mallory"); };
-    const auto strangers = [&](std::size_t i) {
-      return by_network ? from("198.51." + std::to_string(i) + ".1") : of("u" + std::to_string(i));
+    const auto strangers = [&](std::size_t stranger) {
+      return by_network ? from("198.51." + std::to_string(stranger) + ".1")
+                        : of("u" + std::to_string(stranger));
     };
     Claims taken;
     // One network may use three quarters of what nobody else wants.

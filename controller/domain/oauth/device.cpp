@@ -91,8 +91,7 @@ void require_room(db::Tx& tx, const Networks& networks) {
                                  WHERE expires_at <= $1
                                  LIMIT $2))",
       tx.now(), removed_at_once);
-  const PoolLimits limits =
-      limits_of(max_device_requests, info(Pool::device_requests).has_reserve);
+  const PoolLimits limits = limits_of(max_device_requests, info(Pool::device_requests).has_reserve);
   const auto reaches = [](std::int64_t number, std::size_t limit) {
     return number >= std::int64_t(limit);
   };

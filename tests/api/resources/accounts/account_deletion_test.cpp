@@ -400,11 +400,11 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   // What may be left then: answers to others, what the cluster still needs, and a name that others
   // use.
   life.run_loops();
-  const Places of_leaving = {
-      "app_events.data",           "audit_log.details",        "custom_domains.domain",
-      "deploy_logs.details",       "deployments.container_id", "deployments.custom_domain",
-      "deployments.image",         "deployments.image_digest", "deployments.name",
-      "deployments.request_id"};
+  const Places of_leaving = {"app_events.data",          "audit_log.details",
+                             "custom_domains.domain",    "deploy_logs.details",
+                             "deployments.container_id", "deployments.custom_domain",
+                             "deployments.image",        "deployments.image_digest",
+                             "deployments.name",         "deployments.request_id"};
   // Kept for a day: the keys of others' requests, which contain the word in this test. Kept for a
   // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
   // that confirms the deletion.
@@ -433,8 +433,8 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
 std::set<std::string> places_of_operator(World& world) {
   std::set<std::string> places;
   for (const std::string& place : places_of(world, word))
-    for (const char* table : {"app", "audience_", "campaign", "custom_domains", "deploy", "placement_",
-                              "scope_requests", "webhook"})
+    for (const char* table : {"app", "audience_", "campaign", "custom_domains", "deploy",
+                              "placement_", "scope_requests", "webhook"})
       if (place.starts_with(table)) places.insert(place);
   return places;
 }
@@ -447,9 +447,10 @@ TEST_CASE("deleted deployments, campaigns, placements, webhooks and apps keep wh
   life.operate();
   const std::string id = life.deploy("zqmarker");
   CHECK(world.read([&](db::Tx& tx) {
-    return tx.number("SELECT count(*) FROM deployments WHERE id = $1 AND env_sealed = '' AND "
-                     "credentials_sealed IS NULL AND env_keys = '[]' AND health_path IS NULL",
-                     id) +
+    return tx.number(
+               "SELECT count(*) FROM deployments WHERE id = $1 AND env_sealed = '' AND "
+               "credentials_sealed IS NULL AND env_keys = '[]' AND health_path IS NULL",
+               id) +
            tx.number("SELECT count(*) FROM deployment_revisions");
   }) == 1);
   life.leave_cluster(id);
