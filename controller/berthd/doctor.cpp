@@ -13,8 +13,8 @@
 #include "controller/base/public_address.h"
 #include "controller/base/text.h"
 #include "controller/berthd/cluster_access.h"
-#include "reconcilers/cluster/user_namespaces.h"
 #include "reconcilers/kube/client.h"
+#include "reconcilers/kube/user_namespaces.h"
 
 namespace berth::doctor {
 namespace {
@@ -195,7 +195,7 @@ class Examination {
     std::vector<json> tenants;
     std::ranges::copy_if(nodes(), std::back_inserter(tenants),
                          [&](const json& node) { return is_for_tenants(node); });
-    const auto seen = reconcilers::user_namespaces_of(ask_("/version"), tenants);
+    const auto seen = kube::user_namespaces_of(ask_("/version"), tenants);
     if (seen.possible)
       return ok(
           "all nodes for containers support them; containers have them where their tier "

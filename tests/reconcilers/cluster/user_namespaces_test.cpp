@@ -86,7 +86,7 @@ TEST_CASE("whether nodes can is told by the API server, kubelets, kernels and ru
       {"v1.33.0", {node("v1.33.0", "6.12.1", Object::array({handler("", nullptr)}))}, of_runtime},
   };
   for (const Row& row : rows) {
-    const auto seen = user_namespaces_of({{"gitVersion", row.server}}, row.nodes);
+    const auto seen = kube::user_namespaces_of({{"gitVersion", row.server}}, row.nodes);
     CHECK(seen.why_not == row.why_not);
     CHECK(seen.possible == row.why_not.empty());
   }

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace berth::kube {
+
+// Whether pods can have a user namespace: their users are then none of the node's (kubernetes.io,
+// "User Namespaces").
+struct UserNamespaces {
+  bool possible = false;
+  std::string why_not = "the nodes weren't looked at yet";  // a sentence for admins
+};
+
+// The versions that have and use all that is needed without being told to.
+inline constexpr int user_namespaces_minor = 33;  // of the API server and the kubelets, behind 1.
+inline constexpr int user_namespaces_kernel[] = {6, 3};  // tmpfs with mapped ids
+
+// Returns whether pods on all of these nodes can. `version` is the API server's answer to
+// GET /version. A node can if its kubelet and its kernel are new enough and its default container
+// runtime says that it can.
+UserNamespaces user_namespaces_of(const nlohmann::json& version,
+                                  const std::vector<nlohmann::json>& nodes);
+
+}  // namespace berth::kube
