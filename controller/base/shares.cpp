@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controller/base/address_range.h"
+#include "controller/base/lent_claimant.h"
 
 namespace berth {
 namespace {
@@ -109,6 +110,10 @@ void ClaimantOfThread::set_app(const std::string& app) {
 void ClaimantOfThread::set_standing(Standing standing) {
   if (of_this_thread != nullptr) of_this_thread->standing = standing;
 }
+
+Claimant* LentClaimant::of_thread() { return of_this_thread; }
+LentClaimant::LentClaimant(Claimant* claimant) : own_(of_this_thread) { of_this_thread = claimant; }
+LentClaimant::~LentClaimant() { of_this_thread = own_; }
 
 std::size_t Shares::HashOfKey::operator()(const Key& key) const noexcept {
   return std::hash<std::uint64_t>()((key.value ^ key.kind) * 0x9E3779B97F4A7C15ULL);

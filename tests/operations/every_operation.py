@@ -45,8 +45,8 @@ def check_answer(answer, status, operation, document):
     return list(schema.mistakes(answer.body, content[kind]["schema"], document))
 
 
-# What is sent by POST and changes nothing.
-READS = {"verifyToken", "introspect"}
+# What is sent by POST or PUT and changes nothing that is stored.
+READS = {"verifyToken", "introspect", "setPresence", "setTablePresence"}
 # Changes without an event: see the list in tests/api/gate/security_log_test.cpp.
 SILENT = {"sessionHeartbeat", "testWebhook"}
 ABOUT_SECURITY = ("/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/", "/api/operator/apps")

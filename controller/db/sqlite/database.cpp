@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "controller/base/error.h"
+#include "controller/base/lent_claimant.h"
 #include "controller/base/log.h"
 #include "controller/db/sqlite/busy_timeout.h"
 #include "controller/db/sqlite/migrate.h"
@@ -203,7 +204,12 @@ void Database::run_read(const TxWork& work, View /*a snapshot costs nothing*/) {
 }
 
 void Database::run_write(const TxWork& work, Isolation /*there is one writer*/) {
-  Job job{.work = work,
+  // The request for which the caller writes learns its user or app within the work, as at a login.
+  const TxWork for_claimant = [&work, claimant = LentClaimant::of_thread()](Tx& tx) {
+    const LentClaimant lent(claimant);
+    work(tx);
+  };
+  Job job{.work = for_claimant,
           .statement_time = RequestLimits::statement_time_of_thread(),
           .notes = {},
           .failure = {},
