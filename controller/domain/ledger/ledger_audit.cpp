@@ -181,7 +181,7 @@ constexpr std::string_view bonuses_that_exceed = R"(
                FROM ledger_pending w
                WHERE w.account_number = a.number), 0) AS balance
       FROM ledger_accounts a
-      WHERE a.bonus > a.balance
+      WHERE a.bonus > 0 AND a.bonus > a.balance
     ) AS balances
     WHERE bonus > balance
     ORDER BY id)";
