@@ -68,17 +68,20 @@ Error no_room(Code code, const char* why) {
   return refusal;
 }
 
-// How many requests of each network wait.
+// How many requests of each network wait. Expired ones that nobody has removed yet don't count.
 struct Waiting {
   std::int64_t of_narrow = 0, of_middle = 0, of_wide = 0;
 };
 Waiting waiting_of(db::Tx& tx, const Networks& networks) {
-  return {.of_narrow = tx.number(R"(SELECT count(*) FROM device_codes WHERE narrow_network = $1)",
-                                 networks.narrow),
-          .of_middle = tx.number(R"(SELECT count(*) FROM device_codes WHERE middle_network = $1)",
-                                 networks.middle),
-          .of_wide = tx.number(R"(SELECT count(*) FROM device_codes WHERE wide_network = $1)",
-                               networks.wide)};
+  constexpr std::string_view narrow = R"(
+      SELECT count(*) FROM device_codes WHERE narrow_network = $1 AND expires_at > $2)";
+  constexpr std::string_view middle = R"(
+      SELECT count(*) FROM device_codes WHERE middle_network = $1 AND expires_at > $2)";
+  constexpr std::string_view wide = R"(
+      SELECT count(*) FROM device_codes WHERE wide_network = $1 AND expires_at > $2)";
+  return {.of_narrow = tx.number(narrow, networks.narrow, tx.now()),
+          .of_middle = tx.number(middle, networks.middle, tx.now()),
+          .of_wide = tx.number(wide, networks.wide, tx.now())};
 }
 
 // Shares of the table bind as those of any pool do (base/shares.h).
