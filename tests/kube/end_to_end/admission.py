@@ -80,6 +80,22 @@ class Admission(World):
         self.assertGreater(len(webhook.asked), 1)
         self.ada.delete(shop)
 
+    def test_a_webhook_that_fails(self):
+        """An error of the server isn't a refusal, and may pass; if it doesn't, the owner learns who fails."""
+        fails = True
+        self.webhook(DEPLOYMENTS, lambda request: refusal(500, "InternalError", "out of order") if fails else {"allowed": True})
+        shop = self.ada.deploy("failing")
+        eventually(lambda: self.ada.status(shop)["reason"] == "cluster_refuses_writes", "the reason", LIMIT + 30,
+                   seen=lambda: self.ada.status(shop))
+        seen = self.ada.status(shop)
+        self.assertEqual((seen["status"], seen["phase"]), ("pending", "waiting for the cluster"))
+        self.assertTrue(seen["message"].startswith("the admission webhook test.berth.example fails, with the status 500: "), seen)
+        self.assertEqual(self.ada.status(self.neighbour)["status"], "running")
+        fails = False
+        self.ada.wait(shop, "running", AGAIN)
+        self.assertIsNone(self.ada.status(shop)["reason"])
+        self.ada.delete(shop)
+
     def test_a_policy_that_denies(self):
         instance = self.berthd.instance()
         policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",

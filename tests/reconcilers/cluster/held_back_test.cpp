@@ -203,6 +203,8 @@ TEST_CASE("the words of a failure say who fails") {
        "webhook: Post \"https://policy.kube-system.svc:443/?timeout=10s\": dial tcp "
        "10.96.3.1:443: connect: connection refused",
        "the admission webhook policy.example.org"},
+      {500, "admission webhook \"policy.example.org\" denied the request: out of order",
+       "the admission webhook policy.example.org"},
       {500, "etcdserver: request timed out", "the Kubernetes API server's database (etcd)"},
       {500, "etcdserver: mvcc: database space exceeded",
        "the Kubernetes API server's database (etcd)"},
