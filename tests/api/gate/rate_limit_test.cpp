@@ -8,6 +8,7 @@
 namespace {
 
 using namespace berth::api;
+using berth::Pool;
 using namespace std::chrono_literals;
 using Time = RateLimiter::Time;
 

@@ -347,7 +347,7 @@ TEST_CASE("nobody who has the internal secret takes the name of a person") {
     headers.push_back({"X-Admin-Actor", actor});
     return o.g.ask("POST", "/api/internal/points/mint", headers, body).status;
   };
-  for (const std::string actor :
+  for (const std::string& actor :
        {"user:" + o.user.id, std::string("user:"), std::string("USER:ada"), std::string("user :x"),
         std::string(" user:x"), std::string("u\u200bser:x"), std::string("us\u0435r:x"),
         std::string("\uff55ser:x"), std::string("user\uff1ax"), std::string("\u202eresu:x"),
