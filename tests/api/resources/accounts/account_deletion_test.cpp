@@ -55,6 +55,7 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/social/blocks", "an id"},
     {"POST /api/avatars/me/equip", "ids"},
     {"POST /api/deploy/apps/{id}/rollback", "an id"},
+    {"POST /api/deploy/dry-run", "nothing is kept, because all of it is undone"},
     {"POST /api/external/ads/event", "an id and a token"},
     {"POST /api/internal/backup", "a key that is used and not kept"},
     {"POST /api/internal/deploy/tiers", "the platform's own"},
