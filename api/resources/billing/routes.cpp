@@ -14,6 +14,7 @@ std::vector<Route> billing_routes() {
                  .summary = summary,
                  .access = internal(),
                  .rate = internal_calls,
+                 .stores = Stores::administration,
                  .shape = Shape::nested_but_access,
                  .answer = {200, "DeploymentEnvelope"},
                  .errors = {Code::deployment_not_found, Code::deployment_destroyed},

@@ -91,6 +91,11 @@ int remove_old(db::Tx& tx, int most) {
 }
 
 int forget(db::Tx& tx, const std::string& subject) {
+  tx.execute(
+      R"(
+      DELETE FROM webhook_deliveries
+      WHERE event_id IN (SELECT id FROM app_events WHERE subject = $1))",
+      subject);
   return tx.execute(R"(DELETE FROM app_events WHERE subject = $1)", subject);
 }
 
