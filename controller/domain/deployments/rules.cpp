@@ -51,16 +51,22 @@ void check_domain(const std::string& domain, const Rules& rules, Details& wrong)
   if (!reason.empty()) wrong["custom_domain"].push_back(reason);
 }
 
+// Whether the name is reserved, or is punycode for a text that reads like one that is.
+bool is_reserved(const std::string& name, const ReservedNames& reserved) {
+  const auto text = domain_names::unicode_of(name);
+  return reserved.forbids_subdomain(name) || (text && reserved.forbids_name(*text));
+}
+
 void check_name(const std::string& name, const Rules& rules, Details& wrong) {
   if (name.size() > max_name_length || !is_host_label(name))
     wrong["name"].push_back(
         "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
         "ends");
-  else if (domain_names::has_reserved_hyphens(name))
+  else if (domain_names::has_reserved_hyphens(name) && !domain_names::unicode_of(name))
     wrong["name"].push_back(
-        "must not have hyphens as its third and fourth characters, as in xn--: such names are "
-        "reserved, because they can stand for any other name");
-  else if (rules.reserved_names.forbids_subdomain(name))
+        "must not have hyphens as its third and fourth characters, unless it is valid punycode "
+        "(xn--): no certificate is issued for it");
+  else if (is_reserved(name, rules.reserved_names))
     wrong["name"].push_back("is reserved for the platform; choose another");
 }
 

@@ -21,22 +21,10 @@ bool is_at_or_below(std::string_view host, std::string_view domain) {
 
 using IdnText = std::unique_ptr<char, decltype(&idn2_free)>;
 
-// Whether a label that begins with xn-- is the punycode of a label that IDNA 2008 allows, in its
-// only spelling (RFC 5891, section 5.4).
-bool is_international(const std::string& label) {
-  char* decoded = nullptr;
-  if (idn2_to_unicode_8z8z(label.c_str(), &decoded, IDN2_NONTRANSITIONAL) != IDN2_OK) return false;
-  const IdnText unicode(decoded, idn2_free);
-  char* encoded = nullptr;
-  if (idn2_to_ascii_8z(decoded, &encoded, IDN2_NONTRANSITIONAL) != IDN2_OK) return false;
-  const IdnText ascii(encoded, idn2_free);
-  return label == encoded && !is_ascii(decoded);
-}
-
 // Certificates may have no label with these hyphens but those of IDNA (CA/Browser Forum, Baseline
 // Requirements, section 3.2.2.4).
 bool is_issuable(const std::string& label) {
-  return !has_reserved_hyphens(label) || (label.starts_with("xn--") && is_international(label));
+  return !has_reserved_hyphens(label) || unicode_of(label).has_value();
 }
 
 bool has_issuable_labels(const std::string& domain) {
@@ -69,6 +57,19 @@ bool is_in_public_dns(const std::string& domain) {
 bool has_reserved_hyphens(std::string_view label) {
   constexpr size_t third = 2;
   return label.size() >= third + 2 && label.substr(third, 2) == "--";
+}
+
+std::optional<std::string> unicode_of(const std::string& label) {
+  if (!label.starts_with("xn--")) return std::nullopt;
+  char* decoded = nullptr;
+  if (idn2_to_unicode_8z8z(label.c_str(), &decoded, IDN2_NONTRANSITIONAL) != IDN2_OK)
+    return std::nullopt;
+  const IdnText unicode(decoded, idn2_free);
+  char* encoded = nullptr;
+  if (idn2_to_ascii_8z(decoded, &encoded, IDN2_NONTRANSITIONAL) != IDN2_OK) return std::nullopt;
+  const IdnText ascii(encoded, idn2_free);
+  if (label != encoded || is_ascii(decoded)) return std::nullopt;
+  return std::string(decoded);
 }
 
 std::string normalised(std::string_view domain) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ std::string refusal(std::string_view domain, std::string_view apps_domain,
 // Whether a label has hyphens as its third and fourth characters. Such labels are reserved for
 // encodings like punycode, which can look like any other name (RFC 5890, section 2.3.1).
 bool has_reserved_hyphens(std::string_view label);
+// Returns the text that a label of xn-- stands for, in UTF-8. Returns nothing for any other label,
+// and if it isn't the only spelling of a text that IDNA 2008 allows (RFC 5891, section 5.4).
+std::optional<std::string> unicode_of(const std::string& label);
 
 // Returns the part that was registered, such as example.co.uk for shop.example.co.uk. Returns the
 // name itself if it is a single label or a public suffix.
