@@ -95,8 +95,10 @@ TEST_CASE("bonuses of others reach a person within one bound, by whatever way") 
   };
   CHECK(give(f.user("bob"), bonuses::most_received) == "");
   const auto eve = f.user("eve");
+  const auto has = [&] { return f.world.balance(ledger::user_account(eve.id)); };
+  const std::int64_t before = has();
   CHECK(give(eve, 1) == "422 bonus_locked");
-  CHECK(f.world.balance(ledger::user_account(eve.id)) == 500);
+  CHECK(has() == before);
   // By the other ways neither.
   CHECK(refusal([&] { f.transfer(eve, f.ada, 1); }) == "422 bonus_locked");
   CHECK(refusal([&] { f.spend(eve, 1, f.app); }) == "422 bonus_locked");
@@ -134,11 +136,8 @@ TEST_CASE("a bonus pays in the user's own app and for its hosting, but not for a
   f.advertise(f.app, 100);
   CHECK(f.bonus_of(account) == 900);
   f.world.write([&](db::Tx& tx) {
-    ledger::post(tx, {.kind = "deployment",
-                      .from = account,
-                      .to = ledger::treasury(),
-                      .amount = 300,
-                      .memo = ""});
+    ledger::post(
+        tx, {.kind = "test", .from = account, .to = ledger::treasury(), .amount = 300, .memo = ""});
   });
   CHECK(f.bonus_of(account) == 600);
 }
