@@ -9,7 +9,8 @@ EventStream::EventStream(const Berthd& berthd, const std::string& path, const st
     : http_(std::make_unique<httplib::Client>("127.0.0.1", berthd.port())) {
   http_->set_read_timeout(2 * patience);
   thread_ = std::thread([this, path, bearer, last_event_id] {
-    httplib::Headers headers = {{"Authorization", "Bearer " + bearer}};
+    httplib::Headers headers = {{"Authorization", "Bearer " + bearer},
+                                {"Accept", "text/event-stream"}};
     if (!last_event_id.empty()) headers.emplace("Last-Event-ID", last_event_id);
     api::test::EventText text;
     http_->Get(
