@@ -1,6 +1,7 @@
 // The pages that links in mails lead to.
 #include "api/pages/page.h"
 #include "api/resources/accounts/new_password.h"
+#include "controller/base/shares.h"
 #include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/lifecycle/passwords.h"
 
@@ -63,8 +64,10 @@ Page confirm_email_change(Visit& visit) {
   const Services& services = visit.services;
   try {
     services.db.write([&](db::Tx& tx) {
-      accounts::email_changes::confirm(tx, visit.field("token"), services.signup_bonus,
-                                       services.keys);
+      ClaimantOfThread::set_account(accounts::email_changes::confirm(tx, visit.field("token"),
+                                                                     services.signup_bonus,
+                                                                     services.keys)
+                                        .id);
     });
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
@@ -84,6 +87,7 @@ Page stop_email_change(Visit& visit) {
   try {
     visit.services.db.write(
         [&](db::Tx& tx) { stopped = accounts::stop_email_change(tx, visit.field("token")); });
+    ClaimantOfThread::set_account(stopped.user_id);
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
     return dead_link(error, "If somebody else uses your account, choose a new password.",

@@ -4,6 +4,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/email_changes/email_change.h"
+#include "controller/base/shares.h"
 #include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/lifecycle/passwords.h"
 
@@ -39,15 +40,19 @@ Reply ask_for_email_change(const Call& call, const Services& services) {
 }
 
 Reply confirm_email_change(db::Tx& tx, const Call& call, const Services& services) {
-  accounts::email_changes::confirm(tx, call.body.at("token"), services.signup_bonus, services.keys);
+  ClaimantOfThread::set_account(accounts::email_changes::confirm(
+                                    tx, call.body.at("token"), services.signup_bonus, services.keys)
+                                    .id);
   return message_reply("the address of the account was changed");
 }
 
 Reply stop_email_change(db::Tx& tx, const Call& call, const Services&) {
-  const bool undone = accounts::stop_email_change(tx, call.body.at("token")).was_confirmed;
-  return message_reply(undone ? "the account has its old address again, and all sessions have "
-                                "ended; a mail will be sent with which to choose a new password"
-                              : "the change of the address was stopped");
+  const auto stopped = accounts::stop_email_change(tx, call.body.at("token"));
+  ClaimantOfThread::set_account(stopped.user_id);
+  return message_reply(stopped.was_confirmed
+                           ? "the account has its old address again, and all sessions have "
+                             "ended; a mail will be sent with which to choose a new password"
+                           : "the change of the address was stopped");
 }
 
 }  // namespace berth::api

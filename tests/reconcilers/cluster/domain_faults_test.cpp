@@ -264,7 +264,8 @@ TEST_CASE("an owner whose name servers are silent doesn't hold up others' domain
   shop.world.wake();
   const std::string mallory = shop.world.new_app();
   for (int i = 0; i < 20; ++i)
-    shop.world.deploy_with(mallory, Dns::silent + std::to_string(i) + ".shop.example");
+    shop.world.deploy_with(mallory, Dns::silent + std::to_string(i) + ".shop.example",
+                           {.name = "slow-" + std::to_string(i)});
   REQUIRE(eventually([] { return figures_of(Pool::domain_checks).used == 12; }));
   shop.id = shop.world.deploy_with(shop.world.new_app(), domain);
   CHECK(shop.world.becomes(shop.id, State::active));

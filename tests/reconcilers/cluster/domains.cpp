@@ -35,8 +35,9 @@ DomainWorld::DomainWorld(kube::Kubeconfig cluster, const Dns& dns) : World(std::
                  .deadline = std::chrono::milliseconds(1'000)};
 }
 
-std::string DomainWorld::deploy_with(const std::string& app, const std::string& domain) {
-  const std::string id = deploy(app);
+std::string DomainWorld::deploy_with(const std::string& app, const std::string& domain,
+                                     const Wanted& wanted) {
+  const std::string id = deploy(app, wanted);
   claim(id, domain);
   return id;
 }

@@ -36,7 +36,8 @@ class DomainWorld : public World {
  public:
   DomainWorld(kube::Kubeconfig cluster, const Dns& dns);
 
-  std::string deploy_with(const std::string& app, const std::string& domain);
+  std::string deploy_with(const std::string& app, const std::string& domain,
+                          const Wanted& wanted = {});
   custom_domains::Claim claim(const std::string& deployment);
   void claim(const std::string& deployment, const std::string& domain);
   void release(const std::string& deployment);
