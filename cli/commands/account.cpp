@@ -153,7 +153,7 @@ void add_own_data(CLI::App& account, Run& run) {
                   "Read the password from stdin instead of asking");
   const SharedAccountFlags confirmed = std::make_shared<AccountFlags>();
   add_command(account, "confirm-email", "Confirm a new email address by the token in the mail",
-              "berth account confirm-email ec_…",
+              "berth account confirm-email ec_example",
               [&run, confirmed] {
                 run.out().done(run.api().post("/api/auth/email-change/confirm",
                                               {{"token", confirmed->code}}, As::nobody),

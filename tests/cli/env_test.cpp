@@ -14,8 +14,8 @@ TEST_CASE("variables are set, listed and removed, and the others stay") {
   const berth::process::TempDir dir;
   const auto names = [&] {
     std::string text;
-    for (const json& key : ada.must({"env", "list", "shop", "-o", "json"}).body().at("env_keys"))
-      text += key.get<std::string>() + "\n";
+    const json body = ada.must({"env", "list", "shop", "-o", "json"}).body();
+    for (const json& key : body.at("env_keys")) text += key.get<std::string>() + "\n";
     return text;
   };
   CHECK(names().empty());

@@ -70,8 +70,8 @@ TEST_CASE("variables are listed with a digest and a date, which a new value chan
             "--env", "B=1"});
   const auto variables = [&] {
     json byname;
-    for (const json& each : ada.must({"env", "ls", "shop", "-o", "json"}).body().at("variables"))
-      byname[each.at("name").get<std::string>()] = each;
+    const json body = ada.must({"env", "ls", "shop", "-o", "json"}).body();
+    for (const json& each : body.at("variables")) byname[each.at("name").get<std::string>()] = each;
     return byname;
   };
   const json before = variables();

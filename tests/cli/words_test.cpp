@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -63,6 +64,11 @@ std::string with_slip(std::string word) {
       return word;
     }
   return word;
+}
+
+std::multiset<std::string> sorted_words(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 void leave_home() {
@@ -125,7 +131,8 @@ TEST_CASE("a slip in any command or flag is answered with what was meant") {
   leave_home();
   size_t commands = 0;
   size_t flags = 0;
-  for (const CommandInfo* command : flattened(whole_tree())) {
+  const CommandInfo root = whole_tree();
+  for (const CommandInfo* command : flattened(root)) {
     const Words path = words_in(command->path);
     if (!path.empty()) {
       Words wrong = path;
@@ -181,12 +188,14 @@ TEST_CASE("other programs' words for a command are known") {
 TEST_CASE("help explains every command, as its flag does") {
   leave_home();
   size_t count = 0;
-  for (const CommandInfo* command : flattened(whole_tree())) {
+  const CommandInfo root = whole_tree();
+  for (const CommandInfo* command : flattened(root)) {
     const Words path = words_in(command->path);
     CAPTURE(command->path);
     const Ran help = ran(with({"help"}, path));
     CHECK(help.code == 0);
-    CHECK(help.out == ran(with(path, {"--help"})).out);
+    // CLI11 lists the flags that exclude each other in the order of their addresses.
+    CHECK(sorted_words(help.out) == sorted_words(ran(with(path, {"--help"})).out));
     ++count;
   }
   CHECK(count >= 110);
@@ -252,7 +261,8 @@ TEST_CASE("what can't be undone is confirmed by its name") {
                                          "end-device", "end-sessions",   "destroy",
                                          "purge",      "erase"};
   std::set<std::string> found;
-  for (const CommandInfo* command : flattened(whole_tree()))
+  const CommandInfo root = whole_tree();
+  for (const CommandInfo* command : flattened(root))
     if (command->commands.empty() && endings.contains(command->name)) found.insert(command->path);
   std::set<std::string> known;
   for (const auto& [path, guard] : guards) known.insert(path);

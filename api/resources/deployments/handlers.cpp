@@ -238,12 +238,8 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
   const auto outcomes = deployments::dry_run(tx, actor_of(call), operations,
                                              services.deployment_rules, services.keys.data);
   json list = json::array();
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    const deployments::Outcome& outcome = outcomes[i];
-    const bool creates = operations[i].order.has_value();
-    json entry = {{"action", outcome.fields.empty() ? "nothing"
-                             : creates              ? "create"
-                                                    : "change"},
+  for (const deployments::Outcome& outcome : outcomes) {
+    json entry = {{"action", outcome.effect},
                   {"fields", outcome.fields},
                   {"replaces_container", outcome.replaces_container},
                   {"points", outcome.points},

@@ -54,6 +54,7 @@ Outcome carried_out(db::Tx& tx, const Actor& actor, const Operation& operation, 
     change(tx, actor, id, operation.change, rules, data_key);
   }
   note_differences(was, order_of(*desired_state(tx, id, data_key)), outcome);
+  if (!outcome.fields.empty()) outcome.effect = operation.order ? Effect::create : Effect::change;
   outcome.deployment = find(tx, id);
   outcome.points = before - ledger::balance(tx, account);
   return outcome;

@@ -16,8 +16,15 @@ struct Operation {
   Change change = {};
 };
 
+// What would be done; `nothing` also if that is refused.
+enum class Effect { create, change, nothing };
+constexpr auto texts_of(Effect) {
+  return EnumTexts<Effect::nothing>{"create", "change", "nothing"};
+}
+
 // What an operation would do.
 struct Outcome {
+  Effect effect = Effect::nothing;
   std::optional<Deployment> deployment;  // as it would be afterwards; empty if it is refused
   // The names of the fields that would change, all that are set for a creation. A variable is
   // "env_vars." and its name.

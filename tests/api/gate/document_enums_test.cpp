@@ -9,6 +9,7 @@
 #include "controller/domain/ads/placing.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/dry_run.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/oauth/oauth.h"
@@ -71,6 +72,7 @@ std::map<std::string, Texts> enums_of_code() {
       {"/DeploymentBilling/properties/billing_status", all<billing::Status>()},
       {"/DeploymentBilling/properties/history/items/properties/kind", all<billing::EntryKind>()},
       {"/DeploymentState", all<deployments::Status>()},
+      {"/DryRunResponse/properties/operations/items/properties/action", all<deployments::Effect>()},
       {"/DeploymentStatus/properties/health_status", all<deployments::HealthStatus>()},
       {"/DomainEvent/properties/state", all<custom_domains::State>()},
       {"/Fleet/properties/cluster/properties/state", all<api::KubernetesState>()},

@@ -82,6 +82,9 @@ TEST_CASE("a dry run tells what would change, and nothing is kept and nobody is 
   CHECK(outcomes[0].replaces_container);
   CHECK(outcomes[0].deployment->container.port == 8080);
   CHECK(outcomes[1].fields.empty());  // the operation before it has done it
+  CHECK(outcomes[0].effect == deployments::Effect::change);
+  CHECK(outcomes[1].effect == deployments::Effect::nothing);
+  CHECK(outcomes[2].effect == deployments::Effect::create);
   CHECK(outcomes[2].fields == std::vector<std::string>{"image", "port", "labels", "tier"});
   CHECK(outcomes[2].points == 0);
   REQUIRE(outcomes[3].refusal);
