@@ -126,10 +126,12 @@ void Economy::create_app() {
     if (model_.users.at(id).verified) owners.push_back(id);
   if (owners.empty() || living_apps().size() >= 6) return;
   const std::string owner = pick(owners);
+  // The names of deleted apps aren't free at once.
+  const std::string name = "App " + std::to_string(++named_);
   std::string made;
   const auto make = [&](db::Tx& tx) {
     const apps::App app = apps::create(tx, owner,
-                                       {.app_name = "App",
+                                       {.app_name = name,
                                         .app_description = "",
                                         .logo_url = {},
                                         .website_url = {},
