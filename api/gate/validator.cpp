@@ -178,7 +178,7 @@ struct Validator::Rule {
       other = std::make_unique<Rule>(schema["additionalProperties"]);
     const std::string kind = schema.value("x-text", "line");
     if (takes("string") && kind != "raw") text = kind == "lines" ? Lines::several : Lines::one;
-    is_free = takes("object") && fields.empty() && !other;
+    is_free = takes("object") && fields.empty() && !other && kind != "raw";
   }
 
   bool takes(std::string_view type) const { return std::ranges::find(types, type) != types.end(); }

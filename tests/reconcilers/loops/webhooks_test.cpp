@@ -322,7 +322,7 @@ TEST_CASE("an owner with only slow receivers doesn't hold up other owners") {
   const accounts::User eve = f.world.verified_user("eve");
   for (int app = 0; app < 2; ++app) {
     const apps::App of_eve = f.world.new_app(eve).app;
-    for (int i = 0; i < 3; ++i) f.add(of_eve, slow.url());
+    for (int i = 0; i < 3; ++i) f.add(of_eve, slow.url() + "?" + std::to_string(i));
     for (int i = 0; i < 4; ++i) f.emit(of_eve, "of eve " + std::to_string(4 * app + i), i);
   }
   f.add(well.url());
@@ -343,7 +343,7 @@ TEST_CASE("owners who have filled the deliveries leave some to others",
   Receiver slow, well;
   slow.hold(true);
   const apps::App of_eve = f.world.new_app(f.world.verified_user("eve")).app;
-  for (int i = 0; i < 3; ++i) f.add(of_eve, slow.url());
+  for (int i = 0; i < 3; ++i) f.add(of_eve, slow.url() + "?" + std::to_string(i));
   for (int i = 0; i < 4; ++i) f.emit(of_eve, "of eve " + std::to_string(i), i);
   f.add(well.url());
   f.start(patience);
@@ -417,7 +417,7 @@ TEST_CASE("private addresses are never connected to, whatever name leads there")
     all.push_back(f.add(receiver.url(host)).webhook);
   // Addresses written as a number can't be registered, but older rows may have one.
   CHECK_THROWS_AS(f.add(receiver.url("2130706433")), Error);
-  all.push_back(f.add(receiver.url()).webhook);
+  all.push_back(f.add(receiver.url() + "?older").webhook);
   f.world.write([&](db::Tx& tx) {
     tx.execute("UPDATE webhooks SET url = $2 WHERE id = $1", all.back().id,
                receiver.url("2130706433"));
