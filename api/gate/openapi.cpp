@@ -231,6 +231,7 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
 void add_warnings(json& schemas, const std::vector<Route>& table) {
   const json warnings = {
       {"type", "array"},
+      {"readOnly", true},  // some schemas are of a body, too
       {"items", {{"type", "string"}}},
       {"description",
        "Sentences about the request: fields of the body that this operation doesn't have, and that "

@@ -81,6 +81,7 @@ std::vector<BadField> bad_fields(const json& schema, const std::string& prefix =
   const json properties = schema.value("properties", json::object());
   const json required = schema.value("required", json::array());
   for (const auto& [name, field] : properties.items()) {
+    if (field.value("readOnly", false)) continue;
     const std::string path = prefix + name;
     if (std::find(required.begin(), required.end(), name) != required.end())
       bad.push_back({path, "missing", ""});

@@ -387,7 +387,9 @@ TEST_CASE("a repeated parameter is refused") {
     // The app is told of it if it is certain which app it is (RFC 6749, section 4.1.2.1).
     if (std::string(name) != "client_id")
       CHECK_THAT(refused.body.at("redirect_to").get<std::string>(),
-                 Catch::StartsWith(p.app.redirect_uri + "?error=invalid_request&iss="));
+                 Catch::StartsWith(p.app.redirect_uri +
+                                   "?error=invalid_request&error_description=" + name +
+                                   "%20occurs%20more%20than%20once&iss="));
     else
       check_not_redirected(refused);
   }
