@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view redirect_uri = "https://farm.example.org/callback";
 constexpr std::string_view verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-constexpr std::int64_t daily_reward = 100;
 constexpr int days_between_tricks = 10;
+constexpr std::int64_t reward_in_between = 1'000;  // the most that a user gets on a day
 
 // One farmer: the accounts, an app of each of them, and the account that is to get everything.
 class Farm {
@@ -49,11 +49,10 @@ class Farm {
   // Every account gets what it can for nothing, and then does what the farmer has thought of.
   template <typename Trick>
   Harvest work(Trick&& trick) {
-    for (int day = 0; day < farm_days; ++day, clock_.advance(std::chrono::hours(24))) {
+    for (int day = 0; day < farm_days; day += days_between_tricks) {
       for (const std::string& account : accounts_) reward(account);
-      if (day % days_between_tricks != 0)
-        continue;  // the rewards of the days before are there, too
       for (size_t i = 0; i < accounts_.size(); ++i) trick(*this, i);
+      clock_.advance(std::chrono::hours(24 * days_between_tricks));
     }
     // What the collector's own sign-up brought isn't farmed.
     const std::int64_t own = bonus_.points * bonus_.first_multiplier;
@@ -204,7 +203,7 @@ class Farm {
                              {.kind = rewards::Kind::session,
                               .user_id = user,
                               .app_owner_id = {},
-                              .amount = daily_reward,
+                              .amount = reward_in_between,
                               .memo = "live time"})
                     .points;
     });

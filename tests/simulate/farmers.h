@@ -23,7 +23,7 @@ inline constexpr std::int64_t most_gathered = 1'500;
 
 // Lets a farmer of each way work for farm_days on a new store, which `new_engine` makes; the store
 // before it isn't used any more. Each of a farmer's accounts has a verified address, the sign-up
-// bonus, and 100 points of rewards on each of the days. None has points of its own.
+// bonus, and 1,000 points of rewards every ten days. None has points of its own.
 std::vector<Harvest> farm(const std::function<Engine&()>& new_engine);
 
 }  // namespace berth::simulate
