@@ -55,8 +55,8 @@ int remove_old(db::Tx& tx, int most);
 // Whether remove_old() would find an event.
 bool is_any_old(db::Tx& tx);
 
-// Deletes all events of a subject, of which there are little more than kept_of_a_subject, with their
-// deliveries. Returns the number of events.
+// Deletes all events of a subject, of which there are little more than kept_of_a_subject, with
+// their deliveries. Returns the number of events.
 int forget(db::Tx& tx, const std::string& subject);
 
 }  // namespace berth::app_events
