@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs all tests of a build, two at a time: scripts/test.sh PRESET [ATTEMPTS]. A test that fails is tried again until it
 # passes or was tried ATTEMPTS times (1 unless given). Those that passed only then are named in the last lines, since each
-# of them is a defect, of berth or of the test. Temporary files are kept in memory if there is room, because a third of the
-# tests' time would be spent waiting for the disk.
+# of them is a defect, of berth or of the test. Temporary files are kept in memory if there is room, so that the
+# tests don't wait for the disk.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 preset=$1 attempts=${2:-1}
