@@ -13,6 +13,7 @@ else
   TMPDIR=$(mktemp -d)
 fi
 export TMPDIR
+chmod 755 "$TMPDIR"  # PostgreSQL runs as a user of its own, who reaches its folder through this one
 trap 'rm -rf "$TMPDIR"' EXIT
 output=$TMPDIR/output
 
