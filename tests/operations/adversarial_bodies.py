@@ -2,13 +2,14 @@
 the CPU time and the memory that berthd needs to handle them.
 
     adversarial_bodies.py BASE INTERNAL_SECRET PID [--bytes N] [--cpu-ms N] [--memory-mb N]
-                          [--health-ms N] [--total-mb N] [--only REGEX] [--worst N]
+                          [--health-ms N] [--total-mb N] [--only REGEX] [--worst N] [--every N]
 
 Each request has the credentials, path and body with which the operation's driver (drivers/) would have succeeded, so
 that the body is processed as far as possible. The limits apply to each request by itself; operations that hash a
 password may use the cost of hashing in addition. A request above a limit is repeated, and the cheapest attempt counts,
 because berthd may have done other work at the same time. Finally many clients send at once while /health is requested,
-and berthd's memory is measured again."""
+and berthd's memory is measured again. With `--every N`, one of N kinds of bodies is sent to each operation; since the
+next operation begins with the next kind, all kinds are sent to some operation."""
 
 import argparse
 import dataclasses
@@ -147,6 +148,7 @@ class Attack:
         self.limit = Cost(arguments.cpu_ms, arguments.memory_mb)
         self.drivers = drivers.load()
         self.costs, self.failures = [], []
+        self.turns = itertools.count()
 
     def hashing(self):
         """Returns the largest cost of checking one password and hashing another."""
@@ -183,10 +185,11 @@ class Attack:
         method, template = where.split(" ", 1)
         name = operation["operationId"]
         run = self.drivers[name][0]
-        self.scene = self.new_scene()  # the operation before may have used up points or a limit
+        if self.arguments.every == 1:
+            self.scene = self.new_scene()
         content = operation["requestBody"]["content"]
         schema = bodies.inlined(content["application/json"]["schema"], self.document)
-        captured = capture(self.scene, run, method, template)
+        captured = self.captured(run, method, template)
         valid = {} if name in NEVER_RIGHT else captured.body
         if isinstance(valid, str):
             valid = dict(urllib.parse.parse_qsl(valid))
@@ -197,9 +200,10 @@ class Attack:
             forms = bodies.of_form(schema, valid, self.arguments.bytes)
             attacks = itertools.chain(attacks, forms)
         last = None
-        for kind, media_type, body in attacks:
+        first = next(self.turns) % self.arguments.every
+        for kind, media_type, body in itertools.islice(attacks, first, None, self.arguments.every):
             if last is not None and (last < 400 or last in STALE):
-                captured = capture(self.scene, run, method, template)
+                captured = self.captured(run, method, template)
             headers = {**captured.headers, "Content-Type": media_type}
             last, data = self.measure(
                 name,
@@ -209,6 +213,15 @@ class Attack:
             )
             if last == 401 and any(code in data for code in REFUSED_TOKENS):
                 self.failures.append(f"{name}: {kind} had no valid credentials")
+
+    def captured(self, run, method, template):
+        """Returns the request of the operation's driver. What was sent before may have used up points, a limit or an account
+        of the scene, and then a new scene is made."""
+        try:
+            return capture(self.scene, run, method, template)
+        except Exception:
+            self.scene = self.new_scene()
+            return capture(self.scene, run, method, template)
 
     def heads(self):
         """Sends request heads with tokens, queries and fields as long as a head may be."""
@@ -330,6 +343,7 @@ def main():
     parser.add_argument("--total-mb", type=float, default=300)
     parser.add_argument("--only", default="")
     parser.add_argument("--worst", type=int, default=10)
+    parser.add_argument("--every", type=int, default=1)
     return Attack(parser.parse_args()).run()
 
 
