@@ -14,7 +14,7 @@ const others = { 'README.md': 'readme', 'charts/berth/README.md': 'chart', 'SECU
 const menu = [
   ['Begin here', ['readme', 'tour', 'concepts']],
   ['Guides', ['guides/']],
-  ['In operation', ['runbooks/', 'chart', 'scale']],
+  ['In operation', ['runbooks/', 'chart', 'performance', 'scale']],
   ['Reference', ['api', 'reference/']],
   ['Decisions', ['decisions']],
   ['More', ['']],

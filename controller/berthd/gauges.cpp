@@ -116,7 +116,7 @@ void add_replicas(Families& families, const Replicas* replicas) {
   std::vector<ClientMetric> live;
   if (replicas != nullptr) live.push_back(gauge(replicas->live()));
   families.push_back(gauges("berth_database_replicas",
-                            "How many berthd are alive on the PostgreSQL database, with this one; "
+                            "How many berthd processes are alive on the PostgreSQL database, with this one; "
                             "absent on SQLite.",
                             std::move(live)));
 }

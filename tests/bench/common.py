@@ -165,7 +165,7 @@ class Berthd:
 
 
 class Replica(Berthd):
-    """A further berthd on the database of another one, whose keys, user and app it shares."""
+    """A further berthd process on the database of another one, whose keys, user and app it shares."""
 
     def __init__(self, binary, directory, first, *flags):  # pylint: disable=super-init-not-called
         self.scope, self.session, self.app = first.scope, first.session, first.app

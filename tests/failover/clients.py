@@ -1,5 +1,5 @@
-"""Clients that write through several berthd, and repeat what wasn't answered, with the same Idempotency-Key, at the next
-berthd. What they asked and what was answered is a list of dictionaries, the log:
+"""Clients that write through several berthd processes, and retry what wasn't answered with the same Idempotency-Key at
+the next process. What they asked and what was answered is a list of dictionaries, the log:
 
   key       of the operation, which is unique; it is also the description, or the name of what is created
   kind      spend, transfer, read, deployment, campaign, or refresh

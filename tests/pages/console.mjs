@@ -154,7 +154,7 @@ test('variables are pasted, replaced and removed; their values are never shown',
   nothing_wrong();
 });
 
-test('a failing image says why and how to mend it, and is rolled back', async () => {
+test('a failing image says why and how to fix it, and is rolled back', async () => {
   await link('Settings').click();
   await fill('Image', 'docker.io/library/crash:1');
   await look('settings');

@@ -313,7 +313,7 @@ export const en = {
     image_needs_root: { title: 'The image wants to run as root.', fix: 'Use an unprivileged variant of the image; containers run as user 1000.' },
     image_too_large: { title: 'The image is larger than the platform allows.', fix: 'Make it smaller, for example by a build in several stages, and deploy it again.' },
     runtime_class_missing: { title: 'The cluster doesn’t have the runtime of the deployment’s tier.', fix: 'Take another tier, or ask the platform’s admin.' },
-    rollout_failed: { title: 'The new container fails, and the old one goes on serving.', fix: 'Mend the new one and change or restart the deployment, or roll back.' },
+    rollout_failed: { title: 'The new container fails, and the old one goes on serving.', fix: 'Fix the new one and change or restart the deployment, or roll back.' },
     cluster_refused: { title: 'The cluster refuses this deployment.', fix: 'The message says why; ask the platform’s admin.' },
     cluster_unreachable: { title: 'The cluster doesn’t answer at the moment.', fix: 'There is nothing to do: what runs goes on running, and berth goes on as soon as the cluster answers.' },
     suspended_by_admin: { title: 'An admin has stopped this deployment.', fix: 'Ask the platform’s admin.' },
@@ -330,7 +330,7 @@ export const en = {
     txt_missing: { title: 'The TXT record is missing or wrong', fix: 'Set it as it is listed below.' },
     dns_unreachable: { title: 'The domain’s name servers don’t answer', fix: 'Check them; berth tries again by itself.' },
     domain_taken: { title: 'Another account has this domain now', fix: 'The DNS didn’t lead here for a week. Give the domain up, or take another one.' },
-    certificate_failed: { title: 'The issuer refused the certificate', fix: 'Mend what the issuer’s message says. berth tries again by itself, or at once with “Check now”.' },
+    certificate_failed: { title: 'The issuer refused the certificate', fix: 'Fix what the issuer’s message says. berth tries again by itself, or at once with “Check now”.' },
     order_budget: { title: 'No more certificates can be ordered for now', fix: 'Wait: berth orders the certificate as soon as the limit allows it.' },
   },
 };

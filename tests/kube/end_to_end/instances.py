@@ -1,4 +1,4 @@
-"""Tests of several berthds that share a cluster without knowing of each other. A data directory can't be shared."""
+"""Tests of several berthd processes that share a cluster without knowing of each other. A data directory can't be shared."""
 import subprocess
 import time
 

@@ -1,4 +1,5 @@
-"""Tests of the chart with the database on PostgreSQL: several berthd, each of which serves, and one of which leads."""
+"""Tests of the chart with the database on PostgreSQL: several berthd processes serve,
+and one of them leads."""
 import base64
 import json
 import os
