@@ -29,7 +29,7 @@ run: build ## build berthd and start it on the simulated cluster; prints its add
 
 test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)
 	@scripts/install-deps.sh test
-	@cmake --preset $(TEST_PRESET) $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
+	@cmake --preset $(TEST_PRESET) $(LAUNCHER) -DBERTH_TESTS=ON -DBERTH_BENCH=ON >/dev/null
 	@cmake --build --preset $(TEST_PRESET)
 	@scripts/test.sh $(TEST_PRESET) $(ATTEMPTS)
 # How often a test may be tried. A test that fails, and then passes, is named at the end.
@@ -72,11 +72,12 @@ cluster-down: ## end it
 run-on-cluster: build cluster ## build berthd and start it on that Kubernetes; prints its address
 	@tests/kube/run-berthd $(BUILD)/berthd $(DATA_DIR)/cluster
 
-e2e: build ## the end-to-end test on that Kubernetes, which is left up or down as it was
+# It runs the programs of `make test`, so that both need one build.
+e2e: ## the end-to-end test on that Kubernetes, which is left up or down as it was
 	@scripts/install-deps.sh test
-	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
-	@cmake --build --preset dev --target test_kube_client test_reconcilers
-	@BERTHD=$(abspath $(BUILD)/berthd) tests/kube/run-e2e
+	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON -DBERTH_BENCH=ON >/dev/null
+	@cmake --build --preset dev --target berthd berth test_kube_client test_reconcilers
+	@BERTHD=$(abspath build/dev/berthd) tests/kube/run-e2e
 
 scale: cluster ## 1,000 deployments on that Kubernetes beside a bare client of it, as a table
 	@scripts/install-deps.sh build

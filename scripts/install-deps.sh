@@ -15,7 +15,8 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
   libsqlite3-dev libpq-dev libyaml-cpp-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libcurl4-openssl-dev libc-ares-dev libidn2-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
   libicu-dev libjemalloc-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
-test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium postgresql-15 pgbouncer)
+test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-cryptography python3-venv chromium postgresql-15
+  pgbouncer wrk)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # The console is built with npm. An existing Node.js stays, wherever it comes from.
 command -v npm >/dev/null || build+=(nodejs npm)

@@ -79,6 +79,7 @@ World prepare(const Plan& plan) {
                                                  .password_hash = "none",
                                                  .referral_code = {}},
                                                 {}, keys, "http://localhost");
+      accounts::mark_verified(tx, user.id);
       const auto session =
           accounts::open_session(tx, user.id, "127.0.0.1", "bench", std::chrono::hours(24));
       world.tokens.push_back(accounts::session_jwt(session, keys));

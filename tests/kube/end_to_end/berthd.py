@@ -16,7 +16,7 @@ import urllib.request
 from .waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PROGRAM = os.environ.get("BERTHD") or str(ROOT / "build/release/berthd")
+PROGRAM = os.environ.get("BERTHD") or str(ROOT / "build/dev/berthd")
 PATIENCE = 60  # seconds, which is generous even on a loaded machine
 # Small tiers, so that many deployments fit on a machine, and one that wants more memory is killed soon.
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, "
