@@ -40,6 +40,12 @@ std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::st
   return std::nullopt;
 }
 
+void RepairBudget::give_back(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = left_.find(key);
+  if (found != left_.end()) found->second.repairs = std::min(most, found->second.repairs + 1);
+}
+
 std::optional<std::chrono::milliseconds> RepairBudget::wait_of(const std::string& key,
                                                                TimePoint now) {
   const std::lock_guard lock(mutex_);
@@ -80,11 +86,18 @@ Applier::Result Applier::apply_one(const Object& desired) {
   if (live && !differs(desired, *live)) return {};
   // A changed hash annotation means that the desired state is new, which is applied at once. An
   // object that is missing, or that somebody else has changed, takes from the budget of repairs.
-  if (!live || hash_in(*live) == hash_in(desired)) {
-    if (const auto wait = budget_.wait_before(key_of(desired), std::chrono::steady_clock::now()))
+  const bool is_repair = !live || hash_in(*live) == hash_in(desired);
+  const std::string key = key_of(desired);
+  if (is_repair) {
+    if (const auto wait = budget_.wait_before(key, std::chrono::steady_clock::now()))
       return {.applied = 0, .again = wait, .fought_over = {}};
   }
-  cache_.note(client_.apply(desired));
+  try {
+    cache_.note(client_.apply(desired));
+  } catch (const kube::ApiError&) {
+    if (is_repair) budget_.give_back(key);
+    throw;
+  }
   return {.applied = 1, .again = {}, .fought_over = {}};
 }
 

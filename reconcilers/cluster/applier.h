@@ -23,6 +23,10 @@ class RepairBudget {
   // to wait for the next one.
   std::optional<std::chrono::milliseconds> wait_before(const std::string& key, TimePoint now);
 
+  // Undoes what `wait_before` took for a repair that the API server refused: nobody has changed the
+  // object since then.
+  void give_back(const std::string& key);
+
   // Returns how long it will take until a repair of `key` is possible; nothing if one is possible
   // now.
   std::optional<std::chrono::milliseconds> wait_of(const std::string& key, TimePoint now);

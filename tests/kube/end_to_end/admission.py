@@ -121,7 +121,7 @@ class Admission(World):
         self.ada.delete(shop)
 
     def test_pod_security_refuses_what_somebody_makes_of_a_pod(self):
-        patch = [{"op": "add", "path": "/spec/hostNetwork", "value": True}]
+        patch = [{"op": "add", "path": "/spec/containers/0/securityContext/allowPrivilegeEscalation", "value": True}]
 
         def answer(request):
             if "cracked" not in request["object"]["metadata"]["labels"].get("app.kubernetes.io/name", ""):
@@ -130,6 +130,6 @@ class Admission(World):
 
         webhook = self.webhook(PODS, answer, mutating=True)
         shop = self.ada.deploy("cracked")
-        self.reason(shop, "cluster_refused", 'violates PodSecurity "restricted', "hostNetwork")
+        self.reason(shop, "cluster_refused", 'violates PodSecurity "restricted', "allowPrivilegeEscalation")
         self.assertGreater(len(webhook.asked), 1)
         self.ada.delete(shop)

@@ -131,6 +131,18 @@ TEST_CASE("the numbers of a quota don't count as a change") {
   CHECK(store.put(quota));
 }
 
+TEST_CASE("repairs that the API server doesn't take cost nothing") {
+  RepairBudget budget;
+  const auto start = RepairBudget::TimePoint{} + 1h;
+  for (int i = 0; i < 3 * RepairBudget::most; ++i) {
+    CHECK_FALSE(budget.wait_before("a", start));
+    budget.give_back("a");
+  }
+  CHECK_FALSE(budget.wait_of("a", start));
+  budget.give_back("b");
+  CHECK(budget.keys() == 1);
+}
+
 TEST_CASE("the budget of repairs remembers a limited number of objects") {
   RepairBudget budget;
   const auto start = RepairBudget::TimePoint{} + 1h;
