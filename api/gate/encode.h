@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/gate/cursor.h"
 #include "controller/base/clock.h"
@@ -17,6 +18,10 @@ nlohmann::json or_null(const std::optional<T>& value) {
 }
 inline nlohmann::json or_null(const std::optional<Instant>& value) {
   return value ? nlohmann::json(to_iso8601(*value)) : nlohmann::json(nullptr);
+}
+// An empty text is null.
+inline nlohmann::json text_or_null(std::string_view text) {
+  return text.empty() ? nlohmann::json() : nlohmann::json(text);
 }
 
 // Returns the object that is stored as JSON text; null if there is none.

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/gate/encode.h"
 #include "controller/base/address_range.h"
 #include "controller/base/log.h"
 #include "controller/base/shares.h"
@@ -12,17 +13,14 @@ void log_request(const RequestLine& line, RequestKind kind) {
   const bool has_changed = kind == RequestKind::change && line.status < 400;
   const auto level = has_changed || line.status >= 500 ? log::Level::info : log::Level::debug;
   if (!log::enabled(level)) return;
-  const auto or_null = [](std::string_view text) {
-    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
-  };
   const Claimant& claimant = Claimant::of_thread();
   log::write(level, "request",
              {{"request_id", line.request_id},
               {"method", line.method},
               {"route", line.route},
               {"status", line.status},
-              {"user", or_null(claimant.account)},
-              {"app", or_null(claimant.app)},
+              {"user", text_or_null(claimant.account)},
+              {"app", text_or_null(claimant.app)},
               {"network", network_of(line.address)},
               {"duration_ms", std::chrono::duration<double, std::milli>(line.took).count()}});
 }

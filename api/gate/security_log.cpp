@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/gate/encode.h"
 #include "api/gate/route.h"
 #include "controller/base/log.h"
 #include "controller/base/shares.h"
@@ -146,16 +147,13 @@ bool SecurityLog::note(const SecurityEvent& event, const Request& request, Time 
   if (is_limited(event.kind) && !take_line(event.kind, accounts::network_of(request.address), now))
     return false;
   const Claimant& claimant = Claimant::of_thread();
-  const auto or_null = [](std::string_view text) {
-    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
-  };
   log::info("security event",
             {{"kind", name(event.kind)},
              {"reason", event.reason},
-             {"token_kind", or_null(event.token_kind)},
+             {"token_kind", text_or_null(event.token_kind)},
              {"address", request.address},
-             {"user", or_null(event.user_id.empty() ? claimant.account : event.user_id)},
-             {"app", or_null(claimant.app)},
+             {"user", text_or_null(event.user_id.empty() ? claimant.account : event.user_id)},
+             {"app", text_or_null(claimant.app)},
              {"route", request.route},
              {"request_id", request.request_id}});
   return true;
