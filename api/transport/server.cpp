@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds cut_off_time{900};
 // What a server has for all requests together.
 struct Pools {
   explicit Pools(const ServerOptions& options)
-      : requests(Pool::requests, options.connections.total),
+      : requests(Pool::requests, options.connections.total + ConnectionTable::reserved),
         handlers(Pool::handlers, options.http_threads),
         large_bodies(Pool::large_bodies, options.max_large_bodies) {}
 
