@@ -16,7 +16,8 @@ using std::chrono::seconds;
 
 // As in the specification, "Limits".
 constexpr std::array waits = {seconds(1), seconds(2), seconds(4)};
-// Rates count over a minute. If a server wants more, the user is told instead.
+// Rate limits count over a minute. If the server asks the client to wait for longer than that, the
+// command fails and says so.
 constexpr seconds longest_wait{60};
 constexpr seconds worth_a_word{3};
 constexpr size_t page_size = 100;  // the largest that the API allows
@@ -29,7 +30,7 @@ std::optional<seconds> retry_after(const HttpResponse& response) {
 
 bool passes(const HttpResponse& response) {
   if (response.status == 503) return true;
-  // Waiting doesn't help against a cap.
+  // A cap, such as the largest number of deployments, doesn't go away by waiting.
   return response.status == 429 && failure_of(response).server_code != "deployment_limit_reached";
 }
 
@@ -188,7 +189,7 @@ json Api::call(const Call& call) {
   if (response.status == 204) return json::object();
   json body = json::parse(response.body, nullptr, false);
   if (!body.is_object()) throw not_berth(settings_.server);
-  // What the server has ignored, and what it advises.
+  // The server warns of fields that it has ignored, and advises what to use instead.
   for (const json& warning : body.value("warnings", json::array()))
     if (warning.is_string()) say("Warning: " + warning.get<std::string>());
   return body;

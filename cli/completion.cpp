@@ -44,9 +44,9 @@ std::string patterns_of(const CommandInfo& command, const CommandInfo& root, con
   return patterns;
 }
 
-// What is looked up to complete each of the command's arguments, by their positions: "-" for
-// nothing, and a + behind that of one that may be given several times. Empty if there is nothing to
-// look up.
+// Returns what completes each of the command's arguments, by their positions: "-" for nothing, and
+// with a + after that of an argument that may be given several times. Returns an empty text if
+// there is nothing to look up.
 std::string names_of_arguments(const CommandInfo& command) {
   std::string names;
   bool has_any = false;
@@ -59,10 +59,10 @@ std::string names_of_arguments(const CommandInfo& command) {
   return has_any ? names : "";
 }
 
-// What the scripts for bash and zsh have in common. They find the command (`at`), the number of
+// The part that the scripts for bash and zsh share. It finds the command (`at`), the number of
 // arguments before the one that is completed (`position`) and the first of them (`operand`), and
-// from that what is offered: words, what to look up, or files. `nth` is the expression for the
-// entry of the array `kinds` at the position, and `last` for its last one.
+// derives from these what is offered: words, names to look up, or files. `nth` is the expression
+// for the entry of the array `kinds` at the position, and `last` for its last one.
 std::string tables(const CommandInfo& root, const std::string& nth, const std::string& last) {
   std::string paths, others, words, values, with_value;
   for (const CommandInfo* command : flattened(root)) {

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* keys = "server, output, app, browser";
 
-// `below` in the folder that the variable names, or in its folder below the home; empty if there is
-// neither.
+// Returns the path `below` in the folder that the environment variable `name` gives, or in the
+// folder `below_home` of the home directory. Returns an empty path if neither variable is set.
 fs::path place(const char* name, const char* below_home, const char* below) {
   if (const auto value = variable(name); value && fs::path(*value).is_absolute())
     return fs::path(*value) / below;
@@ -106,8 +106,8 @@ bool sets(std::string_view line, const std::string& key) {
   return colon != std::string_view::npos && line[colon] == ':';
 }
 
-// The comment at the end of a line, with the blanks before it. A # within quotes begins none, so
-// only a line whose value has no quotes is looked at.
+// Returns the comment at the end of a line, with the blanks before it. A # within quotes begins no
+// comment, so lines whose value has quotes are taken to have none.
 std::string comment_of(const std::string& line) {
   const size_t start =
       line.find_first_of("'\"") == std::string::npos ? line.find(" #") : std::string::npos;

@@ -31,7 +31,7 @@ std::string shown(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// With the variables of the environment filled in.
+// Returns the text with environment variables filled in.
 std::string filled(const std::string& text, const std::string& where) {
   const auto missing = [&](const std::string& name) -> std::string {
     throw Failure(Exit::usage, where + ": the variable " + name + " isn't set",
@@ -53,7 +53,8 @@ json texts_in(const json& object, const std::string& where) {
   return result;
 }
 
-// A value that isn't one of many texts. A port may come from a variable, too.
+// Returns the value of a field with environment variables filled in. A port that comes from a
+// variable becomes a number.
 json setting(const json& value, const std::string& key, const std::string& where) {
   if (!value.is_string()) return value;
   const std::string result = filled(value.get<std::string>(), where + ": " + key);
@@ -235,7 +236,7 @@ Plan plan_for(const json& order, const json& live) {
 
 namespace {
 
-// Whether another plan wants the domain that this one's deployment has and gives up.
+// Whether this plan's deployment gives up a domain that another plan wants.
 bool makes_room(const Plan& plan, const std::vector<Plan>& plans) {
   const auto wanted = [](const Plan& each) {
     return canonical_domain(each.body.value("custom_domain", json()));
@@ -278,7 +279,8 @@ void learn(std::vector<Plan>& plans, const std::vector<Step>& steps, const json&
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
     if (plan.kind == Plan::Kind::create)
-      // Variables that the server leaves out.
+      // The server stores no value for these variables, such as PORT, so the plan doesn't show
+      // them.
       std::erase_if(plan.changes, [&](const Change& each) {
         return each.field.starts_with("env_vars.") && !fields[i].contains(each.field);
       });

@@ -20,7 +20,7 @@ size_t name_length(std::string_view text) {
   return size_t(std::ranges::find_if_not(text, continues_name) - text.begin());
 }
 
-// Where the brace closes that `text[0]` follows; npos if it never does.
+// Returns the position of the brace that closes the one before `text[0]`; npos if there is none.
 size_t end_of_braces(std::string_view text) {
   int open = 1;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -51,8 +51,8 @@ class Interpolation {
   }
 
  private:
-  // What the dollar sign with which the text begins stands for, with what belongs to it, which is
-  // removed from the text.
+  // Takes the reference with which the text begins, a dollar sign and what belongs to it, off the
+  // text. Returns what it stands for.
   std::string take(std::string_view& text, int levels) {
     const bool by_compose = dollars_ == Dollars::compose;
     const std::string_view escaped = by_compose ? "$$" : "$${";

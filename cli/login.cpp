@@ -316,7 +316,8 @@ std::string Login::access_token() {
   const Settings& settings = api_.settings();
   if (settings.token) {
     if (!is_jwt(*settings.token)) {
-      // It may be a login's, which works for all apps; for an app's own token this means nothing.
+      // The token may be one of `berth login`, which works for all of the user's apps, so the app
+      // has to be named. For a token of a single app, this has no effect.
       Account account = api_.store().load(settings.server);
       const StoredApp* known = account.find(settings.app);
       if (!settings.app.empty()) chosen_app_ = known != nullptr ? known->client_id : settings.app;

@@ -26,8 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t most_of_request = 16 * 1024;
 constexpr std::chrono::seconds longest_request{5};  // a browser sends it at once
-// Anybody on this machine can connect. So many may be silent without the browser being kept out;
-// above it, the one that came first is closed.
+// Everybody on this machine can connect. As many connections as this may be idle without keeping
+// the browser out. If there is another one, the oldest is closed.
 constexpr size_t most_connections = 64;
 constexpr int waiting_connections = 64;
 
@@ -91,7 +91,8 @@ class Connection {
 
 using Parameters = std::map<std::string, std::string>;
 
-// Answers a complete request; its parameters where it is the one that is waited for.
+// Answers a complete request. Returns its parameters if it is the redirect that ends this login,
+// and nothing otherwise.
 std::optional<Parameters> take(const Connection& connection, const std::string& state) {
   const auto target = connection.target();
   if (!target || !target->starts_with("/callback?")) {

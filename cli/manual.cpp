@@ -15,7 +15,7 @@ namespace {
 using roff::escaped;
 using roff::tagged;
 
-// "--output, -o VALUE".
+// Returns a flag as the manual shows it, such as "--output, -o VALUE".
 std::string flag_tag(const FlagInfo& flag) {
   const std::string tag = joined(flag.names, ", ");
   return !flag.positional && flag.takes_value ? tag + " VALUE" : tag;
@@ -31,7 +31,7 @@ std::string flag_meaning(const FlagInfo& flag) {
 
 std::string flag_text(const FlagInfo& flag) { return tagged(flag_tag(flag), flag_meaning(flag)); }
 
-// "berth apps show [APP]".
+// Returns a command as the manual shows it, such as "berth apps show [APP]".
 std::string synopsis(const CommandInfo& command) {
   std::string line = command.path;
   for (const FlagInfo& flag : command.flags)
@@ -39,7 +39,8 @@ std::string synopsis(const CommandInfo& command) {
   return command.commands.empty() ? line : line + " COMMAND";
 }
 
-// " Also called ls, ps."; empty if the command has one name.
+// Returns the other names of a command, such as " Also called ls, ps."; an empty text if it has
+// only one.
 std::string other_names(const CommandInfo& command) {
   return command.aliases.empty() ? "" : " Also called " + joined(command.aliases, ", ") + ".";
 }

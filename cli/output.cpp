@@ -17,7 +17,7 @@ namespace berth::cli {
 namespace {
 
 constexpr size_t between_columns = 2;
-constexpr size_t shown_digits = 12;  // of a digest, as git and docker show them
+constexpr size_t shown_digits = 12;  // how much of a digest is shown, as by git and docker
 constexpr size_t digits_of_digest = 64;
 
 Format spoken = Format::table;  // set once, before the command runs

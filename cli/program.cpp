@@ -45,8 +45,9 @@ std::vector<std::string> flags_of(const CLI::App& command) {
   return names;
 }
 
-// The first word before the first command, which somebody may have meant as a command; a later word
-// may be one all the same, as `list` in `berth deplyo list`. Empty if there is none.
+// Returns the first word before the first command that no command or flag has, or an empty text.
+// Somebody probably meant it as a command. A later word may still be a command, such as `list` in
+// `berth deplyo list`.
 std::string not_a_command(const CLI::App& program, const std::vector<std::string>& words) {
   const std::vector<std::string> unknown = program.remaining(true);
   const auto named = program.get_subcommands();
@@ -66,7 +67,8 @@ Failure no_command(const std::string& path, const std::string& word, const CLI::
                  "There are " + list + "; `" + path + " --help` shows more.");
 }
 
-// What is wrong with the command line, in the words of somebody who knows the commands.
+// Describes the mistake in the command line for a person. CLI11's own message doesn't know the
+// commands.
 Failure usage_error(const CLI::App& program, const CLI::ParseError& error, const Line& line) {
   if (const std::string word = not_a_command(program, line.words); !word.empty())
     return no_command(program.get_name(), word, program);
@@ -75,7 +77,7 @@ Failure usage_error(const CLI::App& program, const CLI::ParseError& error, const
   const std::string help = "`" + path + " --help` shows more.";
   for (const std::string& word : program.remaining(true)) {
     const bool is_flag = word.starts_with('-');
-    // A missing argument is told rather than a word that isn't one.
+    // If an argument is missing, that is reported rather than a superfluous word.
     if (!is_flag && names.empty() && !dynamic_cast<const CLI::ExtrasError*>(&error)) continue;
     const std::string flag = word.substr(0, word.find('='));
     if (is_flag)

@@ -10,7 +10,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr size_t shortest_part = 3;  // of a name that says which one is meant
+constexpr size_t shortest_part = 3;  // how much of a name is enough to suggest it
 
 // What gh, flyctl, kubectl, docker and heroku call these things.
 constexpr std::array other_words = std::to_array<std::pair<std::string_view, std::string_view>>({

@@ -115,7 +115,7 @@ void confirm_name(const std::string& what_happens, const std::string& name, bool
 }
 
 namespace {
-constexpr const char* line_start = "\r\x1b[K";  // and the line is empty
+constexpr const char* line_start = "\r\x1b[K";  // moves to the start of the line and clears it
 constexpr std::chrono::milliseconds between_drawings{500};
 }  // namespace
 

@@ -83,8 +83,8 @@ extern "C" void say_last_words(int signal) {
   ::raise(signal);  // thanks to SA_RESETHAND this ends the process
 }
 
-// While it exists, Ctrl-C and SIGTERM end the command with a word on what goes on without it. Only
-// one may exist at a time.
+// While such an object exists, Ctrl-C and SIGTERM end the command with a message that says what
+// continues without it. Only one may exist at a time.
 class Interruptible {
  public:
   explicit Interruptible(const std::string& name) {

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 // The API allows 30 such requests a minute.
 constexpr std::chrono::milliseconds between_looks{2'100};
-constexpr const char* top_of_screen = "\x1b[H\x1b[J";  // and what is below it is cleared
+constexpr const char* top_of_screen = "\x1b[H\x1b[J";  // moves to the top and clears what follows
 
 void show(Format format, const json& body, const std::string& text) {
   constexpr auto replace = json::error_handler_t::replace;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* blank_characters = " \t\r\n";
 constexpr const char* empty_is_fine = "may be empty";  // the name of a validator
-constexpr size_t length_of_short_flag = 2;             // "-o"
+constexpr size_t length_of_short_flag = 2;             // the length of "-o"
 
 // The option of the command, or of a group above it, that is called so; null if there is none.
 const CLI::Option* option_of(const CLI::App* command, const std::string& name) {

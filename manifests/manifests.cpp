@@ -69,7 +69,7 @@ Object finished(const std::string& file, const Values& values) {
 
 std::string millicores(std::int64_t count) { return std::to_string(count) + "m"; }
 std::string mebibytes(std::int64_t count) { return std::to_string(count) + "Mi"; }
-// The text of an amount is a part of what tells new pods from old ones, so it mustn't change.
+// The amount's text is part of the pod template. If it changed, all pods would be replaced.
 std::string disk_size(std::int64_t mebi) {
   return mebi % 1024 == 0 ? std::to_string(mebi / 1024) + "Gi" : mebibytes(mebi);
 }

@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// Makes the value while nlohmann's parser reads it (its SAX interface), so that a text that is
-// refused costs no more than what was read of it.
+// Builds the value while nlohmann's parser reads the text (its SAX interface), so that a text that
+// is refused costs no more than the part that was read.
 class BodyReader {
  public:
   json take() { return std::move(root_); }

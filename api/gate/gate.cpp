@@ -109,8 +109,9 @@ bool asks_for_deep_page(const Route& route, const Call& call) {
   return page && page->size() > 1;
 }
 
-// Returns the key of a request whose answer is kept; empty for others. Throws malformed_request for
-// a key that is empty, because its sender relies on a key that isn't one.
+// Returns the Idempotency-Key of a request whose answer is stored; an empty text for other
+// requests. Throws malformed_request for an empty key, because its sender expects the answer to be
+// stored.
 std::string idempotency_key(const Request& request, const Route& route) {
   if (route.idempotency == Idempotency::ignored || request.headers.count("Idempotency-Key") == 0)
     return "";
@@ -125,7 +126,8 @@ bool request_changes(const Route& route) {
          (route.method != "GET" || std::holds_alternative<WriteHandler>(route.run));
 }
 
-// Names who takes places of pools for this request from now on, and whom the log names.
+// Makes the caller the claimant of all pools' places for the rest of this request; the log names
+// the same person.
 void name_claimant(const Call& call) {
   if (call.caller) ClaimantOfThread::set_app(call.caller->app_id);
   if (call.play) ClaimantOfThread::set_app(call.play->app_id);
@@ -198,7 +200,9 @@ struct Gate::Passage {
   bool caller_is_known = false;  // a token or the internal secret was valid
   CorsCaller cors = {};          // set if the route allows origins of apps
   write_budgets::Writer writer = {};
-  std::optional<Error> storage_refusal = {};  // of a write that an Idempotency-Key may answer
+  // Why this write may not store anything; a stored answer to its Idempotency-Key is given all the
+  // same.
+  std::optional<Error> storage_refusal = {};
 };
 
 Gate::Gate(const Services& services, HttpMetrics& metrics)
@@ -360,7 +364,7 @@ Reply Gate::run(Passage& passage, Call& call) {
     services_.db.read_committed(enter);
   else
     take_rate(passage, call);
-  // An answer that is kept is given again also to somebody who may store nothing more.
+  // A stored answer is given again even to a caller who has used up their write budget.
   const std::string key = idempotency_key(passage.request, route);
   passage.storage_refusal = refusal_to_store(passage, call);
   if (passage.storage_refusal && key.empty()) throw Error(*passage.storage_refusal);
@@ -378,7 +382,7 @@ Reply Gate::run(Passage& passage, Call& call) {
   return write(passage, call, key);
 }
 
-// `limits` are those of the calling thread.
+// Runs a read that may take long on threads of its own. `limits` are those of the calling thread.
 Reply Gate::read_heavily(const Route& route, const db::RequestLimits& limits,
                          const std::function<Reply(db::Tx&)>& work) {
   Reply reply;
@@ -392,8 +396,8 @@ Reply Gate::read_heavily(const Route& route, const db::RequestLimits& limits,
 
 // Counts the request against the route's rate limit: for the grant of its token, for its user, or
 // for its address if neither is known. All IPv6 addresses of a network count as one, because
-// whoever has one of them can use all of them. Each of several berthd on a database allows its
-// share.
+// whoever has one of them can use all of them. Several berthd processes on one database divide the
+// limit: each allows its share.
 void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
   if (!services_.rate_limits || route.rate.limit == 0) return;
@@ -417,8 +421,9 @@ void Gate::take_rate(Passage& passage, const Call& call) {
                           std::to_string(rate.window.count()) + " s are allowed; try again later");
 }
 
-// Finds out who stores something, too. The server of an app that an admin has approved for a scope
-// speaks for many people, so its network doesn't count.
+// Returns why the caller may not store anything now, or nothing if they may. Also notes in
+// `passage` who stores. The server of an app that an admin has approved for a scope speaks for many
+// people, so its network isn't counted.
 std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) const {
   const Route& route = *passage.route;
   if (!call.admin.empty()) return std::nullopt;
@@ -431,8 +436,8 @@ std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) 
     writer.is_verified = [is = call.user->email_verified] { return is; };
   } else if (call.caller) {
     writer.account_id = call.caller->user_id;
-    // What an app is allowed to do for people who haven't verified their address, an approved one
-    // may do as often as for others.
+    // If the budget leaves something to people who haven't verified their address, an approved app
+    // may store as much for them as for those who have.
     const auto* budget = write_budgets::find(route.stores);
     const bool is_vouched_for =
         is_approved_app && budget != nullptr && budget->unverified.bytes > 0;
@@ -475,8 +480,8 @@ json Gate::body_of(const Passage& passage) const {
   }
 }
 
-// Checks the body with its schema, and notes the fields that the schema doesn't have. The
-// authorization server ignores these without a word (RFC 6749, section 3.2).
+// Checks the body against its schema, and collects the fields that the schema doesn't have. OAuth
+// endpoints ignore these silently (RFC 6749, section 3.2).
 void Gate::check_body(const Passage& passage, Call& call) const {
   const auto found = validators_.find(passage.route);
   if (found == validators_.end()) return;
@@ -518,7 +523,7 @@ Reply Gate::write(const Passage& passage, const Call& call, const std::string& k
                          }),
                          call);
   const idempotency::Slot slot = idempotency::slot(call, route, key);
-  std::optional<SecurityEvent> event;  // of the run that is stored
+  std::optional<SecurityEvent> event;  // the event of the run of the transaction that was committed
   Reply reply = in_transaction([&](db::Tx& tx) {
     event.reset();
     return write_once(tx, passage, call, slot, event);
@@ -551,7 +556,7 @@ Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
   return reply;
 }
 
-// Makes the answer of a reply that refuses the request and whose effects are kept all the same.
+// Makes the answer to a request that is refused although its changes are kept.
 Reply Gate::refused(const Passage& passage, const Reply& reply) const {
   Reply refusal = answer_to(passage, *reply.refusal);
   refusal.body.update(reply.body);

@@ -51,7 +51,7 @@ void HeavyReads::run(const std::function<void()>& work) {
       waiting_.erase(mine);
       throw db::too_slow("there was no free thread for heavy reads");
     }
-    task.changed.wait(lock, [&] { return task.over; });  // it runs
+    task.changed.wait(lock, [&] { return task.over; });  // the task has started, so its end is near
   }
   if (task.failure) std::rethrow_exception(task.failure);
 }

@@ -46,7 +46,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
 std::optional<Reply> find(db::Tx& tx, const Slot& slot, const Call& call) {
   const auto answer = idempotency_keys::find_or_reserve(tx, slot);
   if (!answer) return std::nullopt;
-  // An older berthd has stored the hash of the body as it was sent.
+  // An older version has stored the hash of the body as it was sent.
   if (answer->request_hash != slot.request_hash &&
       answer->request_hash != hex(sha256(call.http.body)))
     throw Error(Code::idempotency_conflict, "this Idempotency-Key was used with another body");

@@ -36,8 +36,8 @@ json content(std::string_view type, std::string_view schema) {
   return {{std::string(type), {{"schema", reference("schemas", schema)}}}};
 }
 
-// Whether this is the schema of a list, whose answers have a Link where they go on: by pages, or
-// backwards from their oldest entry.
+// Whether this is the schema of a list, whose answers have a Link field with the URL of the next
+// page or of the entries before the oldest one.
 bool is_list(std::string_view name) {
   const json& schema = all_schemas().at(std::string(name));
   return schema.contains(json::json_pointer("/properties/next_page")) ||
@@ -98,7 +98,8 @@ json example_of(const Param& param) {
   return json::parse(param.example);
 }
 
-// The parameters that several operations have in common are components, by their text.
+// Parameters that several operations share are components. This maps their descriptions to their
+// names.
 using SharedParameters = std::map<json, std::string>;
 
 json query_parameter(const Param& param) {
@@ -231,7 +232,7 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
 void add_warnings(json& schemas, const std::vector<Route>& table) {
   const json warnings = {
       {"type", "array"},
-      {"readOnly", true},  // some schemas are of a body, too
+      {"readOnly", true},  // some of the schemas describe request bodies, too
       {"items", {{"type", "string"}}},
       {"description",
        "Sentences about the request: fields of the body that this operation doesn't have, and that "

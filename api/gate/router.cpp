@@ -74,7 +74,8 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
   const auto same_length = patterns_.find(segments.size());
   if (same_length == patterns_.end()) return {};
   Match match;
-  std::set<std::string_view> allowed;  // by all patterns that match, in the order of the alphabet
+  // The methods of all patterns that match, in alphabetical order.
+  std::set<std::string_view> allowed;
   for (const Pattern& pattern : same_length->second) {
     if (!matches(pattern, segments)) continue;
     const auto row = pattern.methods.find(wanted);

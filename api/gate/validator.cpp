@@ -247,8 +247,9 @@ class Validator::Run {
     if (const auto refusal = refusal_of_text(text, lines)) refuse(where, std::string(*refusal));
   }
 
-  // A value that no schema describes: its texts and names may be shown, too. `where` stays the
-  // field's, because these names may be unfit to be repeated.
+  // Checks a value that no schema describes, whose texts and field names may be shown, too. `where`
+  // stays the path of the field that the schema knows, because these names may not be fit to be
+  // repeated in an error.
   void look_at_all(const json& value, const std::string& where) {
     if (is_full()) return;
     if (value.is_string()) look_at_text(value.get_ref<const std::string&>(), Lines::one, where);

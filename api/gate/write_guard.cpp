@@ -20,7 +20,7 @@ std::optional<Error> refusal(const Services& services, const Writer& writer, Sto
     return no_room();
   if (services.write_limits)
     return services.write_counts->refusal(writer, stores, services.clock.now());
-  // What is for verified addresses only is so also where nothing is counted.
+  // Operations that require a verified email address require it even if write budgets are off.
   const bool is_for_verified = budget->unverified.bytes == 0 && !writer.account_id.empty();
   return is_for_verified && !writer.is_verified() ? std::optional(write_budgets::not_verified())
                                                   : std::nullopt;

@@ -138,7 +138,7 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
   std::optional<apps::App> changed;
   const auto code = visit.services.db.write(
       [&](db::Tx& tx) -> std::optional<std::expected<oauth::AuthorizationCode, Error>> {
-        changed.reset();  // of a run before
+        changed.reset();  // an earlier run of this transaction may have set it
         const apps::App app = oauth::asking_app(tx, question.request);
         if (without_session && app.session_tokens) {
           changed = app;

@@ -151,8 +151,8 @@ bool is_source(std::string_view text) {
 }
 
 std::string policy_for(const std::string& form_target) {
-  // Pages have no scripts, and so connect to nothing; but tools that look at a site read its
-  // robots.txt as one of its pages.
+  // The pages have no scripts that could connect to anything. connect-src is for tools that audit a
+  // site: they fetch robots.txt from within the page.
   std::string policy =
       "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
       "frame-ancestors 'none'; form-action 'self'";
@@ -195,7 +195,8 @@ std::optional<Error> refusal_of_admin(const Visit& visit) {
   }
 }
 
-// Returns the page that takes the place of an admin's page: with what the visitor can do about it.
+// Returns the page that a visitor sees in place of an admin's page. It says what they can do about
+// it.
 Page no_admins_page(const Error& refusal) {
   const auto step_up = refusal.details.find("step_up");
   Page page;
@@ -296,8 +297,8 @@ bool Pages::handle(const Request& request, Response& response) {
   return true;
 }
 
-// A page's address with a slash at its end leads to the page. Only addresses of the table are gone
-// to, so that //example.org/ isn't.
+// Redirects from an address with a slash at its end to the page without it. The target is always an
+// address of the table, and so never one like //example.org/.
 bool Pages::redirect_from_slash(const Request& request, Response& response) const {
   if (!request.path.ends_with('/')) return false;
   const Row* row = find(request, request.path.substr(0, request.path.size() - 1));

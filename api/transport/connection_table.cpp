@@ -32,7 +32,8 @@ ConnectionTable::Entry::~Entry() {
 
 void ConnectionTable::Entry::set_activity(Activity activity) {
   if (activity == Activity::reading) spoke_.store(true, std::memory_order_relaxed);
-  // A connection that has sent nothing has waited since it was opened, whenever its thread began.
+  // A connection that has sent nothing counts as waiting since it was opened, and not since its
+  // thread began.
   const bool is_new = activity == Activity::waiting && !spoke_.load(std::memory_order_relaxed);
   if (activity < Activity::handling && !is_new)
     since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);

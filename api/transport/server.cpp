@@ -27,7 +27,7 @@ namespace {
 // How long after the grace threads may take to notice that their connections were cut off.
 constexpr std::chrono::milliseconds cut_off_time{900};
 
-// What a server has for all requests together.
+// The pools that all requests to a server share.
 struct Pools {
   explicit Pools(const ServerOptions& options)
       : requests(Pool::requests, options.connections.total + ConnectionTable::reserved),
@@ -39,7 +39,7 @@ struct Pools {
   Shares large_bodies;
 };
 
-// What a client has of it.
+// The places that one client occupies in these pools.
 struct Claims {
   Claims(Pools& pools, const Claimant& claimant)
       : request(pools.requests, claimant),
@@ -83,8 +83,8 @@ thread_local Connection* answering = nullptr;
 
 }  // namespace
 
-// httplib writes the answers. It doesn't accept connections, because its loop ends at errors that
-// pass, and it doesn't read requests, see ServerStream.
+// httplib writes the answers. It doesn't accept connections, because its loop ends at temporary
+// errors, and it doesn't read requests, see ServerStream.
 class Server::Impl final : private httplib::Server {
  public:
   Impl(ServerOptions options, api::Handler handler);
@@ -250,7 +250,7 @@ bool Server::Impl::read_request(Connection& connection) {
   return true;
 }
 
-// Takes a place of all requests, for the client whom the head names.
+// Takes one of the places for requests, for the client that the head names.
 void Server::Impl::claim_place(Connection& connection) {
   const Request& request = connection.request;
   std::string client = options_.client_address ? options_.client_address(request)

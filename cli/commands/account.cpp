@@ -1,4 +1,4 @@
-// One's account: its data, password and connected apps.
+// The commands for the user's own account: its data, password and connected apps.
 #include "cli/commands/account.h"
 
 #include "cli/commands/commands.h"

@@ -32,8 +32,8 @@ const std::vector<Column> scope_request_columns = {
     {"OWNER", "owner"},   {"SCOPES", "requested_scopes"},
     {"APP ID", "app_id"}, {"ASKED", "inserted_at"}};
 
-// The requests to decide. --all shows who asks for what and asks back, because an approval gives
-// strangers access to what the scope opens.
+// Returns the ids of the requests to decide. --all lists who asks for what and asks for
+// confirmation, because an approval gives strangers access to what the scope opens.
 std::vector<std::string> chosen(Run& run, const AdminFlags& flags) {
   if (flags.all == !flags.requests.empty())
     throw Failure(Exit::usage, "no scope requests were named",

@@ -1,5 +1,5 @@
-// An admin's view of the platform: treasury, ledger, audit log, tiers, orphans, words and messages
-// of the chat, mail, the key of sessions, the clock.
+// The commands for a platform's admin: treasury, ledger, audit log, tiers, orphans, the chat's word
+// list and messages, mail, the key of sessions, and the clock.
 #include <algorithm>
 #include <chrono>
 #include <optional>

@@ -23,7 +23,7 @@ struct ApiFlags {
 
 const std::vector<std::string> methods = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 
-// What the operations below a path take, where they differ from the session JWT.
+// The credentials that the operations below a path take, if they don't take the session JWT.
 struct Credentials {
   std::string_view prefix;
   As as;
@@ -102,7 +102,7 @@ std::string list_in(const json& body) {
 }
 
 void print(Run& run, const json& body) {
-  // A table can't hold any answer, so JSON is what people get, too.
+  // Not every answer fits into a table, so people get JSON, too.
   const bool is_yaml = run.settings().format == Format::as_yaml;
   (is_yaml ? Output(Format::as_yaml) : Output(Format::as_json)).print(body, {});
 }
@@ -130,7 +130,7 @@ void call(Run& run, const ApiFlags& flags) {
     print(run, body);
 }
 
-// One argument alone is a path that is read.
+// A single argument is a path, which is requested with GET.
 void settle_arguments(ApiFlags& flags) {
   if (flags.path.empty() && flags.method.starts_with('/')) {
     flags.path = flags.method;

@@ -167,7 +167,7 @@ void use_app(Run& run, const AppFlags& flags) {
   Account account = run.store().load(run.settings().server);
   const StoredApp* known = account.find(app.at("client_id"));
   const bool has_secret = !secret.empty() || (known != nullptr && !known->client_secret.empty());
-  // The access of berth's own client needs none.
+  // A login with berth's own client gives access to all of the user's apps without their secrets.
   const bool needs_secret =
       !has_secret && !account.login && !is_public(app) && !run.api().login().add_built_in();
   if (needs_secret)

@@ -17,7 +17,7 @@ struct Check {
   std::string advice = {};
 };
 
-// Collects checks. A check that throws has failed, with the failure's own words.
+// Collects checks. A check that throws an exception has failed, and shows the exception's message.
 class Examination {
  public:
   // Returns whether the next checks, which build on this one, make sense.

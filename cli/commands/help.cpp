@@ -8,8 +8,8 @@
 namespace berth::cli {
 namespace {
 
-// Prints what `berth COMMAND --help` prints. The words are names of commands, each below the one
-// before.
+// Prints what `berth COMMAND --help` prints. `words` are the names of commands, each a sub-command
+// of the one before.
 void help(CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* command = &root;
   std::string above;
@@ -28,7 +28,7 @@ void help(CLI::App& root, const std::vector<std::string>& words) {
     above = path;
     command = found;
   }
-  // Not help(), which would go on to the command that was called, this one.
+  // CLI::App::help() would describe the command that was called, which is `help` itself.
   const std::string path = above + (above.empty() ? "" : " ") + command->get_name();
   std::cout << command->get_formatter()->make_help(command, path, CLI::AppFormatMode::Normal);
 }

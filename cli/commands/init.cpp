@@ -20,7 +20,8 @@ struct InitFlags {
 
 constexpr const char* official_images = "docker.io/library/";
 
-// The image with its registry: berth needs one, whereas `docker run` stands for Docker Hub.
+// Returns the image with a registry. berth requires one, whereas `docker run` takes it for Docker
+// Hub if it is missing.
 std::string with_registry(const std::string& image) {
   const size_t slash = image.find('/');
   if (slash == std::string::npos) return official_images + image;

@@ -28,7 +28,7 @@ struct LogFlags {
 };
 
 struct Source {
-  std::string name;  // as it is shown before each line
+  std::string name;  // the name that is shown before each line
   std::string id;
 };
 
@@ -61,8 +61,8 @@ struct LogLine {
   std::string text;
 };
 
-// Prints lines whole, each behind its deployment's name, if there are several, and its time, if it
-// has one; or as an object with them. Thread-safe.
+// Prints whole lines: each with its time, if it has one, and with its deployment's name, if there
+// are several deployments; or as a JSON object with these fields. Thread-safe.
 class Lines {
  public:
   Lines(const std::vector<Source>& sources, Format format, bool has_names)
@@ -124,7 +124,8 @@ void bytes_of(Api& api, const Source& source, const LogFlags& flags) {
               .has_end = true});
 }
 
-// The id of an event says where its line is: first when it was written, and then more behind a /.
+// The id of an event gives the position of its line: the time at which it was written, a slash, and
+// more that the server needs.
 LogLine line_of(const Event& event, bool with_time) {
   return {.time = with_time ? event.id.substr(0, event.id.find('/')) : "", .text = event.data};
 }
@@ -137,7 +138,7 @@ void lines_of(Api& api, const Source& source, const LogFlags& flags, Lines& line
     });
     return;
   }
-  // Only as events do lines have their times.
+  // Only the event stream has the times of the lines.
   EventParser parser;
   bool goes_on = true;
   api.stream({.path = path_of(source, flags),

@@ -6,7 +6,8 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::chrono::milliseconds longest_completion{2'000};  // somebody has pressed Tab
+// Somebody has pressed Tab and waits.
+constexpr std::chrono::milliseconds longest_completion{2'000};
 constexpr const char* first_page = "?page_size=100";
 
 struct Kind {
@@ -41,7 +42,7 @@ Kind kind_of(Run& run, const std::string& name, const std::string& operand) {
   throw Failure(Exit::usage, "there are no names of " + name);
 }
 
-// What needs no look-up in a list of the server.
+// Returns the names that need no look-up on the server.
 std::vector<std::string> words_of(Run& run, const CLI::App& root, const std::string& name) {
   std::vector<std::string> words;
   if (name == "events") words = webhook_events();

@@ -1,4 +1,4 @@
-// The points of one's account.
+// The commands for the points of the user's own account.
 #include "cli/commands/commands.h"
 
 namespace berth::cli {

@@ -1,4 +1,4 @@
-// The logins of one's account.
+// The commands for the logins of the user's own account.
 #include "cli/commands/account.h"
 #include "cli/commands/commands.h"
 

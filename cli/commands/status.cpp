@@ -1,4 +1,5 @@
-// The command status: of one deployment, or of all that one has to do with on this server.
+// The command `status`, which shows one deployment, or an overview of everything that the user has
+// on this server.
 #include "cli/commands/commands.h"
 #include "cli/wait.h"
 

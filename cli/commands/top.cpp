@@ -23,7 +23,7 @@ bool is_wanted(const json& row, const std::vector<std::string>& names) {
          std::ranges::any_of(names, [&](const std::string& name) { return is_called(row, name); });
 }
 
-// One request for each deployment that runs, because the API tells usage singly.
+// Sends a request for each running deployment, because the API has no list of their usage.
 json usage(Run& run, const TopFlags& flags) {
   Api& api = run.api();
   json rows = json::array();

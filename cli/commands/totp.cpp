@@ -1,4 +1,4 @@
-// The second factor of one's account: codes of an authenticator (TOTP).
+// The commands for the second factor of the user's own account: codes of an authenticator (TOTP).
 #include "cli/commands/account.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"

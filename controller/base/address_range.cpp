@@ -13,7 +13,7 @@ namespace {
 
 constexpr int ipv4_bits = 32;
 constexpr int ipv6_bits = 128;
-// ::ffff:0:0/96, behind which an IPv4 address stands.
+// ::ffff:0:0/96, the prefix of IPv4-mapped addresses (RFC 4291, section 2.5.5.2).
 constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr int mapped_bits = 96;
 // How much of an IPv6 address is its network: what one customer has whole (RFC 6177, section 2).
@@ -28,14 +28,15 @@ bool is_mapped(const std::array<std::uint8_t, 16>& bytes) {
   return std::equal(mapped_prefix.begin(), mapped_prefix.end(), bytes.begin());
 }
 
-// Moves the IPv4 address behind the prefix to the front.
+// Moves the IPv4 address that follows the prefix to the front.
 std::array<std::uint8_t, 16> unmapped(const std::array<std::uint8_t, 16>& bytes) {
   std::array<std::uint8_t, 16> result{};
   std::copy(bytes.begin() + mapped_prefix.size(), bytes.end(), result.begin());
   return result;
 }
 
-// As the socket has it: an IPv4 address that is written as an IPv6 one stays one of IPv6.
+// Returns the address as the socket has it. An IPv4 address that is mapped to IPv6 stays an IPv6
+// address.
 IpAddress address_of(const sockaddr& address) {
   IpAddress result;
   if (address.sa_family == AF_INET) {
@@ -113,7 +114,7 @@ std::optional<AddressRange> parse_address_range(std::string_view text) {
     if (range.bits < 0 || range.bits > most) return std::nullopt;
   }
   if (mapped) range.bits -= mapped_bits;
-  // Fewer bits than the prefix has would be IPv6 addresses of all kinds.
+  // A range with fewer bits than the prefix contains other IPv6 addresses, too.
   if (range.bits < 0) return std::nullopt;
   return range;
 }

@@ -27,7 +27,7 @@ std::string to_iso8601(Instant at) {
 
 namespace {
 
-// Reads `count` digits at `at` and moves `at` behind them; nothing if there are fewer.
+// Reads `count` digits at `at` and advances `at` past them. Returns nothing if there are fewer.
 std::optional<int> digits(std::string_view text, size_t& at, size_t count) {
   if (at + count > text.size()) return std::nullopt;
   int value = 0;
@@ -65,7 +65,8 @@ std::optional<std::chrono::year_month_day> date(std::string_view text, size_t& a
   return result.ok() ? std::optional(result) : std::nullopt;
 }
 
-// The part of a second behind its point or comma, cut to milliseconds; 0 where there is none.
+// Reads the fraction of a second with its point or comma, and cuts it to milliseconds. Returns 0 if
+// there is none.
 std::optional<Duration> fraction(std::string_view text, size_t& at) {
   if (!skip(text, at, ".,")) return Duration(0);
   int millis = 0;

@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// What is counted.
+// The kinds of claimants whose places are counted.
 enum Counted : std::uint8_t {
   nothing,
   an_account,
@@ -122,7 +122,8 @@ std::size_t Shares::HashOfKey::operator()(const Key& key) const noexcept {
 Shares::Keys Shares::keys_of(const Claimant& claimant) const {
   constexpr std::size_t ipv4_bytes = 4;
   Keys keys;
-  // Berth chooses the ids of accounts, so that nobody can make two of them collide.
+  // An attacker can't find accounts whose hashes collide, because berth chooses the ids of
+  // accounts.
   if (!claimant.account.empty() && sharers_ != Sharers::networks)
     keys[0] = {an_account, std::hash<std::string_view>()(claimant.account)};
   if (claimant.address.empty() || sharers_ == Sharers::accounts) return keys;

@@ -4,8 +4,8 @@ namespace berth {
 
 const std::string_view version = BERTH_VERSION;
 
-// A program that is linked with the source that cmake/commit.cmake writes has that one's
-// definition.
+// This weak definition is used only if a program isn't linked with the file that cmake/commit.cmake
+// generates.
 __attribute__((weak)) const char* commit_text() { return "unknown"; }
 
 std::string build_commit() { return commit_text(); }

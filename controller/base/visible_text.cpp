@@ -21,8 +21,8 @@ constexpr UChar32 right_to_left_override = 0x202E;
 // U8_NEXT mixes integers of different widths.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
-// Returns the character at `at` and moves `at` behind it; a negative number if the bytes are
-// invalid.
+// Returns the character at `at` and advances `at` past it. Returns a negative number if the bytes
+// are invalid.
 UChar32 next_character(std::string_view utf8, int32_t& at) {
   UChar32 character = 0;
   U8_NEXT(utf8.data(), at, static_cast<int32_t>(utf8.size()), character);

@@ -33,7 +33,7 @@ constexpr std::string_view default_ads =
     "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
     "open-per-campaign: 1000}";
 
-// The private registry of a development machine, and the public ones.
+// The private registry of a development machine, and the large public ones.
 constexpr std::string_view local_registry = "registry.localhost:5000";
 constexpr std::string_view public_registries = "docker.io/library,ghcr.io";
 
@@ -105,7 +105,7 @@ Address address(const std::string& text) {
                     .port = int(integer(text.substr(colon + 1), 0, 65535))};
   if (result.host.front() == '[' && result.host.back() == ']')
     result.host = result.host.substr(1, result.host.size() - 2);
-  // An address of one link has the name of its interface behind it (RFC 4007, section 11).
+  // A link-local address may be followed by % and the name of an interface (RFC 4007, section 11).
   const std::string plain = result.host.substr(0, result.host.find('%'));
   if (!is_ip_address(plain) && !is_host_name(result.host)) want(wanted);
   return result;

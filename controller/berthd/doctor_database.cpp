@@ -15,7 +15,8 @@ namespace {
 using db::postgres::Connection;
 
 constexpr int oldest_server = 15;
-// The most connections of one berthd: 26 in its pools, one that looks and one that listens.
+// The most connections that one berthd process opens: 26 in its pools, one that checks the server's
+// state and one that listens for notices.
 constexpr int connections_of_berthd = 28;
 constexpr std::chrono::milliseconds most_clock_skew{1'000};
 // A table has more dead rows than autovacuum should leave if they are this many and outnumber half

@@ -43,8 +43,8 @@ MetricFamily build() {
                 {gauge(1, {{"version", std::string(version)}, {"commit", build_commit()}})});
 }
 
-// Runs `work`, which reads the database. While no PostgreSQL answers, it is left out, so that the
-// other metrics are told.
+// Runs `work`, which reads the database. If PostgreSQL can't be reached, the failure is logged and
+// the other metrics are still served.
 template <typename Work>
 void if_reachable(const Gauges::Sources& sources, Work&& work) {
   if (sources.postgres == nullptr) return work();
@@ -56,7 +56,7 @@ void if_reachable(const Gauges::Sources& sources, Work&& work) {
   }
 }
 
-// The family is there without a value where the database isn't SQLite's or can't be reached.
+// The metrics have no value if the database isn't on SQLite, or can't be reached.
 void add_sizes(Families& families, const Gauges::Sources& sources) {
   std::vector<ClientMetric> bytes;
   std::vector<ClientMetric> log_bytes;
@@ -76,7 +76,7 @@ void add_sizes(Families& families, const Gauges::Sources& sources) {
                             std::move(log_bytes)));
 }
 
-// The families are there without values if the database is SQLite's.
+// The metrics have no values if the database is on SQLite.
 void add_pool(Families& families, const db::postgres::Database* database) {
   std::vector<ClientMetric> reachable, used, waiting, retries, unknown;
   if (database != nullptr) {
@@ -115,10 +115,11 @@ void add_pool(Families& families, const db::postgres::Database* database) {
 void add_replicas(Families& families, const Replicas* replicas) {
   std::vector<ClientMetric> live;
   if (replicas != nullptr) live.push_back(gauge(replicas->live()));
-  families.push_back(gauges("berth_database_replicas",
-                            "How many berthd processes are alive on the PostgreSQL database, with this one; "
-                            "absent on SQLite.",
-                            std::move(live)));
+  families.push_back(
+      gauges("berth_database_replicas",
+             "How many berthd processes are alive on the PostgreSQL database, with this one; "
+             "absent on SQLite.",
+             std::move(live)));
 }
 
 void add_disk(Families& families, const std::filesystem::path& data_dir) {
@@ -149,7 +150,8 @@ void add_commits(Families& families, const db::Database& database) {
                               {counter(double(db::stopped_statements()))}));
 }
 
-// Of the pools that are in memory; the requests of devices that wait are rows.
+// Adds the figures of the pools that are kept in memory. Requests of devices are rows of the
+// database and aren't included.
 void add_pools(Families& families) {
   std::vector<ClientMetric> places, used, refused;
   for (size_t i = 0; i < pools; ++i) {
@@ -200,7 +202,7 @@ void add_points(Families& families, db::Tx& tx) {
                             std::move(of_today)));
 }
 
-// What one snapshot of the database says.
+// Adds the figures that are read from one snapshot of the database.
 void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
   std::vector<ClientMetric> by_status;
   const auto counts = deployments::count_by_status(tx);
@@ -232,7 +234,8 @@ void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
                             "their accounts' rows; 0 on SQLite.",
                             {gauge(double(ledger::count_pending(tx)))}));
   std::vector<ClientMetric> backup_age;
-  // PostgreSQL has backups of its own, so that none of berthd's is missing there.
+  // PostgreSQL usually has backups of its own. A database that berthd has never backed up therefore
+  // has no age there, whereas on SQLite the age counts from the first start.
   const auto age = on_postgres ? backup::since_newest(tx) : backup::age_of_newest(tx);
   if (age) backup_age.push_back(gauge(seconds(*age)));
   families.push_back(
@@ -249,7 +252,7 @@ void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
   add_points(families, tx);
 }
 
-// The families are there without values if nothing is probed.
+// The metrics have no values if the isolation isn't probed.
 void add_isolation(Families& families, const std::optional<Gauges::Isolation>& isolation) {
   std::vector<ClientMetric> proven;
   std::vector<ClientMetric> open;

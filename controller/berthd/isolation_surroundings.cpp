@@ -29,7 +29,7 @@ std::string text_of(const sockaddr* address) {
   return failed == 0 ? text.data() : "";
 }
 
-// An address of one link has the name of its interface in it, and is of no use elsewhere.
+// A link-local address is useless on other machines. It has the name of an interface in it.
 bool is_of_use(const std::string& address) {
   return !address.empty() && !is_loopback(address) && !address.contains('%');
 }

@@ -86,9 +86,10 @@ int run_migration(const CommandLine& line, const Config& config) {
   return 0;
 }
 
-// Flags that berthd doesn't know are left to load_config(), which says what is near to them.
+// Leaves flags that berthd doesn't know to load_config(), which suggests similar ones.
 void take_unknown(const std::vector<std::string>& words, CommandLine& line) {
-  bool behind_flag = false;  // then the word is the flag's value
+  // Whether the word before was a flag, so that this word may be its value.
+  bool behind_flag = false;
   for (const std::string& word : words) {
     const bool is_flag = word.starts_with("--");
     if (is_flag)
@@ -118,7 +119,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   add_commands(app, line);
   std::string migrate_to, migrate_from;
   auto* migrate = add_migrate(app, migrate_to, migrate_from);
-  // Only berthd itself starts this, in containers.
+  // Only the isolation probe starts this, in its containers.
   app.add_subcommand("probe")->group("")->add_option("WORDS", line.probe)->required();
   auto* doctor = app.add_subcommand("doctor", "check whether the cluster or the database is ready")
                      ->fallthrough();

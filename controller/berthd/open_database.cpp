@@ -35,8 +35,8 @@ OpenedDatabase open_sqlite(const Config& config, const DataDir& data, const Cloc
   }
 }
 
-// A SQLite database that was moved stays in the data directory. Throws StartError if its rows
-// aren't on this server: the move was killed, or the address is another one.
+// The SQLite file stays in the data directory after a move. Throws StartError if its rows aren't on
+// this server, because the move was killed or the address is another server's.
 void require_moved_here(const Config& config, const DataDir& data, const Clock& clock) {
   db::sqlite::Connection file(data.database_file(), SQLite::OPEN_READONLY, "");
   if (!file.raw().tableExists("meta")) return;

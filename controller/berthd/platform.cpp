@@ -68,8 +68,8 @@ constexpr std::chrono::seconds drain_grace{
 // How often the security log reports what it left out.
 constexpr std::chrono::seconds summaries_interval{10};
 
-// A start that fails with less room than this on the disk failed for want of it: a first start
-// writes about half of that.
+// A first start needs about half of this room on the disk. A start that fails with less has
+// probably failed because the disk is full.
 constexpr std::uintmax_t room_to_start = 4 << 20;
 
 bool is_out_of_room(const std::exception& failure, const std::filesystem::path& data_dir) {
@@ -95,7 +95,8 @@ void first_start(db::Tx& tx, const Config& config) {
   constexpr int addresses_at_once = 500;
   while (accounts::make_keys_canonical(tx, addresses_at_once) > 0) {
   }
-  if (!tx.writers_collide()) ledger::fold_all(tx);  // of a database that came from PostgreSQL
+  // A database that came from PostgreSQL may have pending credits.
+  if (!tx.writers_collide()) ledger::fold_all(tx);
   if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::issuance());
@@ -137,7 +138,7 @@ std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& 
        .ok = state.connected,
        .detail = state.connected ? std::string(to_string(cluster)) : state.last_error,
        .decides = false}};
-  // A berthd that doesn't lead still serves the API.
+  // A process that doesn't lead still serves the API.
   if (const auto leadership = engine.leadership())
     checks.push_back(
         {.name = "leader", .ok = leadership->leading, .detail = words_of(*leadership)});
@@ -163,7 +164,7 @@ std::int64_t size_of(const std::filesystem::path& file) {
 
 constexpr std::string_view secret_header = "x-internal-secret";
 
-// The request as if it had no internal secret.
+// Returns the request without the internal secret.
 api::Request without_secret(const api::Request& request) {
   api::Request plain = request;
   plain.headers.clear();
@@ -199,7 +200,8 @@ class Platform {
   std::string internal_secret() const;
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
-  // The same for `listen`, which may not take the internal secret.
+  // Answers a request to `listen`. If the internal routes have a listener of their own, the
+  // internal secret is ignored here.
   void answer_public(const api::Request& request, api::Response& response);
   std::unique_ptr<api::Server> internal_server();
   api::KubernetesState cluster_state() const { return state_of(engine_, simulated_ != nullptr); }
@@ -220,7 +222,7 @@ class Platform {
   const OpenedDatabase opened_ = open_database(config_, data_, clock_);
   db::Database& database_ = *opened_.database;
   const std::string instance_ = first_write();
-  // Null on SQLite: only on PostgreSQL several berthd may be on one database.
+  // Null on SQLite, because only a PostgreSQL database can have several berthd processes.
   const std::unique_ptr<Replicas> replicas_ =
       opened_.postgres != nullptr ? std::make_unique<Replicas>(database_) : nullptr;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
@@ -281,7 +283,8 @@ class Platform {
                                                .isolation = [this] { return isolation_.gauge(); },
                                                .billing = [this] { return billing_.outcomes(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_, [this] {
-                   const db::RequestLimits limits;  // probes don't wait for a database that is away
+                   // A probe doesn't wait for a database that can't be reached.
+                   const db::RequestLimits limits;
                    return readiness(database_, engine_, cluster_state());
                  }};
   const std::unique_ptr<reconcilers::MailLoop> mail_ =
@@ -299,7 +302,7 @@ class Platform {
                                        [this] { flush_write_counts(); },
                                        {.interval = write_budgets::Counts::flush_interval}};
   SharedKeys shared_keys_{database_, data_, keys_};
-  // Started where several berthd may be on one database.
+  // Started only on PostgreSQL, where several berthd processes can serve one database.
   reconcilers::Repeating following_{
       "following", [this] { follow(); }, {.interval = Replicas::beat_interval}};
   std::thread serving_;
@@ -330,7 +333,8 @@ Platform::Platform(const Config& config)
 }
 
 std::string Platform::first_write() {
-  // Data that was brought from development is at the machine's time in production.
+  // In production, data that comes from a development machine is served with the machine's own
+  // time.
   if (!config_.production) clock_.advance(database_.read(clock_advance::stored));
   return database_.write([this](db::Tx& tx) {
     require_own_keys(tx, config_, data_, keys_);
@@ -385,7 +389,7 @@ api::Fleet Platform::fleet() {
           .disk_free_bytes = disk.free};
 }
 
-// The file system of the data directory; nothing if it doesn't tell.
+// Returns the size of the data directory's file system, or nothing if it can't be found out.
 std::optional<DiskSpace> Platform::disk_space() const {
   std::error_code unknown;
   const auto space = std::filesystem::space(data_.path(), unknown);
@@ -401,8 +405,8 @@ void Platform::flush_write_counts() {
   }
 }
 
-// Runs after a commit on a thread of the database, one at a time; on PostgreSQL also after those of
-// other berthd.
+// Runs after a commit on a thread of the database, one call at a time. On PostgreSQL it also runs
+// after commits of other berthd processes.
 void Platform::tell(db::Topic topic, const std::string& id) {
   events_->wake(topic, id);
   if (topic == db::Topic::app_balance) billing_.credited(id);
@@ -511,7 +515,7 @@ api::Services Platform::services() {
           .presence = std::make_shared<presence::Board>(replicas_ ? presence::Kept::in_database
                                                                   : presence::Kept::in_memory),
           .write_counts = std::make_shared<write_budgets::Counts>(keys_.data),
-          // PostgreSQL's disk is elsewhere, and nobody says how full it is.
+          // PostgreSQL's disk is on another machine, and its free space is unknown.
           .disk_room = opened_.postgres != nullptr
                            ? std::make_shared<DiskRoom>()
                            : std::make_shared<DiskRoom>([this] { return disk_space(); }),
@@ -574,7 +578,7 @@ std::unique_ptr<api::LoginThrottle> Platform::login_throttle() {
                    : std::make_unique<api::LoginThrottle>();
 }
 
-// Does for everything what notices do for one thing, because some may not have been heard.
+// Treats everything as changed, because notices may have been lost.
 void Platform::reread_all() {
   engine_.look_at_all();
   campaign_index_.any_changed();
@@ -585,7 +589,7 @@ void Platform::reread_all() {
 
 void Platform::follow() {
   try {
-    // Such as if this berthd was cut off from the server while the database was moved.
+    // This process may have been cut off from the server while `berthd migrate` moved the database.
     database_.read(move::require_not_moved);
     if (replicas_->beat()) reread_all();
     if (!config_.production) clock_advance::catch_up(clock_, database_.read(clock_advance::stored));
@@ -595,7 +599,8 @@ void Platform::follow() {
     log::error("berthd ends", {{"error", moved.what()}});
     ::kill(::getpid(), SIGTERM);  // serve() waits for it
   } catch (const std::exception& failure) {
-    log::warning("what other berthd have changed couldn't be read", {{"error", failure.what()}});
+    log::warning("what other berthd processes have changed couldn't be read",
+                 {{"error", failure.what()}});
   }
 }
 
@@ -647,17 +652,18 @@ void Platform::announce() {
                       {"instance", instance_}});
 }
 
-// So that the others take the loops over at once.
+// Gives up this process's leases, so that other processes take over its loops at once.
 void Platform::leave() {
   if (!replicas_) return;
   try {
     replicas_->leave();
   } catch (const std::exception& failure) {
-    log::warning("the other berthd weren't told that this one stops", {{"error", failure.what()}});
+    log::warning("the other processes weren't told that this one stops",
+                 {{"error", failure.what()}});
   }
 }
 
-// Also after a start that failed halfway.
+// Also called after a start that failed halfway.
 void Platform::stop() {
   // The last writes don't wait for a server that is away, but SQLite's wait for one another.
   std::optional<db::RequestLimits> limits;

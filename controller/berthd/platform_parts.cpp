@@ -67,9 +67,9 @@ api::ConnectionLimits connection_limits(const Config& config) {
   return limits;
 }
 
-// What an overloaded server has to answer all the same: requests for /health, and those with the
-// internal secret, if it isn't empty. A request for /health with a body is none, because bodies can
-// be slow.
+// The requests that even an overloaded server answers: those for /health, and those with the
+// internal secret, if it isn't empty. A request for /health with a body isn't one of them, because
+// bodies can be slow.
 api::IsEssential essential_requests(const std::string& internal_secret) {
   return [secret =
               internal_secret.empty() ? "" : sha256(internal_secret)](const api::Request& request) {

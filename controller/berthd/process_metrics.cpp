@@ -29,7 +29,8 @@ std::vector<std::string> stat_fields() {
   return fields;
 }
 
-// Where the fields stand that proc(5) counts from 1 on, without the first two.
+// The fields' positions in stat_fields(). proc(5) counts them from 1 on, and the first two are left
+// out.
 constexpr size_t utime = 14 - 3;
 constexpr size_t stime = 15 - 3;
 constexpr size_t num_threads = 20 - 3;

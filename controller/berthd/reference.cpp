@@ -85,7 +85,7 @@ std::string table_of_pools() {
   return text;
 }
 
-// One to a line, for completion in shells.
+// Prints one key a line, for completion in shells.
 std::string keys() {
   std::string text;
   for (const std::string& name : flag_names()) text += name + "\n";

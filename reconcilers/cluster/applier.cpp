@@ -84,8 +84,9 @@ Applier::Result Applier::apply(const std::vector<Object>& desired) {
 Applier::Result Applier::apply_one(const Object& desired) {
   const ObjectPtr live = cache_.find(desired);
   if (live && !differs(desired, *live)) return {};
-  // A changed hash annotation means that the desired state is new, which is applied at once. An
-  // object that is missing, or that somebody else has changed, takes from the budget of repairs.
+  // If the hash in the annotation differs, the desired state is new and is applied at once.
+  // Creating a missing object, or reverting somebody else's change, takes from the budget of
+  // repairs.
   const bool is_repair = !live || hash_in(*live) == hash_in(desired);
   const std::string key = key_of(desired);
   if (is_repair) {

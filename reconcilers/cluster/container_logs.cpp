@@ -64,7 +64,7 @@ std::vector<ObjectPtr> pods_of(const Cache& cache, const std::string& id) {
   return pods;
 }
 
-// Why there is no log, in the kubelet's words if it gives any.
+// Says why there is no log, with the reason that the kubelet reports, if any.
 std::string waiting_for(const std::vector<ObjectPtr>& pods) {
   if (pods.empty()) return "the deployment has no container";
   const Object& status = container_status(*pods.back());
@@ -134,14 +134,15 @@ class Queue {
   std::optional<std::string> problem_;
 };
 
-// Words of an API server that couldn't reach the kubelet of a pod's node, or got no answer there.
+// Messages of an API server that couldn't reach the kubelet of a pod's node, or got no answer from
+// it.
 bool is_of_kubelet(std::string_view words) {
   constexpr std::array signs = {"dial tcp", "containerLogs", "proxy error", "x509:", ":10250"};
   return std::ranges::any_of(signs, [&](const char* sign) { return words.contains(sign); });
 }
 
-// Says who failed to give a pod's log. Addresses of nodes, which the API server's words may have,
-// are left out.
+// Says who failed to return a pod's log. Leaves out the addresses of nodes that the API server's
+// message may have.
 std::string who_failed(const Object& pod, const kube::ApiError& error) {
   if (error.unreachable()) return "the Kubernetes API server doesn't answer";
   const std::string status = std::to_string(error.status);
@@ -201,7 +202,7 @@ class LogReader {
   std::int64_t restarts_ = 0;  // the pod's number of restarts at that time
   // Nothing has been read yet, and the caller gave no position to continue from.
   bool fresh_ = true;
-  // Since when a log that is followed couldn't be read, and whether that was told.
+  // Since when a log that is followed couldn't be read, and whether the follower knows.
   std::optional<std::chrono::steady_clock::time_point> failing_since_;
   bool has_told_ = false;
   LogCursor cursor_;
@@ -281,8 +282,7 @@ bool LogReader::settle(const Object& pod, Run run, const kube::ApiError& error) 
   throw Error(Code::unavailable, who);
 }
 
-// The kubelet answers with words of its own, instead of lines with their times, if it can't open
-// the log.
+// If the kubelet can't open the log, it answers with a message instead of lines with their times.
 void LogReader::take_words(const Object& pod, const std::string& words) {
   const std::string problem = "the kubelet of the node " + text_at(pod, {"spec", "nodeName"}) +
                               " can't give the log: " + words;
@@ -292,7 +292,7 @@ void LogReader::take_words(const Object& pod, const std::string& words) {
     throw Error(Code::unavailable, problem);
 }
 
-// Tells of a problem once, if it lasts.
+// Reports a problem once it has lasted for a while, and only once.
 void LogReader::note_problem(const std::string& problem) {
   const auto now = std::chrono::steady_clock::now();
   if (!failing_since_) failing_since_ = now;

@@ -11,10 +11,10 @@ using custom_domains::State;
 using deployments::Deployment;
 using std::chrono::milliseconds;
 
-// The certificate's watch events report its progress; this is how often it is looked at in case an
-// event is lost.
+// How often the certificate is read although its watch events report its progress, in case an event
+// is lost.
 constexpr milliseconds while_issuing{10'000};
-// When a domain is tried again whose owner has their share of the look-ups.
+// When a domain is checked again if its owner has used up their share of the look-ups.
 constexpr milliseconds after_others{1'000};
 
 bool is_wanted(State state) { return state == State::issuing || state == State::active; }

@@ -83,7 +83,8 @@ Addresses addresses_of(const std::string& name, const Answer& four, const dns::R
 
 std::string type_of(const std::string& address) { return address.contains(':') ? "AAAA" : "A"; }
 
-// The words for addresses that a domain has besides the platform's. A visitor may get one of them.
+// Describes the addresses that the domain has besides the platform's. A visitor may be sent to one
+// of them.
 std::string extra_records(const Claim& claim, const std::vector<std::string>& extra) {
   std::vector<std::string> records;
   for (const std::string& address : extra) records.push_back(type_of(address) + " " + address);
@@ -110,8 +111,8 @@ Check check_addresses(const Claim& claim, const std::string& target, const Answe
   const auto missing = [&] {
     return refuted(Reason::dns_not_pointing, missing_record(claim, target, alias, own.all));
   };
-  // The target's addresses are what an apex domain's owner has to be told, and what the domain's
-  // own addresses are compared with.
+  // The target's addresses are shown to the owner of an apex domain, and compared with the
+  // addresses that the domain has.
   if (own.all.empty() && !claim.is_apex) return missing();
   const Addresses ours = addresses_of(target, resolver.look_up(target, Type::a), resolver);
   if (!ours.known()) return silent(target);
@@ -124,8 +125,8 @@ Check check_addresses(const Claim& claim, const std::string& target, const Answe
                 : extra.size() < own.all.size()
                     ? refuted(Reason::dns_not_pointing, extra_records(claim, extra))
                     : missing();
-  // The owner of a domain that could have a CNAME record and has none is told of that first, before
-  // the TXT record.
+  // If a domain could have a CNAME record and has none, its owner learns of that first, and of the
+  // TXT record later.
   if (leads_to_us && check.outcome == Result::refuted && !claim.is_apex) check = missing();
   check.addresses = ours.all;
   return check;

@@ -69,7 +69,8 @@ void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& c
   if (seen.reason == deployments::Reason::certificate_pending) seen.phase = waiting_for_certificate;
 }
 
-// Says that berth undoes somebody else's changes only now and then.
+// Reports that somebody else keeps changing an object, and that berth reverts the changes only once
+// in a while.
 void add_fight(Seen& seen, const std::optional<FoughtOver>& fight) {
   if (!fight) return;
   seen.look_again = sooner(seen.look_again, fight->until_settled);
@@ -290,8 +291,8 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
       return refuse(row, refused(row, look(row.id), trouble), after_refusal);
     }
     case Failure::unreachable:
-      // Written at most once for each row that is pending or deploying, since the words don't
-      // change: an unreachable cluster causes no storm of writes.
+      // The row is written at most once while it is pending or deploying, because the message
+      // doesn't change. An unreachable cluster therefore causes no flood of writes.
       if (row.status == Status::pending || row.status == Status::deploying)
         record(row, unreachable(row));
       throw;
@@ -302,8 +303,8 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
   throw;
 }
 
-// An error of the server that doesn't pass is told to the owner. It is written once for as long as
-// the words stay the same.
+// Shows the owner an error of the API server that lasts. The row is written only if the message has
+// changed.
 void DeploymentLoop::on_busy(const Deployment& row, const kube::ApiError& error) {
   const auto now = std::chrono::steady_clock::now();
   {

@@ -146,8 +146,8 @@ void Engine::stop() {
   cache_.stop();
 }
 
-// Changes to objects of a custom domain wake the domain loop, all others the deployment loop. A
-// rollout changes several objects within moments, which are looked at together.
+// Changes to objects of a custom domain wake the domain loop, and all others the deployment loop. A
+// rollout changes several objects within moments, which one reconciliation handles together.
 void Engine::notice(const std::string& id, const Object& object) {
   if (is_of_domain(object))
     domains_.enqueue(id);
@@ -285,7 +285,8 @@ void Engine::keep(const std::stop_token& stop) {
     domains_.refresh_metrics();
     cache_.drop_old_trees();
     if (scan_again_.exchange(false)) resync_at.reset();
-    // Before the first scan, so that what is made then has what it can have.
+    // This comes before the first scan, so that new objects use user namespaces if the nodes have
+    // them.
     if (cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
       user_namespaces_.refresh();
       look_at_nodes_at = SteadyClock::now() + UserNamespaceWatch::interval;

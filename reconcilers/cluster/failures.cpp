@@ -31,8 +31,8 @@ Failure meaning_of(const kube::ApiError& error) {
 
 std::string who_fails(const kube::ApiError& error) {
   const std::string_view message = error.what();
-  // The words of the API server's admission plugins (k8s.io/apiserver, plugin/webhook): a webhook
-  // that doesn't answer, and one that answers with an error.
+  // The messages of the API server's admission plugins (k8s.io/apiserver, plugin/webhook) for a
+  // webhook that doesn't answer and for one that answers with an error.
   constexpr std::array of_webhook =
       std::to_array<std::string_view>({"failed calling webhook \"", "admission webhook \""});
   for (const std::string_view words : of_webhook)
@@ -40,7 +40,7 @@ std::string who_fails(const kube::ApiError& error) {
       const std::string_view rest = message.substr(at + words.size());
       return "the admission webhook " + std::string(rest.substr(0, rest.find('"')));
     }
-  // Those of etcd's client.
+  // These are messages of etcd's client.
   constexpr std::array of_etcd = {"etcdserver:", "etcd", "rpc error: code ="};
   if (std::ranges::any_of(of_etcd, [&](const char* words) { return message.contains(words); }))
     return "the Kubernetes API server's database (etcd)";

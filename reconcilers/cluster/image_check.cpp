@@ -87,8 +87,8 @@ bool ImageCheck::is_current_locked(const Question& question) const {
   return known != known_.end() && known->second.generation == question.generation;
 }
 
-// The first question that is due, whose registry isn't asked by too many threads, and whose owner
-// gets a place.
+// Returns the first question that is due, whose registry isn't being asked by too many threads, and
+// whose owner gets a place.
 std::deque<ImageCheck::Waiting>::iterator ImageCheck::next_locked(SteadyClock::time_point now) {
   return std::ranges::find_if(waiting_, [&](Waiting& one) {
     const auto busy = under_way_.find(one.host);

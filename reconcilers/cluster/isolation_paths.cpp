@@ -13,7 +13,7 @@ using isolation::Wanted;
 
 // Limits of what is tried, so that a large cluster makes no large report.
 constexpr size_t max_nodes = 4;
-constexpr size_t max_listeners = 6;  // of each kind
+constexpr size_t max_listeners = 6;  // how many listeners of each kind are tried
 constexpr size_t max_ranges = 4;
 
 constexpr const char* own_pod = "own app's other pod";
@@ -72,7 +72,7 @@ class Paths {
   std::set<std::string> targets_;  // none is tried twice
 };
 
-// The first address behind the range's own.
+// Returns the address after the range's own address.
 std::string first_of(const AddressRange& range) {
   IpAddress address = {.family = range.family, .bytes = range.network};
   const size_t last = range.family == AF_INET ? 3 : 15;

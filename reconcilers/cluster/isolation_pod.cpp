@@ -154,7 +154,7 @@ class Attempt {
   void repeat() {
     if (is_datagram_ && waits()) send();
   }
-  // Called when something has happened.
+  // Called when poll() reports an event of the socket.
   void look() {
     int error = 0;
     socklen_t size = sizeof error;

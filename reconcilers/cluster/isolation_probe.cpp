@@ -45,11 +45,11 @@ tiers::Confinement strangers_confinement(db::Tx& tx) {
   if (all.empty()) return {};
   const auto found = std::ranges::find_if(all, [](const tiers::Tier& t) { return t.auto_approve; });
   tiers::Confinement confinement = (found == all.end() ? all.front() : *found).confinement;
-  confinement.smtp = false;  // that is a policy of its own, which not every tenant has
+  confinement.smtp = false;  // SMTP needs a network policy of its own, which not every tenant has
   return confinement;
 }
 
-// Why the pod's container doesn't run, in the cluster's words.
+// Returns why the pod's container doesn't run, as the cluster reports it.
 std::string trouble_of(const Object& pod) {
   for (const Object& container : field(pod, {"status", "containerStatuses"}))
     for (const char* state : {"waiting", "terminated"}) {
@@ -75,7 +75,7 @@ std::vector<std::string> addresses_of(const Object& pod) {
   return addresses;
 }
 
-// Of a pod in kube-system, what the probe needs to know.
+// Returns what the probe needs to know of a pod in kube-system.
 Object shortened(const Object& pod) {
   Object ports = Object::array();
   for (const Object& container : field(pod, {"spec", "containers"}))
@@ -142,7 +142,7 @@ void IsolationProbe::begin_to_lead() {
 }
 
 void IsolationProbe::run() {
-  running_ = true;  // before the wish is forgotten, so that the probe is busy all the time
+  running_ = true;  // set before asked_ is reset, so that is_busy() never returns false in between
   asked_ = false;
   due_at_ = parts_.clock.now() + again_after_;
   again_after_ = std::min(2 * again_after_, longest_after_problem);
@@ -228,7 +228,8 @@ void IsolationProbe::make_namespace(const Tenant& tenant) {
       .largest_cpu_millicores = container_cpu_millicores};
   for (const Object& object : manifests::of_namespace(tenant.app_id, size, settings_)) {
     apply(object);
-    // The API server takes a moment to act on it; what comes too early is refused.
+    // The API server takes a moment until a new role binding has effect, and refuses requests that
+    // need it earlier.
     if (text_at(object, {"kind"}) == kube::role_bindings.kind) pause();
   }
 }
@@ -247,7 +248,7 @@ std::string IsolationProbe::make_deployment(const Tenant& tenant, const std::str
   row.cpu_limit_millicores = container_cpu_millicores;
   row.status = deployments::Status::deploying;
   state.confinement = confinement_;
-  state.host_is_held = true;  // so that there is no Ingress
+  state.host_is_held = true;  // with this, no Ingress is made
   for (Object& object : manifests::of_deployment(state, settings_)) {
     const bool is_deployment = text_at(object, {"kind"}) == kube::deployments.kind;
     if (is_deployment) object["spec"]["template"]["spec"]["containers"][0]["args"] = arguments;
@@ -280,7 +281,7 @@ std::vector<Object> IsolationProbe::objects_of(const kube::Resource& resource, c
       .items;
 }
 
-// Why a Deployment has no pod, in the cluster's words.
+// Returns why a Deployment has no pod, as the cluster reports it.
 std::string IsolationProbe::trouble_with(const Tenant& tenant, const std::string& deployment) {
   for (const Object& object : objects_of(kube::deployments, tenant, deployment))
     return text_at(condition(object, "ReplicaFailure"), {"message"});

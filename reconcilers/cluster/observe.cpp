@@ -117,8 +117,8 @@ bool has_missed_deadline(const Object& deployment) {
          is_observed(deployment);
 }
 
-// The words of the API server and of admission plugins for an object that they don't take. The
-// condition has the message of an error without its status.
+// Recognises the messages with which the API server and admission plugins refuse an object. The
+// condition has the message of the error without its status.
 bool is_refusal(const std::string& message) {
   constexpr std::array words = {"forbidden", "denied", "is invalid"};
   return std::ranges::any_of(
@@ -128,7 +128,7 @@ bool is_refusal(const std::string& message) {
 // The reason for a pod that the API server has refused with this message.
 Reason refusal_of(const std::string& message) {
   if (message.contains("exceeded quota")) return Reason::quota_exceeded;
-  // The words of the API server's RuntimeClass admission plugin.
+  // This is the message of the API server's RuntimeClass admission plugin.
   if (message.contains("pod rejected: RuntimeClass")) return Reason::runtime_class_missing;
   return Reason::cluster_refused;
 }

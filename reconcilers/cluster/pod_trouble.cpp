@@ -29,14 +29,14 @@ constexpr std::array root_words = {
     "permission denied", "operation not permitted", "eacces",      "eperm",
     "must be root",      "must be run as root",     "run as root", "requires root"};
 
-// Phrases, in lower case, by which the kubelet and its container runtime say that they didn't get
-// round to something. The kubelet tries it again, and it says nothing about the image.
+// Phrases, in lower case, with which the kubelet and its container runtime report that they were
+// too busy. The kubelet tries again, and the phrases say nothing about the image.
 constexpr std::array busy_words = {"pull qps exceeded", "context deadline exceeded",
                                    "code = deadlineexceeded", "timed out waiting for the condition",
                                    "failed to reserve container name"};
 
-// The kubelet's word, in lower case, for a pod that it evicts because the pod itself takes more
-// than it may (kubernetes, pkg/kubelet/eviction).
+// The kubelet's message contains this, in lower case, if it evicts a pod because the pod itself
+// exceeds a limit (kubernetes, pkg/kubelet/eviction).
 constexpr std::string_view excess_word = "exceed";
 
 template <typename Words>

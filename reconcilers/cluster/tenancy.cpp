@@ -63,7 +63,7 @@ bool Tenancy::remove_if_empty(const std::string& app_id) {
   const std::string name = manifests::namespace_of(app_id);
   if (has_orphans(name)) return true;
   const ObjectPtr cached = cache_.store(kube::namespaces).find("", name);
-  // The cache may be behind, so the API server itself is asked whether anything is left.
+  // The cache may be out of date, so the API server itself is asked whether anything is left.
   const auto live = cached ? std::optional(*cached) : client_.get(kube::namespaces, "", name);
   if (!live || !is_ours(*live, app_id)) return true;
   if (!is_being_deleted(*live)) client_.remove(kube::namespaces, "", name, uid_of(*live));

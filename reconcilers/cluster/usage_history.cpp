@@ -21,8 +21,8 @@ constexpr std::int64_t minutes_of_slot = usage_history::quarter / usage_history:
 constexpr std::int64_t slots_of_day = std::chrono::days(1) / usage_history::quarter;
 constexpr std::int64_t slots_kept = usage_history::minutes_kept_for / usage_history::quarter;
 constexpr std::int64_t days_kept = usage_history::quarters_kept_for / std::chrono::days(1);
-constexpr int patience_ms = 5'000;       // for the other connection's lock
-constexpr int first_value = 3;           // of the columns and placeholders, counted from 0
+constexpr int patience_ms = 5'000;  // how long a statement waits for the other connection's lock
+constexpr int first_value = 3;      // the first column or placeholder with a value, counted from 0
 constexpr int checkpoint_pages = 1'000;  // about 4 MB of WAL
 
 // Placeholders that aren't bound are NULL.
@@ -33,8 +33,8 @@ constexpr const char* insert_minute = R"(
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
     ON CONFLICT DO NOTHING)";
 
-// Levels become their mean, and counts their sum. Quantiles can't be put together: the slowest
-// minute stands for all.
+// A quarter of an hour has the mean of its minutes' levels and the sum of their counts. Quantiles
+// can't be combined, so the slowest minute stands for all.
 constexpr const char* insert_quarter = R"(
     INSERT INTO quarters
       (slot, series, part, cpu, memory, replicas, restarts, requests_2xx, requests_3xx, requests_4xx,
@@ -124,7 +124,7 @@ void UsageHistory::add(Instant at, const Samples& samples) {
     }
     transaction.commit();
   } catch (...) {
-    series_.clear();  // some of them may have been undone
+    series_.clear();  // may contain series whose rows were rolled back
     throw;
   }
   summed_up_ = std::max(summed_up_, slot);
@@ -162,7 +162,8 @@ std::int64_t UsageHistory::series_of(const std::string& deployment, std::int64_t
   return known.number;
 }
 
-// Sums up what lies between the last quarter that was summed up and this one, which has begun.
+// Sums up the minutes of all quarters of an hour since the last one that was summed up, up to the
+// present one, which has just begun.
 void UsageHistory::sum_up(std::int64_t slot) {
   SQLite::Statement waiting(writer_,
                             R"(SELECT DISTINCT slot FROM minutes WHERE slot >= ?1 AND slot < ?2)");

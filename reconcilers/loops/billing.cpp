@@ -37,7 +37,8 @@ std::set<std::string> BillingLoop::take_credited() {
 int BillingLoop::run_once() {
   const std::set<std::string> apps = take_credited();
   if (!turn_.is_mine()) {
-    next_sweep_ = SteadyClock::time_point::min();  // for when it is
+    // This process checks all debts once it is its turn again.
+    next_sweep_ = SteadyClock::time_point::min();
     return 0;
   }
   int looked = look_at_due();
@@ -80,7 +81,7 @@ void BillingLoop::look_at(const std::vector<std::string>& ids) {
   std::vector<billing::Outcome> outcomes;
   std::uint64_t failures = 0;
   turn_.write([&](db::Tx& tx) {
-    outcomes.clear();  // of a run before
+    outcomes.clear();  // an earlier run of this transaction may have filled it
     failures = 0;
     for (const std::string& id : ids) {
       try {
@@ -93,7 +94,7 @@ void BillingLoop::look_at(const std::vector<std::string>& ids) {
       }
     }
   });
-  // Once they are on disk.
+  // Outcomes are counted after the commit.
   for (const billing::Outcome outcome : outcomes) ++outcomes_[size_t(outcome)];
   failures_ += failures;
 }

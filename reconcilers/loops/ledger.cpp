@@ -23,15 +23,15 @@ LedgerLoop::LedgerLoop(db::Database& database, Options options)
 
 bool LedgerLoop::run_once() {
   if (!turn_.is_mine()) {
-    begin_anew();  // another berthd goes on from what is stored
+    begin_anew();  // another process continues from what is stored
     return false;
   }
   if (database_.read(ledger::old_rows)) return false;
   return close_some() || check_days() || check_others();
 }
 
-// Nothing is posted on the day from the first transaction on, so what is read afterwards stays once
-// no credit of the day is pending.
+// After begin_closing() is committed, nothing is posted on that day. Once none of its credits is
+// pending, what is read of it doesn't change any more.
 bool LedgerLoop::close_some() {
   if (!closing_) {
     const auto day = database_.read([](db::Tx& tx) { return ledger::next_to_close(tx); });

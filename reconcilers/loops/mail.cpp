@@ -66,7 +66,8 @@ void MailLoop::run(const std::stop_token& stop) {
   }
 }
 
-// Stops at the first mail that shows the server to be in trouble; the rest would only fail too.
+// Stops at the first mail that shows that the server has a problem, because the rest would only
+// fail, too.
 MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
   for (;;) {
     const auto ids = parts_.database.read([](db::Tx& tx) { return outbox::due(tx, batch); });
@@ -83,8 +84,8 @@ MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
 MailLoop::ServerState MailLoop::send(const std::string& id) {
   const auto attempt = parts_.database.write([&](db::Tx& tx) {
     const int next = outbox::attempts(tx, id) + 1;
-    // Behind the latest time at which this attempt can end, so that another berthd doesn't begin
-    // the next one meanwhile.
+    // The next attempt is due only after this one has ended at the latest, so that another process
+    // doesn't start it while this one runs.
     return outbox::begin_attempt(tx, parts_.data_key, id,
                                  tx.now() + parts_.server.timeout + delay_before(next));
   });

@@ -10,8 +10,8 @@ PendingCredits::PendingCredits(db::Database& database, Options options)
       turn_(database, options.replicas, "pending_credits"),
       rounds_("pending credits", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
-// Whether it is this one's turn needn't be asked within the transaction: a credit is added once,
-// whoever does it.
+// The lease needn't be checked within the transaction, because a credit is added only once even if
+// two processes try.
 int PendingCredits::run_once() {
   if (!turn_.is_mine() || !database_.read(ledger::is_any_pending)) return 0;
   return ledger::fold_in_batches(database_, [this] { return rounds_.stopping(); });

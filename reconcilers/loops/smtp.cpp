@@ -25,7 +25,7 @@ std::string printable(std::string_view line) {
   return text;
 }
 
-// Servers like to repeat the receiver's address, and their words go into the log.
+// Mail servers often repeat the recipient's address in their replies, which are logged.
 std::string without(const std::string& address, std::string line) {
   for (size_t at = line.find(address); at != std::string::npos; at = line.find(address))
     line.replace(at, address.size(), "…");
@@ -64,7 +64,7 @@ class Transfer {
   static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     return static_cast<Transfer*>(self)->go_on_() ? 0 : 1;
   }
-  // Of our own commands only the verb is looked at, because they contain credentials.
+  // Only the verb of the client's own commands is read, because the rest may contain credentials.
   static int on_line(CURL*, curl_infotype type, char* data, size_t size, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
     const std::string_view line(data, size);

@@ -74,7 +74,8 @@ std::optional<Challenge> parse_challenge(std::string_view field) {
       if (found && word == "service") found->service = *std::move(value);
       continue;
     }
-    // The next challenge begins; behind blanks alone, it is a text that neither scheme has.
+    // After a comma, this word is the scheme of the next challenge. Otherwise the field is
+    // malformed.
     if (found) return after_comma ? found : std::nullopt;
     if (word == "bearer" || word == "basic") {
       found.emplace();

@@ -21,13 +21,13 @@ using Json = nlohmann::json;
 constexpr long unauthorized = 401;
 constexpr long not_found = 404;
 constexpr long too_many_requests = 429;
-constexpr long server_error = 500;  // and above
+constexpr long server_error = 500;  // this and higher codes
 constexpr long not_implemented = 501;
 constexpr const char* accepted =
     "Accept: application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json, "
     "application/vnd.docker.distribution.manifest.v2+json";
-// What tenants' nodes are, in the words of an image index.
+// The platform of tenants' nodes, as an image index names it.
 constexpr std::string_view node_os = "linux";
 constexpr std::string_view node_architectures[] = {"amd64", "arm64"};
 
@@ -36,8 +36,8 @@ struct Answer {
   std::string body;
   bool is_cut = false;  // there is more than max_bytes
   std::optional<Challenge> challenge;
-  std::string digest;                   // of a manifest, as the registry states it; may be empty
-  std::optional<std::uint64_t> length;  // by the field Content-Length
+  std::string digest;  // the digest of a manifest, as the registry states it; may be empty
+  std::optional<std::uint64_t> length;  // the size that the field Content-Length gives
 
   bool is_success() const { return status >= 200 && status < 300; }
   bool is_busy() const {

@@ -1,4 +1,4 @@
-// Hints between several berthd on one database.
+// Hints between several processes on one database.
 #include "controller/db/postgres/notices.h"
 
 #include <poll.h>

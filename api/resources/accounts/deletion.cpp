@@ -14,7 +14,7 @@ void delete_account(const accounts::User& user, const std::string& password,
     const auto current = accounts::find(tx, user.id);
     if (!current) return;
     accounts::delete_account(tx, *current, services.keys);
-    // Behind the deletion, which removes the mail that waits for this address.
+    // This comes after the deletion, which removes the mail that waits for this address.
     outbox::put(tx, services.keys.data, accounts::deletion_letter(*current));
   });
   services.presence->forget(user.id);

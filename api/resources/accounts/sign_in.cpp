@@ -54,7 +54,8 @@ Error wrong_code(const std::string& user_id) {
       {.kind = SecurityKind::second_factor_failed, .reason = "wrong_code", .user_id = user_id});
 }
 
-// As long for an address that nobody has, whose hash is empty, as for a wrong password.
+// Takes as long for an address without an account, whose hash is empty, as for a wrong password, so
+// that the time doesn't tell which addresses have accounts.
 bool matches(const std::string& password, const std::string& stored, const Services& services) {
   return stored.empty() ? services.passwords.matches_nobody(password)
                         : services.passwords.matches(password, stored);
@@ -64,7 +65,8 @@ bool matches(const std::string& password, const std::string& stored, const Servi
 // hashes their composed form.
 enum class Match { none, composed, as_typed };
 
-// Compares the password with `stored`. A try that the hasher has no room for was none.
+// Compares the password with `stored`. If the hasher is too busy, the attempt doesn't count as a
+// failed login.
 Match match(Try& one_try, const std::string& password, const std::string& stored,
             const Services& services) {
   try {
@@ -123,7 +125,7 @@ SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
   });
   Try one_try(counted, Secret::code, attempt.user_id, services);
   SignedIn result = services.db.write([&](db::Tx& tx) {
-    // In this order, so that a code is used up only where it opens a session.
+    // The session is opened first, so that a code is used up only if that succeeds.
     auto signed_in = open(tx, attempt.user_id, attempt.password_hash, attempt, services);
     if (!signed_in.user.totp_enabled) return signed_in;
     if (!two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
@@ -136,7 +138,8 @@ SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
 }
 
 SignedIn sign_in(const SignIn& attempt, const Services& services) {
-  // Nobody has such an address, as everybody knows: it is neither counted nor looked for.
+  // No account has an address of this length, which is no secret, so the attempt is neither counted
+  // nor looked up.
   if (attempt.email.size() > accounts::max_email_length) throw wrong_credentials("");
   struct Found {
     std::optional<accounts::Credentials> credentials;
@@ -161,7 +164,7 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
   if (!user->totp_enabled) {
     SignedIn result = services.db.write([&](db::Tx& tx) {
       auto signed_in = open(tx, user_id, hash, attempt, services);
-      if (signed_in.user.totp_enabled)  // since a moment ago
+      if (signed_in.user.totp_enabled)  // it was enabled after `user` was read
         throw Error(Code::totp_required, "the account requires a totp_code");
       return signed_in;
     });

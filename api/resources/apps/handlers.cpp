@@ -54,7 +54,7 @@ Reply create_app(db::Tx& tx, const Call& call, const Services& services) {
       .logo_url = text_or_nothing(body, "logo_url"),
       .website_url = text_or_nothing(body, "website_url"),
       .redirect_uris = body.at("redirect_uris"),
-      // An empty list is as good as none.
+      // An empty list counts as a missing one.
       .allowed_scopes = body.value("allowed_scopes", json::array()).empty()
                             ? ScopeSet{Scope::profile_read}
                             : decode_scopes(body, "allowed_scopes"),

@@ -103,7 +103,8 @@ class LogStream {
         bearer_(call, services),
         permit_(services.events->admit(bearer_.holder())),
         read_(services.container_logs(wanted)) {
-    // A log that can't be read is an error, so the answer begins when there is something of it.
+    // If the log can't be read, the answer is an error, so the answer begins only once a part of
+    // the log has arrived.
     if (wanted.follow == container_logs::Follow::no) first_ = read_(first_patience);
   }
 

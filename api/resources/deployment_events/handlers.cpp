@@ -46,7 +46,7 @@ std::int64_t start_of(db::Tx& tx, const Call& call, const std::string& id) {
   return given <= newest ? given : newest - 1;
 }
 
-// How many rows one reading looks at, and how far behind a client may be that resumes.
+// How many rows one read returns, and how many events a client may have missed and still resume.
 constexpr int rows_at_once = 500;
 constexpr std::int64_t longest_gap = 10'000;
 // Every event of any app wakes the streams of all accounts.

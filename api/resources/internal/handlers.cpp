@@ -39,8 +39,9 @@ Reply audit_log(db::Tx& tx, const Call& call, const Services&) {
                               })};
 }
 
-// Whoever has just asked for a new password finds the mail here, as if a loop didn't write it
-// later.
+// Writes the mails with which people reset their passwords before it lists the outbox, although a
+// loop would write them a moment later. A caller who has just asked for such a mail therefore finds
+// it.
 Reply outbox(const Call&, const Services& services) {
   services.db.write([&](db::Tx& tx) {
     accounts::answer_reset_requests(tx, services.keys, services.base_url, outbox::max_listed);

@@ -80,7 +80,7 @@ Reply report_progress(db::Tx& tx, const Call& call, const Services& services) {
   const learning::Report report = learning::report(tx, services.reward_rules, learner,
                                                    number_in(call), call.body.at("completed"));
   if (report.counted == learning::Counted::too_early) {
-    // Kept although the report is refused: the round has begun.
+    // The transaction is committed although the report is refused, because it has begun the round.
     Reply reply = {.body = json::object()};
     reply.refusal = Error(Code::invalid_state,
                           "no step counts before " + to_iso8601(*report.progress.counts_from()));

@@ -20,7 +20,7 @@ namespace {
 // paid is a 422.
 std::int64_t decode_spent_amount(const json& body) {
   const auto amount = body.is_object() ? body.find("amount") : body.end();
-  // A whole number beyond the integers of 2^53 stays a double (body.h).
+  // A whole number above 2^53 stays a double (body.h).
   const bool too_large = amount != body.end() && amount->is_number() &&
                          std::abs(amount->get<double>()) > double(ledger::max_points);
   if (amount == body.end() || !(amount->is_number_integer() || too_large))

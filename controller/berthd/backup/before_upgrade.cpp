@@ -32,7 +32,7 @@ fs::path make_directory(const DataDir& data) {
   return directory;
 }
 
-// Under its name only when it is whole and on disk.
+// Gives the copy its name only once it is complete and on disk.
 void copy_database(const DataDir& data, const fs::path& target) {
   const fs::path partial = target.string() + ".partial";
   db::sqlite::copy(data.database_file(), partial, [] { return true; });

@@ -196,7 +196,8 @@ void move_old_rows(const fs::path& file) {
   }
 }
 
-// An archive of an older berthd is checked as what a restore makes of it.
+// Brings an archive of an older version to the present schema, as a restore would, so that the
+// checks can read it.
 void bring_up_to_date(const fs::path& file) {
   try {
     SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);

@@ -33,7 +33,7 @@ using Digests = std::map<std::string, Digest>;
 constexpr size_t id_bytes = 16;
 constexpr const char* nothing_moved = "; nothing was moved";
 
-// Nothing that an administrator has set for the role or the database stops the move.
+// Overrides the limits that an administrator may have set for the role or the database.
 constexpr const char* no_limits =
     "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0";
 
@@ -114,7 +114,7 @@ Config of_sqlite(Config config) {
   return config;
 }
 
-// How far an earlier move from this file to the same place has come.
+// Whether an earlier move from this file to the same place is complete.
 enum class Earlier { none, complete };
 Earlier earlier_move(Connection& target, db::Tx& rows, const std::optional<Mark>& mark,
                      const std::string& place) {
@@ -175,8 +175,8 @@ void to_postgres(const Config& config, std::ostream& out, const backup::Progress
   target.run("ANALYZE");
   require_sound(backup::verify_open(target, out, [](std::uint64_t, std::uint64_t) {}));
 
-  // Whoever is killed here leaves the mark and an empty server: neither is served, and the next
-  // move begins anew.
+  // If the process is killed between the two commits, the file is marked as moved and the server is
+  // empty. berthd serves neither, and the next move starts from the beginning.
   const Mark mark = {.id = hex(random_bytes(id_bytes)), .place = place};
   put_moved_from(to, mark.id);
   put_mark(from, mark);
@@ -193,8 +193,8 @@ void to_postgres(const Config& config, std::ostream& out, const backup::Progress
 
 namespace {
 
-// Ends with a sentence while another berthd is connected. Whatever writes later waits for the
-// locks, and then finds the mark.
+// Throws if another berthd process is connected. A process that connects later waits for the locks,
+// and then finds the mark.
 void require_alone(Connection& connection) {
   const std::string others = connection.text(
       "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
@@ -244,8 +244,8 @@ class Partial {
   const DataDir& data_;
 };
 
-// Makes a SQLite file with the rows of the snapshot. `last` may add to them. Nothing of the file
-// has to outlast a crash before it is complete.
+// Makes a SQLite file with the rows of the snapshot; `last` may add to them. The file isn't synced,
+// because a crash before it is complete discards it.
 void fill(const fs::path& to, Connection& source, const std::vector<Table>& tables,
           const Moved& moved, std::ostream& out, const std::function<void(db::Tx&)>& last) {
   db::sqlite::make_private(to);
@@ -316,8 +316,8 @@ void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& 
     keys.session.replace(*session);
     data.write(keys_name, text_of(keys));
   }
-  // Whoever is killed behind this leaves the mark and a complete database, which the next move puts
-  // to its place.
+  // If the process is killed after the server's COMMIT, the server's database is marked as moved
+  // and the new file is complete. The next move then only puts the file in its place.
   put_mark(from, mark);
   try {
     source.run("COMMIT");

@@ -34,7 +34,7 @@ class Unpacked {
  public:
   Unpacked(const backup::Arguments& arguments, const fs::path& data_dir)
       : directory_(data_dir / unpacked_name) {
-    fs::remove_all(directory_);  // of a restore that was killed
+    fs::remove_all(directory_);  // a restore that was killed may have left it
     manifest_ = backup::restore(arguments.file, backup::passphrase_of(arguments), directory_,
                                 backup::progress_line("restore"));
   }
@@ -48,7 +48,7 @@ class Unpacked {
   const fs::path& directory() const { return directory_; }
   const backup::Manifest& manifest() const { return manifest_; }
 
-  // The archive may be of an older berthd.
+  // The archive may be of an older version.
   void upgrade() const {
     db::sqlite::Connection connection(directory_ / database_name, SQLite::OPEN_READWRITE, "");
     db::sqlite::migrate(connection.raw(), Clock().now());
@@ -59,8 +59,7 @@ class Unpacked {
   backup::Manifest manifest_;
 };
 
-// The archive's keys in the data directory. They are taken away again unless the move has
-// succeeded.
+// Puts the archive's keys into the data directory, and removes them again unless the move succeeds.
 class InstalledKeys {
  public:
   InstalledKeys(const fs::path& from, const fs::path& data_dir) : file_(data_dir / keys_name) {

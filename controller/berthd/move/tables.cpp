@@ -14,7 +14,7 @@ using db::postgres::Connection;
 using db::postgres::Result;
 
 constexpr size_t bytes_at_once = 256 * 1024;
-// Progress is told after so many rows.
+// Progress is reported after this many rows.
 constexpr std::int64_t rows_between = 1'000;
 
 constexpr const char* columns_sql =
@@ -44,8 +44,9 @@ std::string columns_in_sql(const Table& table) {
   return list;
 }
 
-// What follows the table's name so that rows that belong to one copy are left out. Session keys are
-// in the database on PostgreSQL alone, and the move takes care of them.
+// Returns the condition that follows the table's name. It leaves out rows that belong to one copy
+// of the database. Session keys are stored in the database on PostgreSQL alone, so the move copies
+// them separately.
 std::string moved_rows(const Table& table) {
   if (table.name != "meta") return "";
   return std::string(" WHERE \"key\" NOT IN ('session_keys', 'write_probe', '") +
@@ -170,7 +171,7 @@ Digest copy_rows(SQLite::Database& from, Connection& to, const Table& table, con
     return !lines.empty();
   };
   try {
-    // Rows that are frozen need no later pass of the server over the table.
+    // Frozen rows spare the server a later vacuum of the table.
     to.copy_in("COPY " + name_in_sql(table.name) + " (" + columns_in_sql(table) +
                    ") FROM STDIN WITH (FREEZE)",
                more);
@@ -280,7 +281,7 @@ BareSqlite::BareSqlite(SQLite::Database& database, const std::vector<Table>& tab
   database.exec("PRAGMA foreign_keys = OFF");
   std::vector<std::string> names;
   {
-    // In the order in which they were created, which they keep.
+    // Triggers are created again in their original order.
     SQLite::Statement rows(
         database, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid");
     while (rows.executeStep()) {

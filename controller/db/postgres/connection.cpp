@@ -22,13 +22,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The server stops a statement at its deadline by itself. One that doesn't even do that by then
-// hangs, or the network does.
+// The server itself stops a statement at its deadline. If there is no answer this long after it,
+// the server hangs or the network is down.
 constexpr milliseconds grace{1'000};
 
 constexpr Oid type_bigint = 20, type_text = 25;  // pg_type.dat; they never change
 
-// What an address may say otherwise. A server that is cut off is noticed within half a minute.
+// Defaults, which the address may override. With these, a server that is cut off is noticed within
+// half a minute.
 constexpr std::array<std::pair<const char*, const char*>, 7> defaults = {{
     {"fallback_application_name", "berthd"},
     {"connect_timeout", "5"},  // seconds, for each host
@@ -39,20 +40,22 @@ constexpr std::array<std::pair<const char*, const char*>, 7> defaults = {{
     {"target_session_attrs", "read-write"},
 }};
 
-// Statements, so that a connection pooler in session mode passes them on. A transaction of a client
-// that has vanished doesn't hold up the others for long. Statements here are short, and compiling
-// them takes longer than running them.
+// These are set by statements, because a connection pooler may refuse them as parameters of the
+// connection. A transaction whose client has vanished ends after
+// idle_in_transaction_session_timeout, so it doesn't hold its locks for long. The just-in-time
+// compiler is off, because it takes longer than the short statements here take to run.
 constexpr const char* settings =
     "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '60s'; "
     "SET jit = off";
 
-// stats_reset is renewed when the server recovers from a crash, even one of a single process that
-// the postmaster survives. That somebody resets it by hand only costs an answer.
+// stats_reset changes when the server recovers from a crash, even if only one of its processes
+// crashed and the postmaster survived. If somebody resets the statistics by hand, one write gets
+// the answer that its outcome is unknown.
 constexpr const char* incarnation_sql =
     "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(stats_reset::text, '') "
     "FROM pg_stat_bgwriter";
 
-// The name of a file of the log begins with the timeline's number, in 8 hexadecimal digits.
+// The name of a WAL file begins with the timeline's number, in 8 hexadecimal digits.
 constexpr const char* history_sql =
     "SELECT CASE WHEN pg_is_in_recovery() THEN '0' "
     "ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END AS timeline, system_identifier "
@@ -61,8 +64,8 @@ constexpr const char* history_sql =
 // How long the first statements of a connection may take.
 constexpr milliseconds settings_time{4'000};
 
-// How many statements may wait: their answers, which nobody reads meanwhile, have to fit into the
-// buffers of the connection.
+// How many statements may be queued. Nobody reads their answers until the last one is sent, so
+// these have to fit into the connection's buffers.
 constexpr size_t max_waiting_statements = 64;
 
 constexpr const char* raise_collision =
@@ -99,7 +102,7 @@ std::unique_ptr<PGconn, Freer> connected_to(const Place& place, const Server& se
     if (!value.empty()) add(name, value.c_str());
   };
   for (const auto& [name, value] : defaults) add(name, value);
-  add("dbname", server.address.c_str());  // what it says counts more than what is before it
+  add("dbname", server.address.c_str());  // the address's parameters override those before it
   add_if_known("host", place.host);
   add_if_known("hostaddr", place.hostaddr);
   add_if_known("port", place.port);
@@ -130,7 +133,8 @@ bool is_environmental(std::string_view state) {
 }
 bool is_collision(std::string_view state) { return state == "40001" || state == "40P01"; }
 
-// PostgreSQL stores neither. It would end the transaction, and blame its own side.
+// PostgreSQL can store neither invalid UTF-8 nor NUL. It would end the transaction with an error of
+// its own.
 void require_text(std::string_view text) {
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
     throw Error(Code::validation_failed, "a text isn't UTF-8, or has the character NUL in it");
@@ -254,14 +258,15 @@ class PreparedStatement final : public Statement {
   std::vector<Text> texts_;
   std::vector<const char*> values_;
   Result result_;
-  bool is_ahead_ = false;  // what send_ahead() has sent, or has wait, is for the rows to come
+  // Whether the answer of send_ahead() belongs to the rows that are read next.
+  bool is_ahead_ = false;
   int row_ = -1;
 };
 
 }  // namespace
 
-// Asks the servers of the address one after the other. libpq does that, too, but stops at one that
-// accepts the connection and closes it, as a proxy does if there is nothing behind it.
+// Tries the servers of the address one after the other. libpq would do that, too, but stops at a
+// server that accepts the connection and closes it, as a proxy without a backend does.
 Connection::Connection(const Server& server, FaultOf fault, const History& newest)
     : fault_(std::move(fault)) {
   require_readable(server.address);
@@ -333,7 +338,7 @@ std::string Connection::quoted(const std::string& text) const {
 
 void Connection::listen(const std::string& channel, Deadline deadline) {
   run("LISTEN " + channel, deadline);
-  // PQbackendPID() is a number of the pooler's own if there is one between.
+  // If a pooler is in between, PQbackendPID() returns a number that the pooler has made up.
   backend_ = std::stoi(text("SELECT pg_backend_pid()::text", deadline));
 }
 
@@ -441,7 +446,7 @@ void Connection::begin(std::vector<std::string> statements) {
   waiting_.clear();
   begun_.reset();
   const Deadline until = steady_clock::now() + statement_limit_.value_or(settings_time);
-  std::vector<Waiting> all;  // variant() would send what waits
+  std::vector<Waiting> all;  // variant() would send the queued statements
   for (std::string& sql : statements) {
     std::string prepared = variant(sql, variants_[sql], {}, until).name;
     all.push_back(
@@ -476,8 +481,9 @@ bool Connection::send_one(const Waiting& one, bool collides) {
                              values.data(), nullptr, nullptr, 0) == 1;
 }
 
-// Sends what waits, and `last` behind it, in one round trip. Returns the last one's result. Of the
-// failures it throws the first one, behind which the server runs nothing more of them.
+// Sends the waiting statements, followed by `last`, in one round trip. Returns the result of the
+// last one. Throws the failure of the first statement that fails; the server skips the statements
+// after it.
 Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadline) {
   std::vector<Waiting> all = std::exchange(waiting_, {});
   if (last) all.push_back(std::move(*last));
@@ -511,7 +517,7 @@ Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadli
       if (one.answer != nullptr) one.answer->swap(result);
     }
   }
-  // The rest are answers that say that they were not run, and that of the end.
+  // What remains are the answers of the skipped statements and the end of the pipeline.
   while (PQstatus(connection_.get()) == CONNECTION_OK) {
     const Result one = next_result(deadline);
     if (PQresultStatus(one.get()) == PGRES_PIPELINE_SYNC) break;
@@ -540,7 +546,7 @@ void Connection::send(const std::string& sql) noexcept {
   if (PQsendQuery(connection_.get(), sql.c_str()) != 1) lost_ = true;
 }
 
-// The answer of COPY says that the rows may come, or begin to.
+// Starts a COPY and waits for the server's answer that rows can be sent or will follow.
 void Connection::begin_copy(const std::string& sql, ExecStatusType direction) {
   discard_answers(Deadline::max());
   PQsendQuery(connection_.get(), sql.c_str());
@@ -556,7 +562,7 @@ void Connection::copy_in(const std::string& sql,
   begin_copy(sql, PGRES_COPY_IN);
   std::exception_ptr failure;
   try {
-    // The server's refusal of a row makes sending fail, and then stands in the answer.
+    // If the server refuses a row, sending fails, and the answer has the reason.
     for (std::string lines; more(lines); lines.clear())
       if (PQputCopyData(connection_.get(), lines.data(), int(lines.size())) != 1) break;
   } catch (...) {
@@ -673,7 +679,8 @@ Result Connection::checked(Result result, std::string_view sql, Deadline deadlin
     if (state.starts_with("23")) throw ConstraintViolated(what);
     throw Failure(what, state);
   } catch (...) {
-    // Behind the first failure the server answers so until somebody goes back to a savepoint.
+    // After the first failure, the server refuses each statement with 25P02
+    // (in_failed_sql_transaction) until the transaction is rolled back, at least to a savepoint.
     if (state != "25P02") failure_ = std::current_exception();
     throw;
   }

@@ -17,23 +17,26 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Before a write runs again. The longest pause is reached with the eighth.
+// The pauses before a write is retried. The eighth retry has the longest.
 constexpr milliseconds first_pause{1}, longest_pause{100};
-// Of two writes that both found a key free, one may be refused by the constraint and not as a
-// collision (PostgreSQL's manual, 13.5). When it runs again, it finds what the other one stored,
-// and says so in its own words. Who then runs into a constraint again has a mistake.
+// If two concurrent writes both find a key free, PostgreSQL may refuse one of them for the unique
+// constraint instead of with a serialization failure (PostgreSQL's manual, 13.5). A retry finds
+// what the other write has stored, and answers with the proper error. A write that violates a
+// constraint this many times has a mistake.
 constexpr unsigned runs_into_a_constraint = 3;
-constexpr milliseconds pause_between_looks{20};  // at a server that doesn't answer
+constexpr milliseconds pause_between_looks{20};  // while the server doesn't answer
 
 // The Retry-After of a request that the server's state stopped. A standby takes over within some
 // seconds.
 constexpr std::chrono::seconds retry_after{5};
 
-// How long the server may take to answer the smallest of all statements before it counts as away.
+// How long the server may take to answer the smallest statement before it counts as away.
 constexpr milliseconds time_of_look{2'000};
-// What is asked then. A standby and a server that was set to read-only say "on".
+// The statement that checks the server. A standby and a server that was set to read-only answer
+// "on".
 constexpr const char* look_sql = "SHOW transaction_read_only";
-// Instead, after a commit that failed, such as for a full disk. Rows are not locked for long.
+// The check after a commit that failed, for example because the disk is full. It writes one row,
+// and commits at once so that the row isn't locked for long.
 constexpr const char* look_by_writing = R"(
     BEGIN;
     SET LOCAL statement_timeout = '1s';
@@ -61,8 +64,9 @@ Deadline deadline_of(const std::optional<milliseconds>& limit) {
   return limit ? steady_clock::now() + *limit : Deadline::max();
 }
 
-// Half of a pause that doubles each time, and up to as much again by chance, so that two writes
-// that collided don't collide again.
+// Waits before a retry: for between half and all of a time that doubles with each attempt. The
+// random part keeps two writes that had a conflict from having it again (exponential back-off with
+// jitter).
 void pause(unsigned attempt) {
   const milliseconds most =
       std::min<milliseconds>(longest_pause, first_pause * (1 << std::min(attempt, 10U)));
@@ -73,11 +77,11 @@ void pause(unsigned attempt) {
 
 // The transaction's number must be known when COMMIT is sent, and costs no round trip here.
 constexpr const char* number_sql = "SELECT pg_current_xact_id()";
-// For writes whose callers are answered. A commit waits for the synchronous standby only if its
-// transaction has left something in the log, but one that found what another one stored, such as
-// the answer for an Idempotency-Key, may leave nothing. What it found may be stored here alone: the
-// server shows it as soon as somebody stops waiting for the standby. So each such transaction
-// leaves a message that nobody reads.
+// Used for writes whose callers get an answer. A commit waits for the synchronous standby only if
+// its transaction has written to the log. A transaction that only found what another one stored,
+// such as the answer to an Idempotency-Key, may have written nothing, and what it found may be
+// missing on the standby: the server shows it as soon as the other commit is canceled while it
+// waits. So each of these transactions writes a message to the log, which nobody reads.
 constexpr const char* number_and_message_sql =
     "SELECT pg_current_xact_id(), pg_logical_emit_message(true, 'berth', '')";
 
@@ -157,7 +161,8 @@ Database::Lease::Lease(Database& database, Pool& pool, std::optional<millisecond
   lock.unlock();
   try {
     connection_ = database.connect();
-    // The statements of read_committed() begin no transaction that could say so.
+    // read_committed() begins no transaction that could be declared read-only, so the connection
+    // is.
     if (pool.read_only) connection_->set("default_transaction_read_only = on");
   } catch (...) {
     lock.lock();
@@ -198,8 +203,8 @@ void Database::run_read(const TxWork& work, View view) {
   }
 }
 
-// Returns false if the server answers nothing. `work` doesn't run again once it has got an answer,
-// because what reads appends to lists of its caller.
+// Returns false if the server doesn't answer. Once `work` has got an answer, it isn't run again,
+// because reads append to lists of their callers.
 bool Database::try_read(const TxWork& work, View view, std::string& why) {
   const auto limit = RequestLimits::statement_time_of_thread();
   Pool& pool = readers_.at(size_t(RequestLimits::readers_of_thread()));
@@ -256,7 +261,7 @@ void Database::run_write(const TxWork& work, Isolation isolation) {
   }
 }
 
-// Returns false if nothing was stored and the write should run again.
+// Returns false if nothing was stored and the write should be retried.
 bool Database::try_write(const TxWork& work, Isolation isolation, std::string& why) {
   Transaction transaction;
   Outcome outcome = Outcome::undone;
@@ -280,7 +285,7 @@ bool Database::try_write(const TxWork& work, Isolation isolation, std::string& w
     count_failed_commit();
     ++unknown_outcomes_;
   }
-  // What may be stored is told, too. Whoever hears of it looks what is there.
+  // Subscribers are notified even if the outcome is unknown, because they read what is stored.
   if (notices_) notices_->send(transaction.notes);
   {
     const std::lock_guard lock(subscribers_mutex_);
@@ -315,7 +320,7 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   } catch (...) {
     failure = std::current_exception();
   }
-  // Whatever `work` made of such a failure, it runs again.
+  // A write is retried even if `work` has caught the failure and thrown or returned something else.
   if (connection.is_lost()) throw Unusable("the connection was lost");
   if (connection.has_collided() || is_overtaken) {
     ++collisions_;
@@ -348,7 +353,7 @@ Database::Outcome Database::commit(Connection& connection, bool has_limit) {
     return Outcome::undone;
   } catch (const Unusable&) {
     return connection.was_warned() ? Outcome::unknown : Outcome::unanswered;
-  } catch (...) {  // of a statement that waited until now
+  } catch (...) {  // a queued statement, which was sent together with COMMIT, has failed
     roll_back(connection, Deadline::max());
     throw;
   }
@@ -356,7 +361,7 @@ Database::Outcome Database::commit(Connection& connection, bool has_limit) {
   return connection.was_warned() ? Outcome::unknown : Outcome::stored;
 }
 
-// Looks what became of a transaction whose COMMIT wasn't answered.
+// Finds out whether a transaction whose COMMIT got no answer was committed.
 Database::Outcome Database::outcome_of(const Transaction& transaction) {
   const auto until = steady_clock::now() + options_.patience;
   const std::string id = "'" + transaction.id + "'::xid8";
@@ -367,7 +372,8 @@ Database::Outcome Database::outcome_of(const Transaction& transaction) {
       // Another server, or the same one after a crash, may have given the number out again.
       if (connection.incarnation() != transaction.incarnation) return Outcome::unknown;
       const std::string status = connection.text("SELECT pg_xact_status(" + id + ")", until);
-      // A COMMIT that was ended while it waited for a standby is stored here, but maybe not there.
+      // A COMMIT that was terminated while it waited for a standby is stored on this server, but
+      // maybe not on the standby.
       if (status == "committed") return was_ended ? Outcome::unknown : Outcome::stored;
       if (status == "aborted") return Outcome::undone;
       if (status != "in progress") return Outcome::unknown;
@@ -442,8 +448,8 @@ Database::State Database::look(const std::stop_token& stop, std::unique_ptr<Conn
   while (!connection->is_answered(pause_between_looks)) {
     if (stop.stop_requested()) return State::away;
     const auto now = steady_clock::now();
-    // A busy server may be slow with one connection while it answers others. That these begin
-    // transactions doesn't say that a commit ends.
+    // A busy server may be slow on one connection while it answers on others. The others only show
+    // that transactions can begin, though, and not that a commit can end.
     const auto silence = now - (by_writing ? sent : std::max(sent, last_answered_.load()));
     if (silence >= time_of_look) become(State::away, "the server doesn't answer");
     if (now - sent < time_of_look + options_.patience) continue;
@@ -451,7 +457,7 @@ Database::State Database::look(const std::stop_token& stop, std::unique_ptr<Conn
       connection.reset();
       return state_;
     }
-    // Whoever waits for an answer gets an error, and finds another server if there is one.
+    // Requests that wait for an answer fail now, and their retries may find another server.
     cut_all();
     throw Unusable("the server hangs");
   }
@@ -475,7 +481,7 @@ void Database::become(State state, const std::string& why) {
   if (state == State::well) {
     log::info("the database takes writes again");
   } else {
-    count_failed_commit();  // for takes_writes()
+    count_failed_commit();  // makes takes_writes() return false
     log::error("the database can't be used", {{"error", why}});
   }
 }

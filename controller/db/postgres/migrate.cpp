@@ -11,7 +11,7 @@ namespace berth::db::postgres {
 namespace {
 
 constexpr int oldest_version = 15;
-// Of the advisory lock; "berth" in ASCII.
+// Takes the advisory lock of migrations, whose number is "berth" in ASCII.
 constexpr const char* lock = "SELECT pg_advisory_xact_lock(x'6265727468'::bigint)";
 // The same lock, until the connection ends.
 constexpr const char* lock_for_long = "SELECT pg_advisory_lock(x'6265727468'::bigint)";

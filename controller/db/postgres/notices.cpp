@@ -17,16 +17,18 @@ using std::chrono::steady_clock;
 
 constexpr const char* channel = "berth";
 constexpr size_t max_payload = 7'900;  // the server's limit is 8,000 bytes
-// How long what is committed waits for more, since each NOTIFY locks out all others.
+// How long notices are gathered before they are sent together, because only one transaction with a
+// NOTIFY can commit at a time.
 constexpr milliseconds gathered_for{10};
 constexpr milliseconds pause_before_connecting{500};
 constexpr milliseconds time_to_say{5'000};
-// Waiting notes, such as while a connection is made. Beyond that they are dropped, and the others
-// are told to look at everything.
+// The most notices that wait, for example while a connection is made. If there are more, they are
+// dropped, and the other processes are told to reread everything.
 constexpr size_t max_waiting = 10'000;
 constexpr std::string_view look_at_everything = "everything";
 
-// In the order of Topic. They go to berthd of other versions, so they never change.
+// The topics' names in the order of Topic. Processes of other versions read them, so they never
+// change.
 constexpr std::array<std::string_view, 7> names = {
     "deployment", "deployment_seen", "custom_domain", "app_balance", "webhook", "campaign", "chat"};
 static_assert(size_t(Topic::chat) == names.size() - 1);
@@ -100,7 +102,8 @@ void Notices::run(const std::stop_token& stop) {
       was_connected = true;
       exchange(connection, stop);
     } catch (const std::exception& failure) {
-      log::warning("nothing is heard from other berthd at the moment", {{"error", failure.what()}});
+      log::warning("nothing is heard from other processes at the moment",
+                   {{"error", failure.what()}});
       std::unique_lock lock(mutex_);
       stopping_.wait_for(lock, stop, pause_before_connecting, [] { return false; });
     }
@@ -122,7 +125,7 @@ void Notices::exchange(Connection& connection, const std::stop_token& stop) {
     ::poll(waiting.data(), waiting.size(), -1);
     if (waiting[1].revents != 0) say(connection);
   }
-  say(connection);  // what was committed last
+  say(connection);  // sends what was committed last
 }
 
 void Notices::say(Connection& connection) {
@@ -143,7 +146,8 @@ void Notices::say(Connection& connection) {
       connection.run(std::string("NOTIFY ") + channel + ", " + connection.quoted(payload),
                      steady_clock::now() + time_to_say);
   } catch (...) {
-    // The next connection says it. What was said already may be said twice.
+    // The notices are sent on the next connection. Those that were sent already may be sent twice,
+    // which does no harm.
     const std::lock_guard lock(mutex_);
     waiting_.merge(notes);
     has_dropped_ = has_dropped_ || has_dropped;

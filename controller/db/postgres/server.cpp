@@ -98,7 +98,7 @@ AddressParts parse_address(const std::string& address) {
       .has_password = !value_of(options.get(), "password").empty()};
   const std::vector<std::string> named = parts_of(value_of(options.get(), "host"));
   const std::vector<std::string> ports = parts_of(value_of(options.get(), "port"));
-  // Behind each host of several there may be a port.
+  // If there are several hosts, each may be followed by a port.
   const auto can_be_port = [](const std::string& port) { return port.empty() || is_port(port); };
   const bool is_clear = std::ranges::all_of(named, can_be_host) &&
                         std::ranges::all_of(parts.hosts, can_be_host) &&

@@ -9,8 +9,8 @@
 namespace berth::db::sqlite {
 namespace {
 
-// How many instructions of a statement SQLite executes between two looks at the clock: some tens
-// of microseconds.
+// How many instructions of a statement SQLite executes between two checks of the deadline. They
+// take some tens of microseconds.
 constexpr int instructions_between_looks = 2'000;
 
 // Returns what a statement that reached its deadline throws, and logs its text, which contains no

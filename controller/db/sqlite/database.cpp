@@ -325,7 +325,7 @@ size_t Database::run_jobs(std::span<Job* const> jobs) {
   } catch (const SQLite::Exception& failure) {
     log::error("a commit failed",
                {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
-    // The transaction couldn't even begin, so all of them would fail in the same way.
+    // BEGIN has failed, so each of the jobs would fail in the same way.
     if (ran == 0) ran = jobs.size();
     if ((failure.getErrorCode() & 0xff) == SQLITE_IOERR) commit_may_be_in_wal = true;
   }

@@ -20,7 +20,7 @@ std::string how_to_own() {
 
 void let_reach(db::Tx& tx, const std::string& to, std::int64_t points) {
   if (points == 0) return;
-  // Of a window that is over, nothing counts.
+  // Points that were received in a window that is over don't count.
   if (tx.execute(R"(
       UPDATE users
       SET bonus_received = CASE WHEN bonus_since > $3 THEN bonus_received + $2 ELSE $2 END,

@@ -76,7 +76,7 @@ constexpr std::string_view remove_days = R"(
                                     WHERE day < $1
                                     LIMIT $2))";
 
-// Of more failed logins than are kept, the oldest go.
+// If there are more failed logins than may be kept, the oldest are removed.
 constexpr std::string_view any_failure_too_many =
     R"(SELECT 1 FROM login_failures ORDER BY failed_at DESC LIMIT 1 OFFSET $1)";
 constexpr std::string_view remove_oldest_failures = R"(

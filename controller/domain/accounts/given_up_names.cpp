@@ -7,8 +7,8 @@
 namespace berth::accounts {
 namespace {
 
-// Usernames are compared as they are when they are taken; apps' names, which need not differ, by
-// how they look.
+// Usernames are compared by folding, as they are when somebody takes one. Names of apps, which
+// needn't be unique, are compared by their looks.
 std::string hash_of(NameKind kind, std::string_view name) {
   std::string compared = folded(name);
   if (const auto looks = looks_of_name(name); kind == NameKind::app && !looks.empty()) {

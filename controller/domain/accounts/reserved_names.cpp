@@ -11,7 +11,7 @@ namespace berth {
 namespace {
 
 constexpr std::string_view own_name = "berth";
-// Words that make a name of the platform's out of a reserved one, and are nobody's by themselves.
+// Words that don't change what a reserved name means, and that aren't reserved by themselves.
 constexpr std::array companions = {"app",      "apps",    "bot",  "cli",      "client",
                                    "cloud",    "desk",    "hq",   "official", "online",
                                    "platform", "service", "team", "the",      "web"};
@@ -32,7 +32,7 @@ std::u32string with_pairs_joined(std::u32string letters) {
 // A part of a name without separators in it.
 struct Word {
   std::u32string letters;
-  size_t first_letter = 0, behind_letters = 0;  // what is left without digits at both ends
+  size_t first_letter = 0, behind_letters = 0;  // the range without the digits at both ends
   bool is_only_digits = true;
 
   void add(const Looks& looks) {
@@ -50,7 +50,8 @@ struct Word {
     is_only_digits = is_only_digits && word.is_only_digits;
     letters += word.letters;
   }
-  // How the word may be read: its digits at either end may stand for letters or be a number.
+  // Returns how people may read the name: digits at either end may stand for letters or be a
+  // number.
   std::set<std::u32string> looks() const {
     std::set<std::u32string> all = {with_pairs_joined(letters)};
     if (is_only_digits) return all;

@@ -85,7 +85,7 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
     throw refuse(Code::token_expired, "the session has expired; log in again");
   if (!known) {
-    // A suspension ends the sessions, and whoever comes with one is told of it.
+    // A suspension ends the sessions; a caller who shows one learns that the account is suspended.
     const auto owner = find(tx, grant(jwt, "sub"));
     if (owner && owner->suspended)
       throw refuse(Code::account_suspended, "the account is suspended");

@@ -167,7 +167,8 @@ Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
              order.total_payment - budget, budget, order.starts_at, order.ends_at, tx.now());
   const ledger::Account account = ledger::campaign_account(id);
   ledger::open_account(tx, account);
-  // Already here, because opening accounts collides with whoever opens others.
+  // The reservations' account is opened here and not when it is first needed, because two
+  // transactions that open accounts have a serialization failure.
   ledger::open_account(tx, ledger::reservation_account(account));
   ledger::open_account(tx, ledger::treasury());
   pay(tx, *find(tx, id), order.total_payment, budget);
@@ -224,8 +225,8 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
   if (campaign.is_over(tx.now())) throw has_ended(campaign);
   if (payment > ledger::max_points - campaign.total_payment)
     throw invalid_field("additional_payment", "would take the payments beyond 2^53-1");
-  // The budget that all payments give together, less the budget that the earlier ones gave. So the
-  // rake doesn't depend on the number of payments.
+  // This payment's budget is the budget of all payments together, less that of the earlier ones, so
+  // that the rake doesn't depend on the number of payments.
   const std::int64_t budget =
       budget_of(campaign.total_payment + payment) - budget_of(campaign.total_payment);
   if (budget == 0)

@@ -10,8 +10,9 @@
 namespace berth::ads {
 namespace {
 
-// If a choice is refused this many campaigns, they are remembered. It isn't worth it for fewer,
-// because a campaign that is remembered isn't offered for a moment even if it has room again.
+// If one choice is refused this many campaigns, they are remembered as full. Remembering fewer
+// isn't worth it: a campaign that is remembered isn't offered for a moment, even if it has room
+// again.
 constexpr size_t many_refusals = 16;
 constexpr std::int64_t owners_part = 4;  // at most a quarter of what a campaign can still pay
 constexpr int max_rounds = 4;            // each makes as many offers as one choice can
@@ -96,8 +97,8 @@ Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign, d
           .reach = reach,
           .impressions = campaign.budget / campaign.payout_rate,
           .used = gone / campaign.payout_rate,
-          // If the start were before the creation, the campaign would be behind its plan at once,
-          // and its weight too high.
+          // If the start were before the creation, the campaign would seem late from the beginning,
+          // and its weight would be too high.
           .starts_at =
               std::max(campaign.starts_at.value_or(campaign.inserted_at), campaign.inserted_at),
           .ends_at = campaign.ends_at,
@@ -231,7 +232,7 @@ void CampaignIndex::changed(const std::string& campaign_id) {
   if (is_loaded_) changed_.insert(campaign_id);
 }
 
-// Those that it has are looked at, too, because they may have ended.
+// Marks the known campaigns as changed, too, because some may have ended.
 void CampaignIndex::any_changed() {
   std::vector<std::string> known;
   {
@@ -314,7 +315,7 @@ class CampaignIndex::Offers {
       return is_full(id) || (request.skip && request.skip(id));
     };
   }
-  // Gives back what nobody has kept.
+  // Gives back the offers that weren't kept.
   ~Offers() {
     const std::lock_guard lock(index_.choice_mutex_);
     take_back();

@@ -95,7 +95,7 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, RequestStatus status,
   auto rows = tx.query(select_request, id);
   rows.next();
   const ScopeRequest decided = request_of(rows);
-  // The owner knows of a request that they withdrew themselves.
+  // An owner who withdraws their own request needs no event about it.
   if (status != RequestStatus::withdrawn)
     webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
                    {{"id", id},
@@ -130,7 +130,8 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked) {
                  scopes.text());
       return get_pending(tx, pending->id);
     }
-    // Another one, so that no admin approves what they haven't seen.
+    // A new request replaces the pending one, so that no admin approves scopes that they haven't
+    // seen.
     decide(tx, pending->id, RequestStatus::withdrawn, std::nullopt, app.owner_id);
     replaced = pending->id;
   }
@@ -161,7 +162,7 @@ ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id)
 
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor) {
   const ScopeRequest request = get_pending(tx, request_id);
-  // Exists, because deleting an app withdraws its requests.
+  // The app exists, because deleting an app withdraws its requests.
   App app = find(tx, request.app_id).value();
   app.allowed_scopes = app.allowed_scopes | request.requested;
   app.approved_scopes = app.approved_scopes | request.requested;

@@ -83,7 +83,8 @@ void set_tier(db::Tx& tx, const Deployment& row, const std::string& slug, Next& 
 // deploying.
 Deployment pay_for(db::Tx& tx, const Deployment& row, const Actor& actor, Next& next) {
   if (next.tier) {
-    if (next.tier->max_deployments) accounts::lock(tx, row.owner_id);  // for the check
+    // locked so that check_tier_cap() counts correctly
+    if (next.tier->max_deployments) accounts::lock(tx, row.owner_id);
     check_tier_cap(tx, row.owner_id, *next.tier);
     next.price = billing::change_tier(tx, actor, row.id, *next.tier);
   } else {

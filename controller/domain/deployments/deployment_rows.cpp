@@ -134,7 +134,7 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key) {
   Secrets secrets;
   const auto stored = open_json(sealed.env, data_key, env_context(deployment_id));
-  // An older berthd stored the values alone, which are texts.
+  // An older version stored only the values, as texts.
   const auto values = stored.find(stored_values);
   const bool has_times = values != stored.end() && values->is_object();
   secrets.env = has_times ? *values : stored;
@@ -305,8 +305,8 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
               $3, $4, $5, $6, $7))",
                    new_uuid(tx.now()), deployment_id, to_string(entry.action),
                    to_string(entry.status), entry.initiated_by, entry.details, tx.now());
-  // Each new entry removes up to two old ones, so that a longer log of an older berthd gets shorter
-  // little by little.
+  // Each new entry removes up to two old ones, so that a log that an older version left too long
+  // shrinks little by little.
   tx.execute_later(R"(
       DELETE FROM deploy_logs
       WHERE id IN (SELECT id

@@ -8,7 +8,7 @@
 namespace berth::deployments {
 namespace {
 
-struct Undo {};  // thrown to end a transaction within another one without its changes
+struct Undo {};  // thrown to roll back a nested transaction
 
 // The names of the variables whose values differ, or which only one of the two has.
 std::vector<std::string> changed_variables(const Secrets& from, const Secrets& to) {

@@ -65,8 +65,8 @@ int empty(db::Tx& tx, const std::string& id) {
   return empty_but_name(tx, id);
 }
 
-// A destroyed deployment that has its words although nothing of it is left on the cluster, for so
-// long that nobody looks at them any more.
+// Returns a destroyed deployment that still has its texts although its objects were removed from
+// the cluster before `removed_until`. By then nobody needs the texts any more.
 std::optional<std::string> next_old(db::Tx& tx, Instant removed_until) {
   auto rows = tx.query(
       R"(

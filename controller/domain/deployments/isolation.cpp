@@ -47,7 +47,7 @@ json encode(const Known& known) {
 }
 
 void put(db::Tx& tx, const Known& known) {
-  // The words of a system or an API server may contain anything.
+  // Messages of an operating system or an API server may contain any bytes.
   meta::put(tx, meta_key, encode(known).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 

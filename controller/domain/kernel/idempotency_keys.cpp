@@ -25,13 +25,14 @@ db::Query storing(db::Tx& tx, const Slot& slot, int status, std::string_view bod
                   tx.now(), replaced_until);
 }
 
-// Returns false if an answer is stored that isn't too old. The reserved row's status is that of no
-// answer.
+// Returns false if there is an answer that isn't too old. The reserved row has the status 0, which
+// no answer has.
 bool reserve(db::Tx& tx, const Slot& slot) {
   return storing(tx, slot, 0, "", tx.now() - kept_for).run() == 1;
 }
 
-// What a row has in place of a body that is kept once for all keys. Bodies are JSON objects.
+// The prefix of the hash that a row has instead of a body that is stored once for all keys. Bodies
+// are JSON objects, so none begins like this.
 constexpr std::string_view in_other_table = "sha256:";
 
 std::string body_for(db::Tx& tx, const std::string& principal, std::string body) {
@@ -48,7 +49,7 @@ std::string body_for(db::Tx& tx, const std::string& principal, std::string body)
 
 // Returns what stands in the key's row for this body.
 std::string kept_body(db::Tx& tx, const std::string& principal, const std::string& body) {
-  // What admins were answered stays in the rows, where forget_internal() looks for ids.
+  // Answers to admins stay in the rows, where forget_internal() searches them for ids.
   if (body.size() <= longest_in_row || principal == internal_principal) return body;
   std::string name = std::string(in_other_table) + hex(sha256(body));
   const int known = tx.execute(R"(

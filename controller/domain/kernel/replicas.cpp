@@ -64,7 +64,7 @@ void Replicas::look() {
   has_looked_ = true;
 }
 
-// One that beats again in this moment stays.
+// Removes the processes that have stopped beating. One that has beaten since the last look stays.
 bool Replicas::remove_dead() {
   std::map<std::string, Other> dead;
   {
@@ -106,7 +106,8 @@ bool Replicas::holds(const std::string& loop) {
   const std::lock_guard one_at_a_time(looking_mutex_);
   if (!has_looked_) return false;
   if (const std::string known = owner(); !known.empty()) return known == id_;
-  // Not if another berthd took this one for dead: it beats first.
+  // Inserts nothing if another process has taken this one for dead and removed its row. This
+  // process takes no loop until its next beat adds the row again.
   const std::string holder = database_.write([&](db::Tx& tx) {
     tx.execute(R"(
         INSERT INTO loop_leases (name, owner_id, taken_at)

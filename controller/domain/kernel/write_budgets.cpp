@@ -100,7 +100,8 @@ Error used_up(const char* whose, const Budget& budget, Instant now) {
 }
 
 constexpr size_t flushed_at_once = 500;  // rows in one transaction: some milliseconds
-// More than so many counts of a day aren't read. Each has cost somebody a sixteenth of a budget.
+// At most this many counts of a day are read. A count is only stored once somebody has used a
+// sixteenth of a budget, so more are unlikely.
 constexpr int most_read = 100'000;
 
 }  // namespace
@@ -154,7 +155,7 @@ Counts::Use Counts::used(Whose whose, Stores stores, const std::string& subject,
   const Counted& counted_ones = counted(whose);
   const std::string key = key_of(char(whose), stores, subject);
   const auto found = counted_ones.counts.find(key);
-  // One that isn't in memory may have been stored before berthd was restarted.
+  // A count that isn't in memory may have been stored before berthd was restarted.
   if (found == counted_ones.counts.end())
     return {.amount = stored_.empty() ? Amount() : stored_for(hash_of(data_key_, key), day)};
   const Count& count = found->second;

@@ -12,7 +12,7 @@
 namespace berth::ledger {
 namespace {
 
-// What a walk reads with one statement, if nobody waits.
+// How many rows one statement reads if a whole day is walked at once.
 constexpr int rows_at_once = 10'000;
 
 std::int64_t first_number_of(std::int64_t day) {
@@ -183,8 +183,9 @@ bool DayWalk::step(db::Tx& tx, int& left) {
   return phase_ == Phase::end;
 }
 
-// Where to end so that at most `limit` transactions are read, or all of one millisecond: what is
-// read together is put into the order of the ids, which only have the millisecond in common.
+// Returns the number at which to stop, so that at most `limit` transactions are read, or all of one
+// millisecond. They are sorted by their ids, which are only known to be later if their millisecond
+// is later, so a millisecond isn't split.
 std::int64_t DayWalk::end_of_some(db::Tx& tx, int limit) const {
   auto rows = tx.query(R"(
       SELECT number

@@ -67,8 +67,8 @@ std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::in
 // Pending credits can only make a balance higher, so they aren't needed if the row has enough.
 std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amount) {
   auto taken = take_from_row(tx, account, amount);
-  // In a write with row locks another one may have added all of them to the row since it was tried.
-  // So there is a last try after fold() has found none.
+  // In a write with row locks, another process may have added all pending credits to the row since
+  // it was tried. So if fold() finds none, the row is tried once more.
   bool is_more_pending = may_have_pending(tx, account);
   while (!taken && is_more_pending) {
     is_more_pending = fold(tx, account) > 0;
@@ -91,9 +91,9 @@ bool takes_from(const Transaction& transaction, const Account& account) {
   return std::ranges::any_of(transaction.legs, [&](const Leg& leg) { return leg.from == account; });
 }
 
-// Looks whether the credit of a leg may stay pending: the account is one for whose credits there is
-// pending.h, has room for the amount, and passes nothing on in the same transaction. The statement,
-// which changes nothing, is sent together with the next one.
+// Checks whether the credit of a leg may stay pending: the account is of a kind that has pending
+// credits (pending.h), has room for the amount, and pays nothing in the same transaction. The
+// statement changes nothing and is sent together with the next one.
 class MayStayPending {
  public:
   MayStayPending(db::Tx& tx, const Leg& leg, const Transaction& transaction) {
@@ -195,10 +195,11 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
   if (moved.marked > 0) add_bonus(tx, leg.to, -moved.marked);
 }
 
-// Returns the first day on which the accounts of a leg may be posted on where writers collide: the
-// newest day with sums of those whose rows were changed, and the day after the newest closed one.
-// This is a statement of its own, after those that locked the accounts' rows: in a write with row
-// locks, one of these would not see what was committed while it waited for the lock.
+// Used on an engine with concurrent writers. Returns the first day on which the accounts of a leg
+// may be posted: the newest day for which the accounts whose rows were changed have sums, or the
+// day after the newest closed day if that is later. This statement has to follow those that locked
+// the accounts' rows: in a write with row locks, a statement that waits for a lock doesn't see what
+// was committed while it waited.
 std::int64_t first_day(db::Tx& tx, const Leg& leg, const Moved& moved) {
   return tx.number(R"(
       SELECT coalesce(max(day), 0) AS day
@@ -212,12 +213,12 @@ std::int64_t first_day(db::Tx& tx, const Leg& leg, const Moved& moved) {
                    leg.from.id(), moved.to.totals ? leg.to.id() : leg.from.id());
 }
 
-// The time of a transaction is never on a day that is closed (closed_days.h), nor before a day that
-// one of its accounts has sums of, which include those of the days before. If the clock has gone
-// back that far, or another berthd's clock is ahead, it is the first moment that may be. `newest`
-// is the number of the newest transaction, or 0 where writers collide. A write with row locks may
-// be overtaken by whoever closes a day; that happens closing_margin after its end, which is longer
-// than any write runs.
+// Returns the time of a transaction. It is never on a closed day (closed_days.h), nor before a day
+// for which one of its accounts has sums, because these include the days before. If the clock was
+// set back that far, or the clock of another process is ahead, it is the first moment that is
+// allowed. `newest` is the number of the newest transaction, or 0 on an engine with concurrent
+// writers. On such an engine, another process could close the day while a write with row locks
+// runs. It does so closing_margin after the day's end, and no write runs for that long.
 Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vector<Moved>& moved,
                      std::int64_t newest) {
   std::int64_t first = utc_day(time_of_number(newest));
@@ -232,7 +233,7 @@ Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vect
   return std::max(tx.now(), Instant(std::chrono::days(first)));
 }
 
-// Posts the transaction. What it tells of bonus points is that of the first leg.
+// Posts the transaction. The result's bonus points are those of the first leg.
 std::optional<Posted> post_legs(db::Tx& tx, const Transaction& transaction) {
   if (transaction.legs.empty() || transaction.legs.size() > max_legs)
     throw std::logic_error("a transaction has no or too many movements");
@@ -253,7 +254,7 @@ std::optional<Posted> post_legs(db::Tx& tx, const Transaction& transaction) {
   const std::int64_t kind = kind_lookup.number();
   const std::int64_t number =
       add_transaction(tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
-  int place = 0;  // in the transaction
+  int place = 0;  // the leg's place in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
     tx.execute_later(R"(
         INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
@@ -289,8 +290,7 @@ Account treasury() { return {"treasury", ""}; }
 Account issuance() { return {"issuance", ""}; }
 
 void open_account(db::Tx& tx, const Account& account) {
-  // Most accounts that are asked for exist, and looking is cheaper than an INSERT that does
-  // nothing.
+  // Most of these accounts exist, and looking for one is cheaper than an INSERT that does nothing.
   if (tx.number(R"(SELECT 1 AS one FROM ledger_accounts WHERE id = $1)", account.id()) == 1) return;
   tx.execute(R"(
       INSERT INTO ledger_accounts (id, kind, owner, number)

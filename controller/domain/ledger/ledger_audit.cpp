@@ -200,7 +200,7 @@ constexpr std::string_view all_ad_days = R"(
     WHERE day >= coalesce(
       (SELECT CAST(value AS bigint) FROM meta WHERE key = 'ad_events_since'), 0))";
 
-// `broken` selects the violations, and `all` how many things it looks at.
+// `broken` selects the violations, and `all` the number of things that are checked.
 AuditPart part_of(const char* name, const char* what, std::int64_t weight, std::string_view broken,
                   std::string_view all) {
   return {.name = name, .what = what, .weight = weight, .run = [broken, all](db::Tx& tx) {

@@ -24,7 +24,7 @@ std::optional<Progress> next(db::Tx& tx, const std::string& user_id) {
   return Progress{.account_id = rows.text("account_id"), .up_to = rows.integer("up_to")};
 }
 
-// The numbers of the account's next transactions. Moves `progress` behind them.
+// Returns the numbers of the account's next transactions, and advances `progress` past them.
 std::vector<std::int64_t> transactions(db::Tx& tx, Progress& progress, int limit) {
   std::vector<std::int64_t> numbers;
   auto rows = tx.query(

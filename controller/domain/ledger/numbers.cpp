@@ -11,7 +11,7 @@ namespace berth::ledger {
 namespace {
 
 constexpr std::int64_t last_millisecond = (std::int64_t(1) << (63 - place_bits)) - 1;
-// Bits of a UUIDv7 behind its time, in its upper half.
+// The bits that follow the time in the upper half of a UUIDv7.
 constexpr int bits_after_time = 16;
 
 std::uint64_t half(std::string_view digits) {

@@ -30,10 +30,11 @@ int erase_audit_details(db::Tx& tx, const std::string& user_id, int limit) {
   return audit::erase_details(tx, {user_id, "user:" + user_id}, limit);
 }
 
-// A module whose rows may hold words of a deleted user registers here.
+// The functions that erase the texts of a deleted user. A module whose rows may have such texts
+// adds its own here.
 constexpr std::array<eraser::Erase, 5> erasers = {erase_answers, chat::erase, erase_audit_details,
                                                   deployments::erase_words, ledger::erase_memos};
-// The same for words of a deleted app.
+// The functions that erase the texts of a deleted app.
 constexpr std::array<eraser::Erase, 2> erasers_of_app = {apps::erase_words, campaigns::erase_words};
 
 int erase_app(db::Tx& tx, const std::string& app_id, int limit) {

@@ -22,14 +22,14 @@ constexpr double guesses_of_common = 1e6;
 // One word and a few characters are what attackers try after the lists of passwords, by rules. They
 // need zxcvbn's third score, "safely unguessable" online, at least.
 constexpr double guesses_of_one_word = 1e8;
-// Parts of at most this many characters don't make one word two.
+// A part with at most this many characters doesn't count as a second word.
 constexpr int most_of_filler = 2;
 constexpr size_t min_own_word = 3;  // characters; a shorter part of a name is in many passwords
 // Only the beginning of a password is judged: common passwords are short, and zxcvbn's time grows
 // with the square of the length (1 ms for 64 bytes).
 constexpr size_t looked_at_bytes = 64;
 
-// Returns in words what zxcvbn has recognised in a password.
+// Describes for people what zxcvbn has recognised in a password.
 std::string kind_of(int match_type) {
   if (match_type >= MULTIPLE_MATCH) return "a repetition";
   switch (match_type) {
@@ -60,7 +60,8 @@ bool is_word(int type) {
          kind == USER_LEET_MATCH || kind == SPATIAL_MATCH;
 }
 
-// Whether the parts are one word and what people add to one: a year, digits, an exclamation mark.
+// Whether the parts are one word and what people usually add to one: a year, digits, an exclamation
+// mark.
 bool is_one_word(const ZxcMatch_t* parts) {
   int words = 0;
   for (const ZxcMatch_t* part = parts; part != nullptr; part = part->Next) {
@@ -75,7 +76,7 @@ bool is_one_word(const ZxcMatch_t* parts) {
   return words == 1;
 }
 
-// Returns in words why the password is easy to guess; nothing if it isn't.
+// Returns a sentence that says why the password is easy to guess, or nothing if it isn't.
 std::optional<std::string> commonness(std::string_view password,
                                       const std::vector<std::string>& own) {
   std::vector<const char*> words = {"berth"};

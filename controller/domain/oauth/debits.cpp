@@ -8,7 +8,8 @@
 namespace berth::debits {
 namespace {
 
-// Lets the bonus points reach whom they were for, and counts the others as use.
+// Counts the bonus points of a payment against the limit of the person whom they reach, and the
+// other points as the payer's own use.
 void settle_bonus(db::Tx& tx, const Payer& payer, const Debit& debit, std::int64_t bonus) {
   const bool is_use = debit.to.kind == "app";
   std::string reached = debit.reaches;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kept_of_user_agent = 256;
 constexpr size_t kept_of_address = 64;     // more than any address has
 constexpr int removed_at_once = 100;       // expired requests that a new one removes
-constexpr size_t longest_typed_code = 64;  // with blanks and hyphens
+constexpr size_t longest_typed_code = 64;  // as it is typed, with blanks and hyphens
 
 // Each letter is one of 20 with the same probability: bytes of 240 and more are dropped.
 std::string new_user_code() {
@@ -84,7 +84,7 @@ Waiting waiting_of(db::Tx& tx, const Networks& networks) {
           .of_wide = tx.number(wide, networks.wide, tx.now())};
 }
 
-// Shares of the table bind as those of any pool do (base/shares.h).
+// The networks' shares of the table are computed as those of any pool (base/shares.h).
 void require_room(db::Tx& tx, const Networks& networks) {
   tx.execute(
       R"(

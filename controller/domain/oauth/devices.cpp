@@ -95,7 +95,7 @@ Page<Device> list(db::Tx& tx, const std::string& user_id, const PageRequest& pag
       ORDER BY f.created_at DESC, f.id DESC
       LIMIT $5 OFFSET $6)",
       .sorted_by = {{SortColumn::Type::integer, "connected_at"}, {SortColumn::Type::text, "id"}}};
-  // A consent that was revoked has no family that isn't.
+  // All families of a revoked consent are revoked, so it need not be checked.
   return read_page(tx, sql, page, device_of, oauth::built_in_grant(tx, user_id), tx.now());
 }
 

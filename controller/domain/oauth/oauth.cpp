@@ -100,7 +100,7 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
       !is_unreserved(request.code_challenge))
     return refused(Code::invalid_request,
                    "code_challenge must be the base64url of a SHA-256: 43 characters");
-  // Who asks for nothing in particular gets what needs no approval (RFC 6749, section 3.3).
+  // A request without a scope gets the scopes that need no approval (RFC 6749, section 3.3).
   const bool asks = request.scope.find_first_not_of(' ') != std::string::npos;
   const auto scopes = asks ? parse_scopes(request.scope)
                            : std::optional(ScopeSet::automatic() & app.approved_scopes);

@@ -15,9 +15,9 @@ namespace {
 // A LIMIT that no table reaches, for statements with an OFFSET: SQLite requires one.
 constexpr auto all_of_them = std::numeric_limits<std::int64_t>::max();
 
-// Whether this family's opening ends the surplus ones of its grant: one opening in 16 does, picked
-// by the last of the id's random bits. Counting the living families of a grant that has
-// max_families_per_grant of them takes a quarter of an exchange of a code.
+// Whether the opening of this family also ends the surplus families of its grant. One opening in 16
+// does, chosen by the last random bits of the id, because counting the living families of a grant
+// that has max_families_per_grant of them takes a quarter of an exchange of a code.
 bool ends_surplus(const Family& family) { return family.id.back() == '0'; }
 
 void end_surplus_families(db::Tx& tx, const std::string& grant_id) {
@@ -161,8 +161,8 @@ bool is_held_by(const db::Query& row, const std::string& app_id) {
 
 namespace {
 
-// Whether the suspension of the account has ended the family, rather than the user or the app.
-// Whoever presents its tokens while the account is suspended is told of that.
+// Whether the suspension of the account has ended the family, rather than the user or the app. A
+// caller who presents its tokens while the account is suspended gets an error that says so.
 bool was_ended_by_suspension(const db::Query& row) {
   return row.null("grant_revoked_at") && row.null("app_deleted_at") &&
          !row.null("family_revoked_at") && !row.null("user_suspended_at") &&

@@ -103,10 +103,10 @@ const std::string counterparties = R"(
 const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "number"},
                                               {SortColumn::Type::integer, "leg"}};
 
-// Postings that come in and those that go out are apart in the key, so that the rarer ones are
+// Incoming and outgoing postings have separate ranges of the key, so that the rarer direction is
 // found at once, too. $1 is the account's number, $2 the direction that is left out (empty: none),
 // $3 and $4 are the ends of the time, as numbers of transactions. The unary plus keeps SQLite from
-// beginning at $4: the position is never behind it.
+// starting at $4, which is never before the position.
 const ListSql entries = {.count = R"(
       SELECT count(*)
       FROM (SELECT 1 AS one
@@ -205,7 +205,7 @@ std::int64_t number_of_kind(db::Tx& tx, const std::string& kind) {
   return number;
 }
 
-// Positions of an older berthd began with a time, and not with a transaction's number.
+// Positions of an older version began with a time, and not with a transaction's number.
 void refuse_older_position(const std::optional<Position>& after) {
   if (!after || after->empty()) return;
   const auto* begin = std::get_if<std::int64_t>(after->data());
@@ -233,8 +233,9 @@ std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& r
                               .reaches = spending.in_own_app ? spending.user_id : "",
                               .amount = spending.amount,
                               .memo = spending.description});
-  // On PostgreSQL these two, and the look at the limit, need one round trip together. The reward
-  // doesn't change the balance, because it is the referrer's.
+  // On PostgreSQL these two statements and the one that checks the limit take one round trip
+  // together. The reward doesn't change the balance that they read, because it is paid to the
+  // referrer.
   auto referral = referral_count(tx, spending, taken.own);
   auto left = ledger::balance_query(tx, user);
   for (db::Query* one : {&referral, &left}) one->send_ahead();

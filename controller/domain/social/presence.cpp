@@ -13,7 +13,7 @@ bool is_online(bool left, Instant last_seen, Instant now) {
   return !left && now - last_seen < online_for;
 }
 
-// The user, from wherever the thread's request comes.
+// Returns the claimant of the thread's request with the user as its account.
 Claimant claimant_of(const std::string& user_id) {
   Claimant claimant = Claimant::of_thread();
   claimant.account = user_id;
@@ -111,7 +111,8 @@ Entry Board::of(db::Tx& tx, const std::string& user_id) const {
   return {.online = false, .last_seen = rows.instant("last_seen"), .place = {}};
 }
 
-// Others may sit at the table by other berthd.
+// Counts the seats in the database, because some may have been taken through other berthd
+// processes.
 void Board::require_seat(db::Tx& tx, const std::string& table_id,
                          const std::string& user_id) const {
   auto rows = tx.query(R"(
@@ -223,7 +224,8 @@ void Board::drop_gone(Instant now) {
 
 namespace {
 
-// A heartbeat at another berthd may be newer, or older and still to be written.
+// Changes nothing if the row is newer, because the user's latest heartbeat may have reached another
+// berthd process.
 void write_place(db::Tx& tx, const std::string& user_id, const Place& place, bool left,
                  Instant at) {
   tx.execute(
@@ -309,7 +311,7 @@ void Board::flush_all(db::Database& database) {
   drop_written(users, seats);
 }
 
-// What has changed since stays for the next time.
+// Entries that have changed since they were written stay until the next flush.
 void Board::drop_written(const std::vector<std::pair<std::string, Known>>& users,
                          const Seats& seats) {
   const std::lock_guard lock(mutex_);

@@ -18,7 +18,8 @@ constexpr size_t max_gap = 8;
 constexpr size_t max_pieces = 4 * WordFilter::max_letters;
 // Repetitions of a letter are counted up to this number. No word repeats a letter so often.
 constexpr size_t max_repeats = 8;
-// The most readings of a text that are followed at once: each sign may be a letter or be skipped.
+// How many readings of a text are followed at once. There are several, because each sign may be a
+// letter or be skipped.
 constexpr size_t max_states = 32;
 constexpr size_t fewest_spaced_letters = 3;
 

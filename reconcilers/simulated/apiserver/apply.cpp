@@ -113,7 +113,8 @@ void strip(FieldSet& fields, const Type& type, Subresource subresource) {
       own.drop("f:" + std::string(field));
     if (metadata->children().empty()) fields.drop("f:metadata");
   }
-  if (type.id == Kind::namespaces) fields.drop("f:spec");  // the server's own finalizers are there
+  // A namespace's spec has only finalizers, which the API server sets itself.
+  if (type.id == Kind::namespaces) fields.drop("f:spec");
   if (subresource == Subresource::status) {
     fields.drop("f:spec");
   } else if (type.status == HasStatus::yes) {
@@ -249,7 +250,7 @@ Comparison change_of(const Type& type, const Json& live, const Json& next, const
   if (live.is_null())
     for (const char* part : {"metadata", "spec", "status"})
       if (next.contains(part)) old[part] = Json::object();
-  // A required list never counts as new.
+  // The list of a pod's containers is required, and the API server counts only its items as added.
   if (type.id == Kind::pods) old["spec"]["containers"] = Json::array();
   return compare(old, without_managers(next));
 }

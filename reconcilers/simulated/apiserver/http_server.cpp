@@ -15,10 +15,10 @@ namespace {
 
 constexpr const char* host = "127.0.0.1";
 constexpr std::chrono::seconds request_time{10};
-// For the handlers that run when the server goes down.
+// How long requests that are being handled may take after the server was told to stop.
 constexpr std::chrono::seconds grace{30};
 
-// As an API server words it.
+// Returns a refusal in the form of the Kubernetes API.
 api::Response refusal(int status, std::string_view detail) {
   const std::string limit = std::to_string(HttpServer::largest_body);
   const Json body = status == 413 ? status_failure(status, "RequestEntityTooLarge",
@@ -47,8 +47,8 @@ HttpServer::HttpServer(api::Handler handler)
 
 HttpServer::~HttpServer() { down(); }
 
-// Other sockets with SO_REUSEADDR may share the port as long as this one doesn't listen; what the
-// system picks by itself leaves it alone.
+// Reserves a port with a socket that is bound and never listens. With SO_REUSEADDR, the server's
+// own socket may be bound to the same port, while the system doesn't give it to anybody else.
 void HttpServer::reserve() {
   reservation_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;

@@ -274,7 +274,7 @@ Json removed(const Json& value, const FieldSet& fields, const Place& place) {
   return list;
 }
 
-// Collects everything inside a value that exists only before, or only after.
+// Adds to `set` everything inside a value that exists on one side only.
 void one_sided(const Json& value, const Place& place, FieldSet& set) {
   set.set_member();
   if (granular(value, place)) {

@@ -11,9 +11,9 @@ namespace {
 
 // The longest sleep if no timer is due earlier; changes and stop() wake the thread.
 constexpr std::chrono::seconds longest_sleep{60};
-// For how long the thread keeps the store's mutex while there is work.
+// How long the thread may hold the store's mutex while there is work.
 constexpr std::chrono::milliseconds longest_turn{2};
-// How many works on what was begun come before the next new deployment at most.
+// A new deployment waits for at most this many reconciliations of objects that exist already.
 constexpr int most_before_new = 64;
 // After this time without a change the store gives memory back.
 constexpr std::chrono::seconds quiet_time{1};
@@ -61,7 +61,7 @@ std::optional<Controllers::Work> Controllers::next_work() {
     return Work{Loop::name_space, first.take()};
   Queue& new_ones = queues_[Loop::new_deployment];
   if (!new_ones.empty() && turns_before_new_ >= most_before_new) return take_new();
-  // The loop after the one that had the last turn comes first, that one itself last.
+  // The queues take turns: the one after the queue that was served last comes first.
   auto at = queues_.upper_bound(last_);
   for (size_t i = 0; i < queues_.size(); ++i, ++at) {
     if (at == queues_.end()) at = queues_.begin();

@@ -88,8 +88,7 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
   const Json& known = with_address.is_null() ? pod : with_address;
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
-    // Steps that take no time follow each other at once, but no more of them than a container's
-    // life has.
+    // Steps that take no time follow each other at once. A container's life has at most this many.
     for (int steps = 0; steps < 4 && container.due() && *container.due() <= now; ++steps)
       container.advance(node_, known, spec, now);
     next = earliest(next, container.due());

@@ -1,4 +1,4 @@
-// Failed logins that several berthd on one database count together.
+// Failed logins that several processes on one database count together.
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -23,7 +23,7 @@ struct Three {
     return at.begin({.account = account, .network = network, .known_network = known},
                     Secret::password, std::chrono::steady_clock::now());
   }
-  // Tries at each berthd in turn. Returns how many tries were allowed.
+  // Tries at each process in turn. Returns how many tries were allowed.
   int failures(const std::string& account, const std::string& network, int tries) {
     int made = 0;
     LoginThrottle* const all[] = {&first, &second, &third};

@@ -36,8 +36,8 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
   const auto app = ledger::app_account(account.app_id);
   ledger::open_account(tx, ledger::treasury());
   const bool is_charge = amount > 0;
-  // What was a bonus when it was paid mustn't come back as something else, and nobody knows whether
-  // it was one.
+  // Nobody knows whether the charge was paid with bonus points, so a credit is marked like a gift.
+  // Otherwise bonus points could become the owner's own.
   const ledger::Mark mark =
       is_charge ? ledger::Mark::kept : rewards::mark_of_gift(tx, account.owner_id);
   const auto transaction = ledger::post(tx, {.kind = "tier_change",
@@ -108,8 +108,8 @@ bool stop_renewal(db::Tx& tx, const std::string& deployment_id) {
                account.id);
   account.resumes = false;
   account.due_at.reset();
-  // Nothing is due while only the owner can start the deployment. The warning is decided anew when
-  // it runs again.
+  // Nothing is due while only the owner can start the deployment. When it is started, billing
+  // decides again whether to warn them.
   if (account.status != Status::exempt) account.status = Status::current;
   store(tx, account);
   return would_start;

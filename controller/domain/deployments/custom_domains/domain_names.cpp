@@ -39,7 +39,7 @@ bool has_issuable_labels(const std::string& domain) {
 // Top-level domains that are in the list of public suffixes without anybody registering names for
 // hosts below them (RFC 3172, RFC 7686).
 constexpr std::array not_for_hosts = std::to_array<std::string_view>({"arpa", "onion"});
-// Those that the list doesn't have and that a test's issuer serves (RFC 6761).
+// Top-level domains that the list doesn't have and that an issuer in a test serves (RFC 6761).
 constexpr std::array for_tests = std::to_array<std::string_view>({"test", "example"});
 
 // Whether the name is below a top-level domain of the public DNS. Names such as printer.local and
