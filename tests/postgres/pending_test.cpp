@@ -203,7 +203,7 @@ TEST_CASE("what is pending outlasts the berthd that stored it") {
   CHECK(f.broken().empty());
 }
 
-TEST_CASE("of two berthd that add pending credits at once, one adds each") {
+TEST_CASE("of two berthd processes that add pending credits at once, one adds each") {
   constexpr int rounds = 20, credits = 40;
   Fixture f;
   auto other = f.open();

@@ -1,4 +1,4 @@
-// Several berthd on one PostgreSQL database.
+// Several berthd processes on one PostgreSQL database.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -81,7 +81,7 @@ TEST_CASE("a session key that one berthd rotates signs at the other within secon
   CHECK(Client(two.first, fresh.jwt).get("/api/auth/me").status == 200);
 }
 
-TEST_CASE("of two berthd, one sends each webhook, and sends it once", "[.postgres]") {
+TEST_CASE("of two berthd processes, one sends each webhook, and sends it once", "[.postgres]") {
   constexpr size_t webhooks = 10;  // the most that an app may have
   Two two(open_flags());
   Operator ada = operator_with_token(two.first, "ada");
@@ -142,7 +142,7 @@ TEST_CASE("a loop of a berthd that is killed, or that stops, goes on at another 
   CHECK(counts_replicas(three.third, 1));
 }
 
-TEST_CASE("of three berthd, one sends each mail, and sends it once", "[.postgres]") {
+TEST_CASE("of three berthd processes, one sends each mail, and sends it once", "[.postgres]") {
   constexpr size_t people = 30;
   const MailServer server;
   Three three(server.berthd());
@@ -161,7 +161,7 @@ TEST_CASE("of three berthd, one sends each mail, and sends it once", "[.postgres
   CHECK(server.messages().size() == people);
 }
 
-TEST_CASE("ten guesses at a password are ten, whichever of three berthd they go to",
+TEST_CASE("ten guesses at a password are ten, whichever of three berthd processes they go to",
           "[.postgres]") {
   Three three(roomy_tier());
   const User ada = register_user(three.first, "ada");
@@ -172,7 +172,7 @@ TEST_CASE("ten guesses at a password are ten, whichever of three berthd they go 
                Catch::Contains("too many failed attempts"));
 }
 
-TEST_CASE("three berthd allow together what one would", "[.postgres]") {
+TEST_CASE("three berthd processes allow together what one would", "[.postgres]") {
   constexpr int limit = 30;  // GET /api/deploy/tiers in a minute
   Three three(roomy_tier());
   const Operator ada = operator_with_token(three.first, "ada");
@@ -210,7 +210,7 @@ TEST_CASE("bytes that are no text name nothing", "[.postgres]") {
   }
 }
 
-TEST_CASE("a client that goes from one of three berthd to the next sees one service",
+TEST_CASE("a client that goes from one of three berthd processes to the next sees one service",
           "[.postgres]") {
   Three three(open_flags());
   User user = register_user(three.next(), "ada");

@@ -63,7 +63,7 @@ TEST_CASE("ten guesses that arrive at once are ten") {
   CHECK(allowed == 10);
 }
 
-TEST_CASE("a network that tries many accounts is throttled at all berthd, and so is a botnet") {
+TEST_CASE("a network that tries many accounts is throttled at all processes, and so is a botnet") {
   Three three;
   int made = 0;
   for (int i = 0; i < 150; ++i) made += three.failures("user" + std::to_string(i), "192.0.2.1", 1);

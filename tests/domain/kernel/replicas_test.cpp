@@ -9,7 +9,7 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 
-// Two berthd on one database, which have seen each other.
+// Two berthd processes on one database, which have seen each other.
 struct Two {
   World world;
   Replicas first{world.db};

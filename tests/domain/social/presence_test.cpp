@@ -175,7 +175,7 @@ TEST_CASE("a table's seats are limited") {
   CHECK(sit() == "");
 }
 
-// Two berthd that share a database.
+// Two berthd processes that share a database.
 struct Shared {
   World world;
   presence::Board first{presence::Kept::in_database}, second{presence::Kept::in_database};
@@ -248,7 +248,7 @@ TEST_CASE("shared presence: what is written late undoes nothing that is newer") 
     CHECK(s.of(*board, s.ada).place.current_game == "Go");
 }
 
-TEST_CASE("shared presence: a table has the people of all berthd") {
+TEST_CASE("shared presence: a table has the people of all berthd processes") {
   Shared s;
   s.sit(s.first, s.ada);
   s.first.flush(s.world.db);

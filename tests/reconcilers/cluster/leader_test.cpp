@@ -255,7 +255,7 @@ TEST_CASE("there are never two leaders at once, whatever ends, returns or fails"
   CHECK(leaders_seen > enough_looks);
 }
 
-TEST_CASE("two berthd on one instance: only the one that leads writes, and the other takes over",
+TEST_CASE("two processes on one instance: only the one that leads writes, and the other takes over",
           "[real]") {
   const TestCluster cluster;
   const std::string instance = "test-" + hex(random_bytes(6));
