@@ -20,7 +20,7 @@ struct Tokens {
   std::string access_token;
   std::string refresh_token;    // empty for client credentials
   std::string scope;            // separated by spaces
-  std::int64_t expires_at = 0;  // of the access token, in seconds since 1970
+  std::int64_t expires_at = 0;  // when the access token expires, in seconds since 1970
   Grant grant = Grant::authorization_code;
 };
 

@@ -36,14 +36,14 @@ struct Plan {
   enum class Kind { create, patch, nothing };
   Kind kind = Kind::nothing;
   std::string name;
-  std::string id;    // of an existing deployment
-  json body;         // of the POST or PATCH request
+  std::string id;    // the id of the existing deployment
+  json body;         // the body of the POST or PATCH request
   json domain = {};  // the custom domain that the deployment has; null if it has none
   std::vector<Change> changes = {};
   // Names of values that the server never returns, so that only it can tell whether they changed.
   // They are sent, and if none of them has changed, nothing is rolled out.
   std::vector<std::string> unseen = {};
-  std::int64_t points = 0;  // that it costs now, as far as the server was asked
+  std::int64_t points = 0;  // what the plan costs now, as far as the server was asked
 };
 
 // Compares an order with `live`, the deployment as GET returns it, or null. Fields that the order

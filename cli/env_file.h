@@ -10,7 +10,7 @@ namespace berth::cli {
 
 using nlohmann::json;
 
-// What `--env-file` and `--env` say, for their help.
+// The help texts of `--env-file` and `--env`.
 constexpr const char* env_file_help =
     "File of variables, as docker compose reads it; - reads stdin";
 constexpr const char* env_help =

@@ -7,8 +7,9 @@
 // Reads and writes files as a whole.
 namespace berth::cli {
 
-// Who may read a file that is written: only its owner (mode 0600, in a directory with mode 0700),
-// or whoever may read it already; a new one, whoever the umask allows.
+// Who may read the file that is written. With owner_alone only its owner may (mode 0600, in a
+// directory with mode 0700). With everybody, an existing file keeps its mode, and the umask decides
+// about a new one.
 enum class Access { owner_alone, everybody };
 
 // Returns nothing if the file doesn't exist. Throws Failure `failed` if it can't be read.

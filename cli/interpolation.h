@@ -21,12 +21,12 @@ using LookUp = std::function<std::optional<std::string>(const std::string& name)
 // The value from the environment of this program; also one that is empty.
 std::optional<std::string> from_environment(const std::string& name);
 
-// The text with its variables filled in. In braces these follow the name, where the colon makes an
-// empty value count as none: `:-TEXT` and `-TEXT` stand in for a missing value, `:+TEXT` and
-// `+TEXT` take the place of one that is there, `:?TEXT` and `?TEXT` are the message if it is
-// missing. `look_up` is asked for each value and decides what a missing one is: what it returns, or
-// what it throws. TEXT may contain variables, up to 16 levels deep. Throws Failure `usage` that
-// begins with `where`.
+// Returns the text with its variables filled in. In braces, an operator may follow the name; with a
+// colon, an empty value counts as missing: `:-TEXT` and `-TEXT` give the value if it is missing;
+// `:+TEXT` and `+TEXT` replace a value that isn't; `:?TEXT` and `?TEXT` give the error's message if
+// it is missing. `look_up` returns the value of a variable. `missing` is called for a variable that
+// has neither a value nor an operator, and returns its value or throws. TEXT may contain variables,
+// up to 16 levels deep. Throws Failure `usage` that begins with `where`.
 std::string interpolated(std::string_view text, Dollars dollars, const LookUp& look_up,
                          const std::function<std::string(const std::string& name)>& missing,
                          const std::string& where);

@@ -58,9 +58,9 @@ Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
 // (client credentials, for this run only); the stored app's tokens; the login of the person, which
-// works for all of their apps, and is added to a login by password once an app's secret isn't
-// stored here. Stored tokens that are about to expire are renewed with the refresh token, else with
-// the app's secret, else with the account's session.
+// works for all of their apps. After a login by password, that login is added when an app is used
+// whose secret isn't stored on this machine. Stored tokens that are about to expire are renewed
+// with the refresh token, else with the app's secret, else with the account's session.
 class Login {
  public:
   explicit Login(Api& api) : api_(api) {}

@@ -66,7 +66,7 @@ class Output {
   void done(const json& body, const std::string& sentence) const;
   // The table that list() prints for people, and whether it is coloured.
   static std::string table(const json& items, const std::vector<Column>& columns);
-  static Paint paint();  // of stdout
+  static Paint paint();  // how output to stdout is coloured
 
  private:
   Format format_;

@@ -32,7 +32,7 @@ class LiveLine {
   LiveLine& operator=(const LiveLine&) = delete;
 
   void show(const std::string& text);
-  void wait(std::chrono::milliseconds time);  // counts the seconds meanwhile
+  void wait(std::chrono::milliseconds time);  // waits, and shows how many seconds have passed
 
  private:
   void draw() const;

@@ -78,7 +78,7 @@ inline constexpr const char* template_annotation = "berth/template";
 
 // The label selector, in the syntax of `kubectl -l`, of everything that this berthd has created.
 std::string selector(const Settings& settings);
-// The same for one deployment.
+// The same, for the objects of one deployment.
 std::string selector(const Settings& settings, const std::string& deployment_id);
 
 // The label berth/account of an app's namespace: the account of berthd that has made it. The

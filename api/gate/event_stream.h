@@ -171,9 +171,10 @@ struct Following {
 // `bearer_check_interval`. Throws like EventHub::admit().
 Reply follow_events(const Call& call, const Services& services, Following following);
 
-// What follows are the parts of follow_events(), for streams that don't come from the database.
-// Where several berthd are on a database, a stream without news reads again after this time, so
-// that the notice of a commit at another one, if it is lost, costs no more.
+// The parts of follow_events(), for streams that don't come from the database.
+//
+// Where several berthd processes may be on a database, a stream without news reads again after this
+// time. So a lost notification of a commit at another process delays an event no longer than this.
 inline constexpr std::chrono::seconds reread_interval{5};
 // How long a stream may go on before its token is checked again.
 inline constexpr std::chrono::seconds bearer_check_interval{5};

@@ -30,7 +30,7 @@ class HeavyReads {
   void run(const std::function<void()>& work);
 
  private:
-  // On the stack of the thread that waits for it.
+  // A read that runs or waits. It is on the stack of the thread that waits for its end.
   struct Task {
     const std::function<void()>& work;
     std::condition_variable changed;

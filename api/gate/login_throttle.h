@@ -18,8 +18,8 @@ namespace berth::api {
 // count doesn't affect networks from which the account was logged in before. Nothing is locked for
 // good: each window empties by itself, and attempts while it is full aren't counted. The counts are
 // in memory, so a restart loses them, and a flood of failures writes nothing. Where several berthd
-// may be on a database, they are in a table that all of them share; then, too, an attempt that
-// isn't allowed writes nothing. Thread-safe.
+// processes may be on a database, the counts are in a table that all of them share; then, too, an
+// attempt that isn't allowed writes nothing. Thread-safe.
 class LoginThrottle {
  public:
   using Time = RateLimiter::Time;
@@ -79,7 +79,7 @@ class LoginThrottle {
   std::optional<std::chrono::seconds> begin_shared(const Attempt& attempt, Secret secret);
 
   db::Database* const shared_ = nullptr;  // null: counts in memory
-  const std::string hash_key_;            // of the shared table
+  const std::string hash_key_;            // hashes accounts and addresses for the shared table
   std::mutex begin_mutex_;                // makes checking and raising all counters one step
   RateLimiter pairs_{Pool::failed_logins_of_pairs, max_pairs};
   RateLimiter networks_{Pool::failed_logins_of_networks, max_networks};

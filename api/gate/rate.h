@@ -12,7 +12,8 @@ struct Rate {
   std::chrono::seconds window{60};
 };
 constexpr Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
-// What each of so many berthd allows that count by themselves. At least one request.
+// Returns the part of a limit that each of `replicas` berthd processes on a database allows, since
+// each counts only its own requests: at least one request.
 constexpr Rate share_of(const Rate& rate, int replicas) {
   return {std::max(1, rate.limit / std::max(1, replicas)), rate.window};
 }

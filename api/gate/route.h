@@ -126,10 +126,12 @@ struct Call {
   // Set if the route accepts a session JWT. With jwt_or_…, it is the user whom the other token
   // stands for. In the console it is set on all routes that need a login.
   std::optional<accounts::User> user = {};
-  std::string session_id = {};  // of the session JWT or the console's cookie, if there was one
+  // The id of the session of the JWT or of the console's cookie, if there was one.
+  std::string session_id = {};
   // Of the OAuth token, if one was presented; in the console on routes that accept such a token.
   std::optional<oauth::Caller> caller = {};
-  std::optional<play::Session> play = {};  // of an app's session token, if one was presented
+  // The session of an app's session token, if one was presented.
+  std::optional<play::Session> play = {};
   // Who acts as an admin: the header X-Admin-Actor, or "internal"; "user:" and an id in the
   // console.
   std::string admin = {};
@@ -222,8 +224,8 @@ struct Route {
   // Whether a ReadHandler runs in Database::read_committed(): for operations that are called all
   // the time and look up a few rows.
   bool read_committed = false;
-  // Whether a WriteHandler runs in Database::write_with_row_locks(): for operations of which many
-  // change one row, each of which is written for it.
+  // Whether a WriteHandler runs in Database::write_with_row_locks(): for operations that often
+  // change the same row at the same time, and whose statements don't rely on SERIALIZABLE.
   bool with_row_locks = false;
   AnyHandler run;
 };

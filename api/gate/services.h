@@ -90,7 +90,7 @@ struct Fleet {
 // What is known of the isolation of tenants on the cluster.
 struct Isolation {
   isolation::Mode mode = isolation::Mode::warn;
-  // One for all who ask: a report may be long, and everybody may ask for the health.
+  // Shared by all who ask for it: a report may be long, and anybody may request /health.
   std::shared_ptr<const isolation::Known> known = std::make_shared<const isolation::Known>();
   bool is_busy = false;  // whether a probe is under way or was asked for
   isolation::State state = isolation::State::simulated;
@@ -99,7 +99,7 @@ struct Isolation {
 // What the handlers work with. Created by controller/berthd/platform.cpp; lives as long as the
 // server. The cluster's functions are passed in, because the API never includes the reconcilers.
 struct Services {
-  // How many berthd share the limits of requests.
+  // The number of living berthd processes on the database, which share the limits of requests.
   int live_replicas() const { return replicas == nullptr ? 1 : replicas->live(); }
 
   db::Database& db;
@@ -110,7 +110,7 @@ struct Services {
   accounts::SessionUses& session_uses;
   devices::UseLog& device_uses;
   SecurityLog& security;
-  // The berthd on this database; null if this one has it for itself.
+  // The living berthd processes on this database; null on SQLite, which has only this one.
   const Replicas* replicas = nullptr;
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();

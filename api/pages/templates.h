@@ -20,7 +20,7 @@ std::string render(std::string_view content, Values values);
 const std::string& stylesheet();
 // The picture that browsers show beside the page's title.
 const std::string& icon();
-// What programs that index the web shall leave out (RFC 9309).
+// robots.txt, which says what crawlers must leave out (RFC 9309).
 const std::string& robots();
 
 }  // namespace berth::api::pages

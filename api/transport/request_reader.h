@@ -64,7 +64,7 @@ class RequestReader {
   int socket_;
   std::chrono::milliseconds patience_{0};  // the value that was last set on the socket
   RequestLimits limits_;
-  Deadline deadline_{};  // of the request that is read
+  Deadline deadline_{};  // when the request that is being read must be complete
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

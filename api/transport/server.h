@@ -33,9 +33,9 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0 lets the system choose one
   // How many handlers may run at once. A request waits for one of these slots only after it is
-  // complete. This pool, that of large bodies, and that of requests, of which there are as many as
-  // connections with those in reserve, have shares (base/shares.h) for the network of each client,
-  // unless of_network is 0 or the client's address is one of connections.shared_addresses.
+  // complete. Each client's network has shares (base/shares.h) of these slots, of the large bodies,
+  // and of the requests under way (as many as connections, with those in reserve), unless
+  // of_network is 0 or the client's address is one of connections.shared_addresses.
   std::size_t http_threads = 64;
   // Limits of open connections, each of which has a thread; idle and streaming ones count.
   // ConnectionTable decides which one makes room for a new one; if none does, the new one is
@@ -59,7 +59,7 @@ struct ServerOptions {
   RenderRefusal render_refusal = {};  // if empty, the detail is sent as text/plain
   Fields headers = {};                // added to every answer
   ClientAddress client_address = {};  // if empty, it is the remote_address
-  IsEssential is_essential = {};      // if empty, no request is
+  IsEssential is_essential = {};      // if empty, no request is essential
 };
 
 // For metrics. Each figure is right by itself, but they aren't taken at one moment.

@@ -53,7 +53,7 @@ class PasswordHasher {
   std::string hash(std::string_view password);
   bool matches(std::string_view password, const std::string& stored);
   // Takes as long as matches() and returns false. For accounts that don't exist, so that the time
-  // doesn't tell.
+  // doesn't tell whether an account exists.
   bool matches_nobody(std::string_view password);
 
  private:

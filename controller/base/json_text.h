@@ -11,8 +11,8 @@ namespace berth {
 // object, as a JSON string, for its value. Parsing it then costs no tree for the object.
 std::string objects_as_texts(std::string_view json, std::string_view name);
 
-// The reverse: each member `name` whose value is a string that begins like an object gets what that
-// string says for its value.
+// The reverse: each member `name` whose value is a string that begins like an object gets the
+// object that is written in that string as its value.
 std::string texts_as_objects(std::string_view json, std::string_view name);
 
 }  // namespace berth

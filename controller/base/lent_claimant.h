@@ -4,10 +4,11 @@
 
 namespace berth {
 
-// While it exists, the calling thread works for a request that another thread handles, such as
-// SQLite's writer for whoever waits for a write: the request's claimant is then the one of this
-// thread, and what ClaimantOfThread sets is set for the request. `claimant` is what of_thread()
-// returned on the other thread, which has to wait meanwhile; it may be null.
+// While it exists, the calling thread works for a request that another thread handles: SQLite's
+// writer thread, for example, works for the threads that wait for their writes. The calling thread
+// then has the claimant of that request, and what ClaimantOfThread sets is set for that request.
+// `claimant` is what of_thread() returned on the other thread, which has to wait meanwhile; it may
+// be null.
 class LentClaimant {
  public:
   // The claimant of the request that the calling thread handles; null outside of requests.

@@ -20,7 +20,7 @@
 namespace berth {
 
 // Everything in berthd that is limited for all callers together and that a caller from outside can
-// fill. The texts are labels of metrics. shares.cpp says of each what a place in it is.
+// fill. The texts are labels of metrics. shares.cpp says what a place in each pool is.
 enum class Pool {
   requests,
   handlers,
@@ -114,7 +114,7 @@ class ClaimantOfThread {
   ClaimantOfThread(const ClaimantOfThread&) = delete;
   ClaimantOfThread& operator=(const ClaimantOfThread&) = delete;
 
-  // Names the account of the thread's claimant once it is known, its app, or its standing. They do
+  // Set the account of the thread's claimant once it is known, its app, or its standing. They do
   // nothing outside of requests.
   static void set_account(const std::string& account);
   static void set_app(const std::string& app);
@@ -125,9 +125,9 @@ class ClaimantOfThread {
   Claimant* const outer_;
 };
 
-// How many places of a pool whoever may take. While fewer than `binds_at` are taken, there are no
-// shares, so that one network may use an idle server. From then on, whoever has their share or more
-// gets no further place; what they have, they keep.
+// How many places of a pool a claimant may take. While fewer than `binds_at` are taken, there are
+// no shares, so that one network may use an idle server. From then on, whoever has their share or
+// more gets no further place; what they have, they keep.
 struct PoolLimits {
   std::size_t places;
   std::size_t ordinary;  // without the reserve
@@ -183,7 +183,7 @@ class Shares {
   };
   struct Count {
     std::uint32_t places = 0;
-    std::uint32_t claims = 0;  // that refer to this count
+    std::uint32_t claims = 0;  // how many claims refer to this count
     std::uint32_t share = 0;
   };
   using Counts = std::unordered_map<Key, Count, HashOfKey>;
@@ -200,7 +200,7 @@ class Shares {
   // place back. Not thread-safe; has to be destroyed before its pool.
   class Claim {
    public:
-    Claim() = default;  // of nobody, which gets no place
+    Claim() = default;  // a claim that belongs to no pool and never gets a place
     Claim(Shares& shares, const Claimant& claimant);
     ~Claim();
     Claim(Claim&& other) noexcept;

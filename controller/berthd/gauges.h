@@ -30,11 +30,11 @@ class Gauges : public prometheus::Collectable {
   // What the isolation probe has found.
   struct Isolation {
     bool proven = false;
-    std::optional<int> open_paths = {};  // of the newest report
+    std::optional<int> open_paths = {};  // in the newest report
   };
   struct Sources {
     db::Database& database;
-    db::postgres::Database* postgres;  // the same, if it is on PostgreSQL; otherwise null
+    db::postgres::Database* postgres;  // the same object, if it is on PostgreSQL; otherwise null
     const Replicas* replicas;          // null if the database isn't on PostgreSQL
     std::filesystem::path data_dir;
     std::function<Http()> http;

@@ -16,11 +16,11 @@
 
 namespace berth {
 
-// Runs the isolation probe on a thread of its own, and answers what is known of the isolation of
-// tenants, from memory: everybody may ask for the health. On the simulated cluster nothing is
+// Runs the isolation probe on a thread of its own, and keeps what is known of the isolation of
+// tenants in memory, because anybody may request /health. On the simulated cluster nothing is
 // probed.
 //
-// All functions may be called from any thread, but for start() and stop().
+// All functions may be called from any thread, except for start() and stop().
 class IsolationWatch {
  public:
   struct Parts {

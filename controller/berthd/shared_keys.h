@@ -10,12 +10,13 @@
 
 namespace berth {
 
-// The session keys that berthd on this database have rotated; nothing if none has. Throws
-// std::runtime_error if the row can't be decrypted.
+// Returns the session keys of all berthd processes on this database; nothing if none of them has
+// rotated a key yet. Throws std::runtime_error if the row can't be decrypted.
 std::optional<SessionKeys::List> stored_session_keys(db::Tx& tx, const std::string& data_key);
 
-// The session keys of all berthd on one database: a row, encrypted with the data key, which each of
-// them has in its keys.json. Without the row, the session keys of keys.json hold. Thread-safe.
+// The session keys of all berthd processes on one database: a row, encrypted with the data key,
+// which each process copies into its keys.json. Without the row, the session keys of keys.json are
+// valid. Thread-safe.
 class SharedKeys {
  public:
   // `keys` are those of `data`; all three outlive this object.
@@ -26,8 +27,8 @@ class SharedKeys {
   // sessions keep working; see rotated(). Throws Error `unavailable` if nothing was stored, and
   // DataDirError if only keys.json wasn't written.
   std::string rotate(Instant now, Duration session_lifetime);
-  // Takes what another berthd has rotated. Throws what reads throw, DataDirError, and
-  // std::runtime_error if the row can't be decrypted.
+  // Takes over the keys that another process has rotated. Throws what reads throw, DataDirError,
+  // and std::runtime_error if the row can't be decrypted.
   void reread();
 
  private:

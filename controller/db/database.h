@@ -52,9 +52,9 @@ class Query {
   int run() { return statement_->run(deadline_); }
   // See Tx::execute_later().
   void run_later() { statement_->run_later(deadline_); }
-  // Call this before next() or run(), without which it may not run, if another statement runs
-  // first. PostgreSQL gets both in one round trip; the other one may then throw what this one
-  // would.
+  // Call this before next() or run() if another statement runs in between; one of the two has to
+  // follow, because without it the statement may not run. PostgreSQL gets both statements in one
+  // round trip; the other one may then throw what this one would.
   void send_ahead() { statement_->send_ahead(deadline_); }
 
   // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
@@ -121,9 +121,9 @@ class Tx {
   // The time of the transaction, which is the same throughout.
   Instant now() const { return now_; }
 
-  // Whether writes run at the same time and collide if two of them change one row (PostgreSQL), and
-  // not one after the other (SQLite). Code for rows that many writes change asks this; what it
-  // stores has to mean the same in both cases.
+  // Whether writes run at the same time, so that one of two that change one row is retried
+  // (PostgreSQL), or one after the other (SQLite). Code for rows that many writes change asks this;
+  // what it stores has to mean the same in both cases.
   bool writers_collide() const { return connection_.writers_collide(); }
 
   // Starts a statement whose placeholders are $1, $2 and so on. Each distinct text stays prepared
@@ -154,12 +154,13 @@ class Tx {
     return rows.next() ? rows.integer(0) : 0;
   }
 
-  // Runs `work()`. If it throws, only its own changes are undone, and the exception is passed on.
+  // Runs `work()`. If it throws, only its own changes are rolled back, and the exception is passed
+  // on.
   template <typename Work>
   auto nested(Work&& work) -> std::invoke_result_t<Work> {
     const size_t notes_before = notes_.size();
-    // Names of their own, so that going back to one also ends those within it that still wait for
-    // their end.
+    // Each savepoint has a name of its own, so that a rollback to one also ends the nested ones
+    // whose RELEASE still waits.
     const std::string name = " nested" + std::to_string(++depth_);
     const std::string begin = "SAVEPOINT" + name, end = "RELEASE" + name;
     try {
@@ -197,8 +198,8 @@ class Tx {
   std::vector<Note> take_notes() { return std::move(notes_); }
 
  private:
-  // For the statements around nested work, which don't fail by themselves: they may wait, but not
-  // behind one that may fail, since its failure has to show on its own side of them.
+  // For SAVEPOINT and RELEASE, which don't fail by themselves. They may wait, but not behind a
+  // waiting statement that may fail, because its failure has to be thrown on its own side of them.
   void run_or_later(std::string_view sql) {
     if (connection_.has_waiting_statements())
       execute(sql);
@@ -210,11 +211,12 @@ class Tx {
   Instant now_;
   std::optional<std::chrono::milliseconds> statement_time_;
   std::vector<Note> notes_;
-  unsigned depth_ = 0;  // of nested()
+  unsigned depth_ = 0;  // how many calls of nested() are open
 };
 
-// The store: SQLite (controller/db/sqlite) or PostgreSQL (controller/db/postgres). What was
-// answered is on disk. Thread-safe.
+// Does what read() does, but without a snapshot: a statement may see a commit that the statement
+// before it didn't see. For frequent reads that look up a few rows one after the other, such as a
+// token and what it is for: PostgreSQL runs them without BEGIN and COMMIT.
 class Database {
  public:
   Database() = default;
@@ -237,25 +239,24 @@ class Database {
   }
 
   // Runs `work(Tx&)` in a transaction and returns its result once that is on disk. If `work`
-  // throws, only its own changes are undone and the exception is thrown here. Throws Error
+  // throws, only its own changes are rolled back and the exception is thrown here. Throws Error
   // `unavailable` if nothing was stored, such as because the disk or the queue is full.
   //
-  // `work` may run several times, and all but its last run are undone: apart from the transaction
-  // it must change nothing but what each run sets anew. It must be quick, must not wait for
-  // anything and must not call the Database. It runs on a thread of the engine's choice, but the
-  // time limit of the calling thread's statements applies (RequestLimits).
+  // `work` may run several times, and all but its last run are rolled back: apart from the
+  // transaction it must change nothing but what each run sets anew. It must be quick, must not wait
+  // for anything and must not call the Database. It runs on a thread of the engine's choice, but
+  // the time limit of the calling thread's statements applies (RequestLimits).
   template <typename Work>
   auto write(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::serializable); });
   }
-  // Does what write() does, but others may commit between the statements of `work`: each one sees
+  // Does what write() does, but READ COMMITTED where the engine is PostgreSQL: each statement sees
   // what is committed when it begins, and waits for rows that others are changing. So whatever
-  // `work` decides has to follow from rows that it has changed before, and thereby locked, or from
+  // `work` decides has to follow from rows that it has changed, and thereby locked, before, or from
   // the condition of the statement that changes them. If such a statement changes no row although
-  // one was there a moment ago, `work` throws Overtaken. In return it hardly collides with
-  // serializable writes, of which it would otherwise be the one that gives way, and many such
-  // writes can change one row after the other, where serializable ones would let one of them
-  // through.
+  // one was there a moment ago, `work` throws Overtaken. In return such a write hardly ever has a
+  // serialization failure, and many of them can change one row one after the other, where of
+  // serializable writes one succeeds and the others are retried.
   template <typename Work>
   auto write_with_row_locks(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::row_locks); });
@@ -275,11 +276,11 @@ class Database {
 
  protected:
   using TxWork = std::function<void(Tx&)>;
-  enum class View { snapshot, committed };  // of a read
+  enum class View { snapshot, committed };  // what the statements of a read see
   enum class Isolation { serializable, row_locks };
   virtual void run_read(const TxWork& work, View view) = 0;
   virtual void run_write(const TxWork& work, Isolation isolation) = 0;
-  // Counts a commit of so many writes.
+  // Counts a commit with this number of writes.
   void count_commit(std::uint64_t writes);
   // Counts a commit that failed, for takes_writes() and failed_commits().
   void count_failed_commit();

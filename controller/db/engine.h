@@ -23,10 +23,10 @@ struct ConstraintViolated : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a write with row locks (Database::write_with_row_locks) has read was changed by another
-// write before it could lock the row: the write is undone and runs again. Code throws it when a
-// change that should have been possible changes no row. Where writers don't collide, that is a
-// mistake, and nobody catches it.
+// Another write has changed what a write with row locks (Database::write_with_row_locks) had read,
+// before that could lock the row: it is rolled back and retried. Code throws this when a change
+// that should have been possible changes no row. On an engine without concurrent writes it is a
+// defect, and nobody catches it.
 struct Overtaken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -59,8 +59,8 @@ class Statement {
   // Runs a statement that returns no rows, at the latest together with the transaction's next
   // statement, which then throws what this one would have thrown.
   virtual void run_later(Deadline deadline) { run(deadline); }
-  // Has the statement run together with the transaction's next one, if that saves time; next() then
-  // returns its rows. What it would have thrown may be thrown by that one.
+  // Lets the statement run together with the transaction's next one, if that saves a round trip;
+  // next() then returns its rows. The next one may throw what this one would have thrown.
   virtual void send_ahead(Deadline /*deadline*/) {}
   // Values of the present row, by the numbers of their columns, counted from 0. NULL reads as 0 or
   // "".
@@ -87,9 +87,9 @@ class Connection {
   virtual std::unique_ptr<Statement> prepare(std::string_view sql) = 0;
   // See Tx::writers_collide().
   virtual bool writers_collide() const { return false; }
-  // For Tx::nested(). Whether a statement waits that was run by run_later() and may fail.
+  // For Tx::nested(): whether a statement that may fail was given to run_later() and still waits.
   virtual bool has_waiting_statements() const { return false; }
-  // Forgets the statements that wait, but those up to `savepoint` if that is among them.
+  // Drops the statements that wait, but not those up to `savepoint` if that is one of them.
   virtual void forget_waiting_statements(std::string_view /*savepoint*/) {}
   // The prepared statements for this text that are unused at the moment. The reference stays valid.
   using Statements = std::vector<std::unique_ptr<Statement>>;

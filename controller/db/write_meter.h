@@ -9,7 +9,7 @@ namespace berth::db {
 // About how much a write makes the database grow.
 struct Written {
   std::int64_t bytes = 0;
-  std::int64_t rows = 0;  // that were inserted
+  std::int64_t rows = 0;  // how many rows were inserted
   Written& operator+=(const Written& other) {
     bytes += other.bytes;
     rows += other.rows;
@@ -18,8 +18,8 @@ struct Written {
 };
 
 // Adds up what the writes of its thread have stored since it was made; writes that failed or were
-// undone don't count. Of several such objects on a thread, the innermost counts, and the one around
-// it gets its sum at its end. It has to be destroyed by the thread that created it.
+// rolled back don't count. Of several such objects on a thread, the innermost counts, and the one
+// around it gets its sum at its end. It has to be destroyed by the thread that created it.
 class WriteMeter {
  public:
   WriteMeter();
@@ -56,7 +56,7 @@ class StatementCost {
     if (text.size() > short_text) bound_long_ += std::int64_t(text.size());
   }
   void forget_values() { bound_ = bound_long_ = 0; }
-  // What a run with these values has stored that changed so many rows.
+  // Returns what a run with these values has stored that changed this number of rows.
   Written of_run(std::int64_t changed) const;
 
  private:

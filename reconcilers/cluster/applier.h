@@ -11,7 +11,7 @@
 
 namespace berth::reconcilers {
 
-// Limits how often other people's changes to one object are undone: ten times at once, then once
+// Limits how often other people's changes to one object are reverted: ten times at once, then once
 // every ten seconds, so that a fight with another controller costs next to nothing. Thread-safe.
 class RepairBudget {
  public:
@@ -52,7 +52,8 @@ class RepairBudget {
   size_t sweep_at_ = first_sweep;
 };
 
-// Somebody else has changed or deleted an object so often that berth undoes it only now and then.
+// Somebody else has changed or deleted an object so often that berth reverts that only once in a
+// while.
 struct FoughtOver {
   std::string object;  // its kind and name
   // If nobody changes it until this time has passed, it is no longer fought over.

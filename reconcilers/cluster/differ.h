@@ -19,8 +19,8 @@ inline constexpr std::string_view field_manager = "berth";
 // function.
 bool differs(const Object& desired, const Object& live);
 
-// The single rules of differs(), for tests and messages. `is_subset` treats empty lists, empty
-// objects and nulls in `desired` as absent, because the API server drops them.
+// The parts of differs(), for tests and messages. `is_subset` treats empty lists, empty objects and
+// nulls in `desired` as absent, because the API server drops them.
 bool is_subset(const Object& desired, const Object& live);
 bool holds_unwanted_fields(const Object& desired, const Object& live);
 

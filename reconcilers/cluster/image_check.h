@@ -43,7 +43,7 @@ class ImageCheck {
   struct Question {
     std::string deployment_id;
     std::string owner_id;
-    std::int64_t generation = 0;  // of the deployment: each change is a question of its own
+    std::int64_t generation = 0;  // the deployment's generation: each change asks a new question
     std::string image;
     std::optional<registry::Credentials> credentials;
   };
@@ -96,7 +96,7 @@ class ImageCheck {
     std::string host;
     SteadyClock::time_point due;
     size_t tries = 0;
-    Shares::Claim place = {};  // of the owner, while the registry is asked
+    Shares::Claim place = {};  // the owner's place while the registry is asked
   };
   void work(const std::stop_token& stop);
   std::optional<Waiting> take(const std::stop_token& stop);

@@ -16,7 +16,7 @@
 namespace berth::reconcilers {
 
 struct InformerState {
-  std::string plural;      // of the kind, such as "deployments"
+  std::string plural;      // the plural of the kind, such as "deployments"
   bool synced = false;     // every object was listed at least once
   bool served = true;      // false: the server doesn't have this kind, or doesn't let berth read it
   bool connected = false;  // the server answered, and no two failures in a row have followed

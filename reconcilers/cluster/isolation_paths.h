@@ -18,7 +18,7 @@ inline constexpr int dns_port = 53;
 
 // One of the two tenants that the probe makes: a pod that listens.
 struct ProbeTenant {
-  std::vector<std::string> addresses;  // of the pod; one for each family
+  std::vector<std::string> addresses;  // the pod's addresses, one for each family
   std::string service;                 // the address of its Service; may be empty
 };
 

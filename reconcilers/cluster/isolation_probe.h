@@ -29,7 +29,7 @@ namespace berth::reconcilers {
 class IsolationProbe {
  public:
   struct Limits {
-    std::chrono::milliseconds starting = std::chrono::minutes(2);  // of the pods
+    std::chrono::milliseconds starting = std::chrono::minutes(2);  // for the pods to start
     std::chrono::milliseconds answering = std::chrono::minutes(2);
     // How long an API server may take to act on a new RoleBinding.
     std::chrono::milliseconds rights = std::chrono::seconds(30);
@@ -37,11 +37,12 @@ class IsolationProbe {
   };
   struct Parts {
     db::Database& database;
-    kube::Client& client;  // whose writes only the leader may send
+    kube::Client& client;  // a client with which only the leader may write
     const Clock& clock;
-    manifests::Settings settings;  // those of the tenants
+    manifests::Settings settings;  // the settings of the tenants' objects
     isolation::Mode mode = isolation::Mode::warn;
-    std::string image;  // whose entry point is berthd; if it is empty, nothing can be probed
+    // An image whose entry point is berthd; if it is empty, nothing can be probed.
+    std::string image;
     // What berthd knows of the surroundings; the probe adds the nodes and kube-system.
     std::function<ProbeSurroundings()> surroundings;
     std::function<bool()> leads;
@@ -62,8 +63,8 @@ class IsolationProbe {
   static constexpr Duration after_problem = std::chrono::minutes(10);
   static constexpr Duration longest_after_problem = std::chrono::hours(6);
 
-  // A process that begins to lead runs the probe unless the newest report is younger than this: a
-  // berthd that starts again and again doesn't probe each time.
+  // A process that begins to lead runs the probe unless the newest report is younger than this, so
+  // that a process that restarts often doesn't probe each time.
   static constexpr Duration fresh = std::chrono::hours(1);
 
   // Runs the probe if that is due: when this process has begun to lead, daily, and if it was asked
@@ -105,9 +106,9 @@ class IsolationProbe {
   bool remove_namespaces();
 
   const Parts parts_;
-  const manifests::Settings settings_;  // with the instance of the probe
+  const manifests::Settings settings_;  // the tenants' settings, with the probe's own instance
   tiers::Confinement confinement_;
-  std::string problem_;  // of the newest attempt
+  std::string problem_;  // why the newest attempt failed
   bool led_ = false;
   bool is_clean_ = false;  // nothing of an earlier run is left
   std::optional<Instant> due_at_;

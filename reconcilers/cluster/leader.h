@@ -40,7 +40,7 @@ class Leader {
   struct State {
     bool leading = false;
     std::string holder;      // as last seen; empty if there is none or nothing is known
-    std::string last_error;  // of the latest attempt; empty if that was answered
+    std::string last_error;  // why the latest attempt failed; empty if the server answered it
   };
 
   // Uses the Lease `name` in the namespace `name_space`, which must exist. `on_started` is called

@@ -71,7 +71,7 @@ class LogCursor {
  private:
   LogPosition position_;
   std::int64_t start_ = 0;
-  int skip_ = 0;  // lines with the time of the start that were let through before
+  int skip_ = 0;  // how many lines with the time start_ an earlier read has let through
   bool behind_ = false;
 };
 

@@ -86,7 +86,7 @@ class Store {
   std::unordered_map<std::string, std::set<std::string>> keys_of_deployment_;
   // The trees that were made last and when they were made, oldest first.
   mutable std::deque<std::pair<SteadyClock::time_point, ObjectPtr>> trees_;
-  // By uid, the resourceVersion of the deletion.
+  // The resourceVersion of each remembered deletion, by the object's uid.
   std::unordered_map<std::string, std::uint64_t> deleted_;
   std::deque<std::pair<SteadyClock::time_point, std::string>> deleted_order_;
 };

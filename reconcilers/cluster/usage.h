@@ -15,8 +15,9 @@ namespace berth::reconcilers {
 struct Usage {
   std::optional<std::int64_t> cpu_millicores;
   std::optional<std::int64_t> memory_bytes;
-  std::optional<std::int64_t> restarts;  // of the containers of the pods that exist now
-  std::optional<std::int64_t> requests;  // that the ingress controller has passed on
+  // How often the containers of the present pods were restarted.
+  std::optional<std::int64_t> restarts;
+  std::optional<std::int64_t> requests;  // how many requests the ingress controller has passed on
 };
 
 // The name of the port in manifests/service.yaml, by which Traefik names the service.

@@ -13,8 +13,8 @@ namespace berth::reconcilers {
 
 // Measures once a minute what all deployments use, and stores it. It reads one list of pod metrics
 // and one page of Traefik's metrics for all of them. Used by one thread, which belongs to the
-// composition root. Of several berthd each measures for itself, whether it leads or not, so that
-// all of them know the history.
+// composition root. Each of several berthd processes measures for itself, whether it leads or not,
+// so that all of them know the history.
 class UsageSampler {
  public:
   struct Parts {
@@ -22,7 +22,7 @@ class UsageSampler {
     UsageHistory& history;
     const Clock& clock;
     kube::Kubeconfig cluster;
-    std::string label_selector;       // of the pods
+    std::string label_selector;       // selects the pods
     std::string traefik_metrics_url;  // if empty, requests are unknown
   };
   explicit UsageSampler(Parts parts);
@@ -45,7 +45,8 @@ class UsageSampler {
   const TraefikMetrics traefik_;
   // What was counted when it was last measured, by deployment.
   std::int64_t measured_minute_ = 0;
-  std::map<std::string, std::string> namespaces_;  // of the deployments that are measured
+  // The namespaces of the deployments that are measured.
+  std::map<std::string, std::string> namespaces_;
   std::map<std::string, std::int64_t> restarts_;
   std::map<std::string, Traffic> traffic_;
 };

@@ -15,7 +15,8 @@ struct Message {
   int rcode = 0;
   // CNAME records: from a name to the name that it stands for.
   std::map<std::string, std::string> aliases;
-  std::map<std::string, std::vector<std::string>> values;  // of the requested type, by name
+  // The values of the requested type, by name.
+  std::map<std::string, std::vector<std::string>> values;
 };
 
 inline constexpr int rcode_no_error = 0;

@@ -23,7 +23,7 @@ struct Answer {
   // the chain couldn't be resolved. Lower case, without a dot at the end.
   std::vector<std::string> chain;
   std::vector<std::string> values;  // addresses as text; a TXT record's strings joined together
-  std::string problem;              // in words, if nothing was found
+  std::string problem;              // why nothing was found, for people
 };
 
 struct Options {
@@ -33,7 +33,7 @@ struct Options {
   // How long to wait before a question is repeated. A resolver that has to start at the root takes
   // a second or two.
   std::chrono::milliseconds patience{2'000};
-  int tries = 2;  // for each server
+  int tries = 2;  // how often each server is asked
   // The limit for one look-up with everything that it needs: CNAME chains, retries, TCP.
   std::chrono::milliseconds deadline{6'000};
 };

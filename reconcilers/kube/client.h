@@ -61,7 +61,7 @@ struct ApiError : std::runtime_error {
   // The HTTP status. 0 means that there was no usable answer: connection refused, time-out, TLS
   // failure, no credentials available, or an answer that isn't JSON or is too large.
   int status;
-  std::string reason;  // of the Status object: Conflict, Expired, Forbidden and so on; may be empty
+  std::string reason;  // the Status object's: Conflict, Expired, Forbidden and so on; may be empty
   std::optional<std::chrono::seconds> retry_after;
   bool unreachable() const { return status == 0; }
   // 410, or a watch's ERROR event with code 410: the server no longer has the history, so the
@@ -91,7 +91,7 @@ using ItemFilter = std::function<Object(Object)>;
 // Which part of a pod's log is wanted
 // (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#get-read-log-of-the-specified-pod).
 struct LogOptions {
-  bool previous = false;   // of the run before the last restart
+  bool previous = false;   // returns the log of the run before the last restart
   bool follow = false;     // go on until the run ends
   std::string since_time;  // RFC 3339; the API server passes on whole seconds only; empty: from the
                            // beginning

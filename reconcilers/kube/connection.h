@@ -26,11 +26,11 @@ struct HttpRequest {
   std::string method;
   std::string path;  // with the query, percent-encoded
   std::string body;
-  std::string content_type;  // of the body; empty if there is none
+  std::string content_type;  // the body's; empty if there is none
   std::chrono::milliseconds connect_timeout;
   std::chrono::milliseconds timeout;  // for the whole request; 0: no limit
   std::chrono::milliseconds silence;  // the longest time without a byte; 0: no limit
-  size_t max_body_bytes;              // of the body, or of the part that a reader hasn't taken yet
+  size_t max_body_bytes;  // the limit of the body, or of the part that a reader hasn't taken yet
 };
 
 struct HttpAnswer {

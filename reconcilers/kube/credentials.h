@@ -62,7 +62,7 @@ class Credentials {
   Source ca_, certificate_, key_;
   std::optional<RotatingFile> token_file_;
   std::optional<ExecCredential> exec_credential_;
-  std::exception_ptr exec_failure_;  // of the last run, if it failed
+  std::exception_ptr exec_failure_;  // why the last run failed, if it did
   std::chrono::steady_clock::time_point exec_failed_at_;
 };
 

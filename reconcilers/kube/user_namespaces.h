@@ -13,9 +13,10 @@ struct UserNamespaces {
   std::string why_not = "the nodes weren't looked at yet";  // a sentence for admins
 };
 
-// The versions that have and use all that is needed without being told to.
-inline constexpr int user_namespaces_minor = 33;  // of the API server and the kubelets, behind 1.
-inline constexpr int user_namespaces_kernel[] = {6, 3};  // tmpfs with mapped ids
+// The oldest versions in which all that is needed exists and is on by default.
+inline constexpr int user_namespaces_minor = 33;  // 1.33, of the API server and the kubelets
+// Of Linux, whose tmpfs then supports mapped ids.
+inline constexpr int user_namespaces_kernel[] = {6, 3};
 
 // Returns whether pods on all of these nodes can. `version` is the API server's answer to
 // GET /version. A node can if its kubelet and its kernel are new enough and its default container

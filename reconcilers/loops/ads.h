@@ -13,8 +13,8 @@ namespace berth::reconcilers {
 // what is left of them, returns reservations that were never reported to their budgets, counts
 // demand anew, and deletes rows that nobody needs. It also reads changed campaigns into memory, so
 // that after many changes no ad request has to wait for that. No payment depends on when a round
-// runs. Of several berthd on a database one does all of this; each reads the campaigns. The
-// composition root creates one, and calls start() and stop() once each.
+// runs. Of several berthd processes on a database, one does all of this, and each reads the
+// campaigns. The composition root creates one, and calls start() and stop() once each.
 class AdsLoop {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class AdsLoop {
   void start() { rounds_.start(); }
   void stop() { rounds_.stop(); }  // returns when the current transaction has ended
 
-  // Does everything that is due, if it is this berthd's turn. Returns the number of campaigns,
+  // Does everything that is due, if it is this process's turn. Returns the number of campaigns,
   // reservations and rows that it processed. If nothing is due, nothing is written. Throws Error
   // `unavailable` if the database can't be used.
   int run_once();

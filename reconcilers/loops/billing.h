@@ -29,8 +29,8 @@ class BillingLoop {
     // Due deployments are polled for and no timer is set, because the clock can be moved. A poll is
     // one look-up in an index.
     std::chrono::milliseconds poll = std::chrono::seconds(1);
-    // How often all deployments in debt are checked, so that a lost notice of a credit, or a lower
-    // price, takes effect within a minute.
+    // How often all deployments in debt are checked, so that a credit whose notification was lost,
+    // or a lower price, takes effect within a minute.
     std::chrono::milliseconds sweep = std::chrono::minutes(1);
     // Apps are credited with each spending, so credits that arrive within this time are handled by
     // one check.
@@ -51,8 +51,8 @@ class BillingLoop {
   // Call this when the app's account was credited (db::Topic::app_balance). Returns at once; may be
   // called from any thread.
   void credited(const std::string& app_id);
-  // Call this when such notices may have been lost; all deployments in debt are then checked in the
-  // next round. May be called from any thread.
+  // Call this when such notifications may have been lost; all deployments in debt are then checked
+  // in the next round. May be called from any thread.
   void any_credited() { is_sweep_due_ = true; }
 
   // How often billing came to each outcome since this process started, by name; `failed` counts
@@ -61,7 +61,7 @@ class BillingLoop {
 
   // Processes everything that is due, batch by batch, and the deployments in debt: all of them the
   // first time and once per `sweep`, otherwise those of credited apps. Returns how many deployments
-  // it checked, and 0 if it is another berthd's turn. Throws Error `unavailable` if the database
+  // it checked, and 0 if it is another process's turn. Throws Error `unavailable` if the database
   // can't be used.
   int run_once();
 

@@ -11,10 +11,10 @@
 
 namespace berth::reconcilers {
 
-// Removes what has expired, in small batches, and writes down when consents and sessions were last
-// used. Nothing depends on when it does so. Of several berthd on a database one removes rows; each
-// writes down what it has seen. The composition root creates one, and calls start() and
-// stop() once each.
+// Removes what has expired, in small batches, and stores when consents and sessions were last used.
+// Nothing depends on when it does so. Of several berthd processes on a database, one removes rows,
+// and each stores the uses that it has seen. The composition root creates one, and calls start()
+// and stop() once each.
 class ExpiryLoop {
  public:
   struct Options {
@@ -37,7 +37,7 @@ class ExpiryLoop {
   // Returns when the current batch has ended and the times of last use have been written.
   void stop();
 
-  // Deletes everything that is due, batch by batch, if it is this berthd's turn. Returns how many
+  // Deletes everything that is due, batch by batch, if it is this process's turn. Returns how many
   // rows were deleted. Throws Error `unavailable` if the database can't be used.
   int run_once();
 

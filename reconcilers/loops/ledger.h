@@ -27,9 +27,9 @@ class LedgerLoop {
   void start() { rounds_.start(); }
   void stop() { rounds_.stop(); }  // returns when the current step has ended
 
-  // One step of the first of these that is due: closing a day, the pass over closed days, the
-  // passes over other things. Returns false, and writes nothing, if nothing is due, or while rows
-  // of an older berthd are being moved (ledger_move.h), or if it is another berthd's turn. Throws
+  // Takes one step of the first of these that is due: closing a day, the pass over closed days, the
+  // passes over other things. Returns false, and writes nothing, if nothing is due, while rows of
+  // an older berthd are being moved (ledger_move.h), or if it is another process's turn. Throws
   // Error `unavailable` if the database can't be used.
   bool run_once();
 

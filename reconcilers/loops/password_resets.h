@@ -10,9 +10,9 @@
 
 namespace berth::reconcilers {
 
-// Mails the tokens that people asked for because they forgot their password
-// (controller/domain/lifecycle/passwords.h), if no other berthd on the database does. The
-// composition root creates one, and calls start() and stop() once each.
+// Mails the tokens that people requested because they forgot their password
+// (controller/domain/lifecycle/passwords.h). Of several berthd processes on a database, one does
+// so. The composition root creates one, and calls start() and stop() once each.
 class PasswordResets {
  public:
   // The pause between two rounds. It delays a mail by less than anybody notices.

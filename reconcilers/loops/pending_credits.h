@@ -25,7 +25,7 @@ class PendingCredits {
   void stop() { rounds_.stop(); }  // returns when the current batch has ended
 
   // Adds what is pending, batch by batch, until a batch isn't full. Returns the number of credits;
-  // 0 if it is another berthd's turn. Throws Error `unavailable` if the database can't be used.
+  // 0 if it is another process's turn. Throws Error `unavailable` if the database can't be used.
   int run_once();
 
  private:
@@ -33,7 +33,7 @@ class PendingCredits {
 
   db::Database& database_;
   LoopTurn turn_;
-  bool has_failed_ = false;  // in the round before
+  bool has_failed_ = false;  // whether the previous round has failed
   Repeating rounds_;         // last: joined before the members that it uses are destroyed
 };
 

@@ -16,7 +16,8 @@ class PresenceLoop {
   // A crash loses at most this much.
   static constexpr std::chrono::seconds interval{10};
 
-  // Where several berthd share a database: what one hears, the others know after this time.
+  // Where several berthd processes share a database, the others know after this time what one has
+  // heard.
   static constexpr std::chrono::seconds shared_interval{2};
 
   PresenceLoop(db::Database& database, std::shared_ptr<presence::Board> board,

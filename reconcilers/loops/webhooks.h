@@ -94,7 +94,8 @@ class WebhookLoop {
   std::map<std::string, int> of_one_;                    // the number under way, by webhook
   std::map<std::string, int> of_owner_;                  // the number under way, by the app's owner
   Shares shares_{Pool::webhook_deliveries, options_.most_under_way};
-  std::map<std::int64_t, Shares::Claim> claims_;  // of those under way, by the row of the delivery
+  // The claims of the deliveries under way, by their rows.
+  std::map<std::int64_t, Shares::Claim> claims_;
   // wake() hasn't been called since the loop last looked for work.
   std::atomic<bool> looked_ = false;
   std::jthread thread_;

@@ -6,7 +6,7 @@ namespace berth::registry {
 
 // Where an image is. The names are those of the OCI Distribution Specification.
 struct ImageName {
-  std::string host;        // of the registry, with its port if it has one
+  std::string host;        // the registry's host, with its port if it has one
   std::string repository;  // such as library/nginx
   std::string reference;   // a digest (sha256:…) or a tag
   bool operator==(const ImageName&) const = default;

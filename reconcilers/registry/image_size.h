@@ -40,10 +40,10 @@ inline constexpr size_t max_token_answer_bytes = size_t(64) << 10;
 // An index may have several images for one architecture, such as variants of arm.
 inline constexpr size_t max_images_asked = 8;
 inline constexpr size_t max_index_depth = 3;  // an index may have other indexes as its entries
-inline constexpr size_t max_layers = 127;     // of one image
+inline constexpr size_t max_layers = 127;     // how many layers an image may have
 inline constexpr long max_redirects = 5;
 inline constexpr long connect_timeout_ms = 3'000;
-inline constexpr long timeout_ms = 5'000;  // of each request
+inline constexpr long timeout_ms = 5'000;  // for each request
 
 // The sizes of images that were measured before, by where they are and the digest of what their
 // reference leads to, which fixes their size. So an image that many deployments have, or that is

@@ -22,7 +22,7 @@ struct Timing {
     using namespace std::chrono_literals;
     return {0ms, 1ms, 1ms, 1ms, 1ms, 5ms, 10ms};
   }
-  // Returns a timing in which each step takes `factor` times as long, but a second doesn't.
+  // Returns a timing in which each step takes `factor` times as long. The length of a second stays.
   Timing slowed(int factor) const {
     return {schedule * factor, pull * factor,  start * factor, probe * factor,
             stop * factor,     issue * factor, second};

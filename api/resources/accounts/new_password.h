@@ -17,7 +17,7 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
 struct PasswordChange {
   std::string current;
   std::string fresh;
-  std::string kept_session;  // it goes on
+  std::string kept_session;  // the session that doesn't end
   accounts::OtherWays others = accounts::OtherWays::end;
   std::string address;
 };

@@ -15,7 +15,7 @@ struct SignIn {
   std::optional<std::string> totp_code;
   std::string address;
   std::string user_agent;
-  std::optional<Duration> idle_timeout = {};  // of the new session
+  std::optional<Duration> idle_timeout = {};  // how long the new session may be idle
 };
 struct SignedIn {
   accounts::Session session;
@@ -42,14 +42,14 @@ struct CodeSignIn {
   std::string code;
   std::string address;
   std::string user_agent;
-  std::optional<Duration> idle_timeout = {};  // of the new session
+  std::optional<Duration> idle_timeout = {};  // how long the new session may be idle
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 
 // What a user presents in addition to their session if a session alone isn't enough.
 struct Proof {
   std::optional<std::string> password = {};
-  std::optional<std::string> totp_code = {};  // of the authenticator, or a recovery code
+  std::optional<std::string> totp_code = {};  // a code of the authenticator, or a recovery code
   std::string address;                        // the address that the request comes from
 };
 // To be called before security settings are changed. What is presented must be right, and is

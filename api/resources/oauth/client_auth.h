@@ -13,8 +13,8 @@ namespace berth::api {
 apps::App authenticated_client(db::Tx& tx, const Call& call);
 // The same, but throws invalid_client for a public client, too.
 apps::App confidential_client(db::Tx& tx, const Call& call);
-// The same for routes where it may be left out: nothing where the request has no client_secret and
-// no HTTP Basic.
+// The same for routes where clients may omit their authentication: returns nothing if the request
+// has neither a client_secret nor HTTP Basic.
 std::optional<apps::App> client_if_authenticated(db::Tx& tx, const Call& call);
 
 }  // namespace berth::api

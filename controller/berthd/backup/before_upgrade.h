@@ -2,8 +2,7 @@
 
 #include "controller/berthd/data_dir.h"
 
-// A newer berthd may bring a newer schema, and there is no way back from it but a copy of the
-// database as it was.
+// A newer berthd may bring a newer schema. The only way back is a copy of the database from before.
 namespace berth::backup {
 
 // The directory of the copies, in the data directory. A copy is called `before-` and the first
@@ -14,7 +13,7 @@ inline constexpr size_t copies_kept = 3;
 
 enum class CopyFirst { yes, no };
 
-// Looks whether opening the data directory's database will upgrade its schema. If so, logs that,
+// Checks whether opening the data directory's database will upgrade its schema. If so, logs that,
 // and copies the database first if that is wanted. Does nothing before the very first start. Throws
 // StartError if the disk has no room for the copy, std::runtime_error if a newer berthd wrote the
 // database, SQLite::Exception and std::system_error if the copy fails; then nothing has changed.

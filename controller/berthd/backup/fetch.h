@@ -8,7 +8,7 @@
 namespace berth::backup {
 
 struct Fetch {
-  std::string url;  // of the running berthd, without a slash at the end
+  std::string url;  // the URL of the running berthd, without a slash at the end
   std::string internal_secret;
   std::string passphrase;
   std::filesystem::path file;

@@ -55,7 +55,7 @@ struct Source {
   // Copies the database, as it is in one snapshot, into a new SQLite file. Throws
   // db::sqlite::Stopped if `go_on` says so, and leaves the file to the caller if it fails.
   std::function<void(const std::filesystem::path& to, const db::sqlite::GoOn& go_on)> copy;
-  // How many bytes the copy may have.
+  // How many bytes of disk the copy needs at most.
   std::function<std::uintmax_t()> bytes;
 };
 // The data directory's SQLite file.

@@ -10,19 +10,19 @@
 // new one that isn't complete.
 namespace berth::move {
 
-// In the database that was moved.
+// The mark that a move leaves in the database that it has moved.
 struct Mark {
-  std::string id;     // of the move
+  std::string id;     // the id of the move
   std::string place;  // where the rows went, for messages
 };
 std::optional<Mark> find_mark(db::Tx& tx);
 void put_mark(db::Tx& tx, const Mark& mark);
 
-// In the database that a move made: the id of that move.
+// The id of the move that made this database; nothing if it wasn't made by a move.
 std::optional<std::string> moved_from(db::Tx& tx);
 void put_moved_from(db::Tx& tx, const std::string& id);
 
-// Where a PostgreSQL database is, in words that tell no password.
+// Describes where a PostgreSQL database is, without its password.
 std::string place_of(const db::postgres::Server& server);
 
 // Throws StartError with exit_moved if the database was moved elsewhere.

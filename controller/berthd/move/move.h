@@ -9,11 +9,11 @@
 #include "controller/db/sqlite/copy.h"
 
 // `berthd migrate`: moves the database between the SQLite file of the data directory and the
-// PostgreSQL server of the key `database`. Nobody may serve from either meanwhile, which locks see
-// to. The rows are streamed and compared on both sides by number and hash, and the result is
-// verified as `berthd verify` does. A move is whole or not there, whenever it is killed: run it
-// again. Afterwards the old database has a mark, with which berthd doesn't start on it; nothing
-// else of it changes.
+// PostgreSQL server of the key `database`. Meanwhile locks keep every berthd from serving either.
+// The rows are streamed and compared on both sides by number and hash, and the result is verified
+// as `berthd verify` does. A move is whole or not there, whenever it is killed: run it again.
+// Afterwards the old database has a mark, with which berthd doesn't start on it; nothing else of it
+// changes.
 namespace berth::move {
 
 // The directory in the data directory in which to_sqlite() collects the database. If it exists and

@@ -15,13 +15,13 @@ namespace berth::move {
 struct Table {
   std::string name;
   std::vector<std::string> columns;  // in PostgreSQL's order
-  std::string identity;              // the column whose values the engine gives out; mostly empty
+  std::string identity;  // the column whose values the engine generates; empty for most tables
 };
 
 // The keys of `meta` that belong to one copy of the database and aren't moved with it.
 namespace meta_key {
 inline constexpr const char* moved_from = "moved_from";  // the id of the move that made this copy
-inline constexpr const char* moved_to = "moved_to";      // that id and where the rows went
+inline constexpr const char* moved_to = "moved_to";      // the same id, and where the rows went
 }  // namespace meta_key
 
 // All tables of berth but the list of migrations.
@@ -31,11 +31,11 @@ std::vector<Table> tables_of(db::postgres::Connection& connection);
 // that has rows.
 void require_same_tables(SQLite::Database& database, const std::vector<Table>& tables);
 
-// The number of rows, which an index tells.
+// Returns the number of rows, which is counted in an index.
 std::int64_t rows_of(SQLite::Database& database, const Table& table);
 std::int64_t rows_of(db::postgres::Connection& connection, const Table& table);
 
-// Called after so many rows.
+// Called with the number of rows that were moved since the last call.
 using Moved = std::function<void(std::int64_t rows)>;
 
 // Copies a table's rows and returns what they were. The table at the other side must be empty.
@@ -49,7 +49,7 @@ Digest copy_rows(db::postgres::Connection& from, SQLite::Database& to, const Tab
 Digest digest_of(SQLite::Database& database, const Table& table, const Moved& moved);
 Digest digest_of(db::postgres::Connection& connection, const Table& table, const Moved& moved);
 
-// The last value that the engine has given out for the identity; 0 for none.
+// Returns the last value that the engine has generated for the identity; 0 if there is none.
 std::int64_t last_identity(SQLite::Database& database, const Table& table);
 std::int64_t last_identity(db::postgres::Connection& connection, const Table& table);
 void set_last_identity(SQLite::Database& database, const Table& table, std::int64_t value);

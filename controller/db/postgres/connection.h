@@ -22,7 +22,7 @@ namespace berth::db::postgres {
 // For tests: what happens instead of a statement.
 enum class Fault {
   none,
-  collision,    // the server refuses it with 40001
+  collision,    // the server refuses it with 40001, a serialization failure
   lost_before,  // the connection is lost before it is sent
   lost_after    // the connection is lost before its answer is read
 };
@@ -70,29 +70,31 @@ class Connection final : public db::Connection {
   // that is a change, this is set().
   void limit_statements(const std::optional<std::chrono::milliseconds>& most);
 
-  // Begins a transaction with these statements, which wait until the next one is run, and forgets
-  // what was left of the one before. The last of them returns a row, or nothing of interest. If
-  // there are none, each statement that follows is a transaction of its own.
+  // Begins a transaction with these statements, which wait until the next one is run, and drops
+  // what is left of the transaction before. The last of them returns a row, or its result doesn't
+  // matter. If there are none, each statement that follows is a transaction of its own.
   void begin(std::vector<std::string> statements);
-  // Whether they were run, or, if there are none, any statement since; sends those that wait.
-  // `begun()` is the first column of the last one's row.
+  // has_begun() returns whether these statements were run or, if there are none, any statement
+  // since begin(). run_waiting() sends the statements that wait. begun() returns the first column
+  // of the row of the last statement of begin().
   bool has_begun() const { return begun_.has_value(); }
   void run_waiting(Deadline deadline);
   const std::string& begun() const { return *begun_; }
-  // Has a statement wait that returns no rows and has no parameters.
+  // Adds a statement without rows and parameters to those that wait.
   void run_later(std::string sql) { waiting_.push_back({.sql = std::move(sql)}); }
 
   // What statements have stored since the last call.
   Written take_written() { return std::exchange(written_, {}); }
   void note_written(const Written& more) { written_ += more; }
 
-  // Runs statements that have no parameters, in one round trip; only a single one if others wait,
-  // which are sent with it (PostgreSQL's manual, 34.5, pipeline mode). Returns the last one's
-  // result. If none comes within the grace after the deadline, the connection counts as lost: the
-  // server stops statements that reach their deadline by itself, so it hangs.
+  // Runs statements that have no parameters, in one round trip. If other statements wait, they are
+  // sent with it, and `sql` must be a single statement (PostgreSQL's manual, 34.5, pipeline mode).
+  // Returns the last one's result. The server stops statements that reach their deadline by itself;
+  // if no result comes within a grace period after it, the server hangs, and the connection counts
+  // as lost.
   Result run(const std::string& sql, Deadline deadline = Deadline::max());
-  // Sends such a statement, which ends the transaction, without waiting for its answer, which the
-  // next statement discards. Forgets what waits.
+  // Sends a statement without parameters that ends the transaction. Doesn't wait for its answer,
+  // which the next statement discards. Drops the statements that wait.
   void send(const std::string& sql) noexcept;
   // For a statement that was sent: waits for its answer for at most `most`, and returns whether
   // answer() would return at once.
@@ -102,7 +104,7 @@ class Connection final : public db::Connection {
   std::string text(const std::string& sql, Deadline deadline = Deadline::max());
 
   // Runs COPY … FROM STDIN. `more` appends whole lines to its argument, which is empty each time,
-  // until it returns false. What it throws undoes the statement and is passed on.
+  // until it returns false. What it throws rolls the statement back and is passed on.
   void copy_in(const std::string& sql, const std::function<bool(std::string& lines)>& more);
   // Runs COPY … TO STDOUT. `take` is called with each line, whose newline is cut off. If it throws,
   // the connection is of no use any more.
@@ -113,13 +115,13 @@ class Connection final : public db::Connection {
 
   // Listens on the channel (LISTEN), whose name is an identifier.
   void listen(const std::string& channel, Deadline deadline);
-  // What other connections have sent to the channels that this one listens on, as far as it has
-  // arrived. Throws Unusable if the connection is lost. Wait for more at the socket.
+  // Returns what other connections have sent to the channels that this one listens on, as far as it
+  // has arrived. Throws Unusable if the connection is lost. To wait for more, poll socket().
   std::vector<std::string> heard();
   int socket() const { return PQsocket(connection_.get()); }
 
-  // Ends the conversation with the server, so that the thread that waits for an answer gets an
-  // error. May be called by any thread while the object exists.
+  // Shuts the socket down, so that a thread that waits for an answer gets an error. May be called
+  // by any thread while the object exists.
   void cut() const noexcept;
 
   // Whether the connection is of no use any more.
@@ -129,34 +131,36 @@ class Connection final : public db::Connection {
     const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
   }
-  // Whether a statement of the present transaction collided with another transaction, or failed in
-  // a way that nobody undid. The latter has its exception.
+  // Whether a statement of the present transaction had a serialization failure or a deadlock.
   bool has_collided() const { return collided_; }
+  // Returns the exception of a statement of the present transaction that failed, unless it was
+  // rolled back to a savepoint; otherwise null.
   std::exception_ptr failure() const;
   // Whether the server has warned of anything since the transaction began.
   bool was_warned() const { return warned_; }
   void forget_warnings() { warned_ = false; }
 
-  // Which run of which server this is: only within one of them does pg_xact_status() tell about
-  // transactions of before. After a crash, and on a standby that took over, a number whose
-  // transaction left no trace is given out again.
+  // Identifies one run of one server. Only within the same run does pg_xact_status() tell about
+  // earlier transactions: after a crash, and on a standby that took over, the number of a
+  // transaction that left no trace is given out again.
   const std::string& incarnation() const { return incarnation_; }
   const History& history() const { return history_; }
 
   // Below: for prepared statements.
   struct Prepared {
     std::string name;
-    std::vector<Oid> types;  // of the parameters
+    std::vector<Oid> types;  // the types of the parameters
   };
   using Variants = std::vector<Prepared>;
   // Runs a statement. The values of NULLs are null pointers.
   Result run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
              const std::vector<const char*>& values, Deadline deadline);
-  // Has a statement wait. Its result is moved to `answer` when it has run, unless that is null.
+  // Adds a statement to those that wait. Its result is moved to `answer` when it has run, unless
+  // that is null.
   void run_later(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
                  const std::vector<const char*>& values, Deadline deadline,
                  Result* answer = nullptr);
-  // Forgets the statement that waits and whose result would be moved there, if there is one.
+  // Drops the waiting statement whose result would be moved to `answer`, if there is one.
   void forget_waiting_statement(const Result& answer) noexcept;
 
  private:

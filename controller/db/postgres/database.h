@@ -29,27 +29,31 @@ struct Options {
   // Connections that write() can use at the same time.
   unsigned writers = writers_for(std::thread::hardware_concurrency());
   size_t max_waiting = 10'000;  // writes that wait for a connection; further ones are refused
-  // How often a write is run that collides with others or whose connection is lost, and for how
-  // long it is run again.
+  // How often a write is run at most if it collides with others or loses its connection, and for
+  // how long it is retried.
   unsigned attempts = 50;
   std::chrono::milliseconds write_time{10'000};
-  // How long a read looks for a server that answers, and a write whose COMMIT wasn't answered for
-  // its outcome.
+  // How long a read looks for a server that answers, and how long a write whose COMMIT wasn't
+  // answered tries to find out its outcome.
   std::chrono::milliseconds patience{5'000};
-  // How often a thread looks whether the server takes writes; 0 for never, so that only failures of
-  // writes say so.
+  // How often a thread checks whether the server takes writes. With 0 none does, and only writes
+  // that fail show that it doesn't.
   std::chrono::milliseconds look_interval{500};
   FaultOf fault = {};  // for tests
 };
 
-// A PostgreSQL database, with any number of berthd on it. A read is a transaction of REPEATABLE
-// READ READ ONLY, or none (read_committed()). A write is one of SERIALIZABLE on the caller's
-// thread, and runs again if it collides with another one, also if that shows as a violated
-// constraint. Connections are made when they are needed and kept. A thread looks every so often
-// whether the server answers and takes writes. While it doesn't, reads and writes of threads with
-// RequestLimits throw Error `unavailable` at once; if it hangs for longer than `patience`, all
-// connections to it are cut. A write of such a thread ends when everything that it has read and
-// written is on the synchronous standby, if the server has one. Thread-safe.
+// A PostgreSQL database, which any number of berthd processes may share. Thread-safe.
+//
+// A read is a REPEATABLE READ READ ONLY transaction, or none (read_committed()). A write is a
+// SERIALIZABLE transaction on the caller's thread. It is retried after a serialization failure, a
+// deadlock, or a violated constraint that a concurrent write may have caused. A write of a thread
+// with RequestLimits ends when everything that it has read and written is on the synchronous
+// standby, if the server has one.
+//
+// Connections are made when they are needed, and kept. A thread checks at intervals
+// (Options::look_interval) whether the server answers and takes writes. While it doesn't, reads and
+// writes of threads with RequestLimits throw Error `unavailable` at once. If it hangs for longer
+// than Options::patience, all connections to it are cut.
 class Database final : public db::Database {
  public:
   // Migrates the database to the newest schema. Throws std::runtime_error, with a sentence for the
@@ -58,12 +62,12 @@ class Database final : public db::Database {
 
   ~Database() override;
 
-  // Begins to exchange notices with other berthd on the database: the subscribers hear of their
-  // commits as of this one's. `missed` is called, on a thread of its own, when some may not have
-  // been heard. Call it once, behind subscribe().
+  // Begins to exchange notifications with the other berthd processes on the database: the
+  // subscribers are told of their commits as of this process's own. `missed` is called, on a thread
+  // of its own, when notifications may have been lost. Call it once, after subscribe().
   void exchange_notices(std::function<void()> missed);
-  // Ends that. When it returns, neither subscribers nor `missed` are called for others' commits any
-  // more. No write may be running.
+  // Ends the exchange. When it returns, neither subscribers nor `missed` are called for the commits
+  // of others any more. No write may be running.
   void end_notices() { notices_.reset(); }
 
   // Whether the server answered when it was last looked at.
@@ -71,11 +75,12 @@ class Database final : public db::Database {
   // The size of the database. Throws as read() does.
   std::int64_t bytes();
 
-  // How often a write was run again because it collided with another one.
+  // How often a write was retried because of another one: after a serialization failure, a
+  // deadlock, Overtaken, or a constraint that both of them met.
   std::uint64_t collisions() const { return collisions_; }
-  // How often a write was run again because its connection was lost or none could be made.
+  // How often a write was retried because its connection was lost or none could be made.
   std::uint64_t lost_connections() const { return lost_connections_; }
-  // How often it isn't known whether a write was stored.
+  // How often it couldn't be found out whether a write was stored.
   std::uint64_t unknown_outcomes() const { return unknown_outcomes_; }
   // The connections for one use: "read", "heavy_read" or "write".
   struct Connections {
@@ -101,7 +106,7 @@ class Database final : public db::Database {
   // `read_only`: the server answers, but it takes no writes.
   enum class State { well, read_only, away };
 
-  // The use of a connection.
+  // A connection that is taken from its pool as long as this object lives.
   class Lease {
    public:
     // Waits for a connection, or makes one. Throws TooSlow after `most`, Error `unavailable` if too
@@ -124,7 +129,7 @@ class Database final : public db::Database {
     std::vector<Note> notes;
     Written written;
   };
-  // `unanswered`: the connection was lost behind COMMIT.
+  // `unanswered`: the connection was lost after COMMIT was sent.
   enum class Outcome { stored, undone, unanswered, unknown };
 
   void run_read(const TxWork& work, View view) override;
@@ -140,7 +145,8 @@ class Database final : public db::Database {
   // Whether another server has taken over from the connection's.
   bool is_outdated(const Connection& connection) const;
   History newest() const;
-  // Throws Error `unavailable` if a request needn't even try.
+  // Throws Error `unavailable` if the calling thread has RequestLimits and the server's state is
+  // worse than `least`, so that no request waits for it.
   void require_well(State least) const;
   void look_until(const std::stop_token& stop);
   State look(const std::stop_token& stop, std::unique_ptr<Connection>& connection,
@@ -160,8 +166,8 @@ class Database final : public db::Database {
   std::atomic<std::uint64_t> lost_connections_ = 0;
   std::atomic<std::uint64_t> unknown_outcomes_ = 0;
   std::atomic<State> state_ = State::well;
-  // That of the newest server so far. A server that hung until another one took over still answers
-  // when it goes on, and may show rows as they were before, until somebody stops it.
+  // The history of the newest server so far. A server that hung until another one took over answers
+  // again when it goes on, and may show old rows until somebody stops it.
   History newest_;
   mutable std::mutex newest_mutex_;
   std::unique_ptr<Notices> notices_;  // null until exchange_notices()

@@ -22,7 +22,7 @@ struct Unusable : std::runtime_error {
 // guide for SREs quotes it.
 inline constexpr const char* replaced = "another server has taken over from the database's";
 
-// The transaction collided with another one, and has to run again.
+// The transaction had a serialization failure or a deadlock, and has to be retried.
 struct Collision : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

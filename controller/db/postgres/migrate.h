@@ -13,10 +13,10 @@ const std::vector<EmbeddedFile>& files();  // migrations/*.sql, by name
 }
 
 // Brings the schema to the newest version, in one transaction: runs each of `files` that hasn't run
-// yet, in the order of their names. If several berthd do so at once, one does it and the others
-// wait. Throws std::runtime_error, with a sentence for the operator, if the server is too old, a
-// standby or doesn't store UTF-8, or if the database isn't berth's, or was written by a newer
-// berthd.
+// yet, in the order of their names. If several berthd processes do so at once, one does it and the
+// others wait. Throws std::runtime_error, with a sentence for the operator, if the server is too
+// old, a standby or doesn't store UTF-8, or if the database isn't berth's, or was written by a
+// newer berthd.
 void migrate(Connection& connection, Instant now,
              const std::vector<EmbeddedFile>& files = migrations::files());
 

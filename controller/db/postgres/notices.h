@@ -13,15 +13,16 @@
 
 namespace berth::db::postgres {
 
-// Tells the other berthd on a database what committed changes were about, and hears it from them
-// (LISTEN and NOTIFY). What is sent are hints: those of a berthd that dies don't arrive, and one
-// whose connection is lost doesn't hear those of that time. Thread-safe.
+// Sends notes about commits to the other berthd processes on a database, and receives theirs
+// (LISTEN and NOTIFY). They are hints: those of a process that dies don't arrive, and a process
+// whose connection is lost doesn't receive those of that time. Thread-safe.
 class Notices {
  public:
   // Called on a thread of this object. They must be quick and must not throw.
   struct Calls {
-    std::function<void(const std::vector<Note>&)> heard;  // by another berthd
-    std::function<void()> missed;                         // something may not have been heard
+    // Called with what another process has committed.
+    std::function<void(const std::vector<Note>&)> heard;
+    std::function<void()> missed;  // something may not have been heard
   };
   // Makes a connection of its own, and a new one when that is lost.
   Notices(Server server, Calls calls);
@@ -29,7 +30,7 @@ class Notices {
   Notices(const Notices&) = delete;
   Notices& operator=(const Notices&) = delete;
 
-  // Returns at once. What comes within some milliseconds is sent together, and each note once.
+  // Returns at once. Notes of some milliseconds are sent together, each of them once.
   void send(const std::vector<Note>& notes);
 
  private:
@@ -49,7 +50,7 @@ class Notices {
 };
 
 // The notes as the payloads of NOTIFY, each as long as the server allows or shorter, and the notes
-// of such a payload. Notes of a newer berthd that this one doesn't know are left out.
+// of such a payload. Notes of a newer version that this one doesn't know are left out.
 std::vector<std::string> payloads_of(const std::set<Note>& notes);
 std::vector<Note> notes_of(std::string_view payload);
 

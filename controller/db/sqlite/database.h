@@ -55,7 +55,7 @@ class Database final : public db::Database {
     std::condition_variable is_free;
   };
 
-  // The use of a connection for one read. Its snapshot stays open afterwards for the next read,
+  // A connection that is taken for one read. Its snapshot stays open afterwards for the next read,
   // until a commit makes it outdated. So most reads need no lock of the file and neither BEGIN nor
   // COMMIT.
   class Reader {

@@ -26,9 +26,9 @@ void let_reach(db::Tx& tx, const std::string& to, std::int64_t points);
 // rewards. To be called while the user has bonus points; without any it makes no difference.
 void count_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points);
 
-// Throws bonus_locked if a payment of an account that belongs to the user, which others may get the
-// points of (a campaign), would take some of its bonus, and the user hasn't spent that many.
-// Whether the balance is enough is the caller's to see.
+// Throws bonus_locked if a payment of an account that belongs to the user, for something from which
+// others may get the points (a campaign), would take some of its bonus, and the user hasn't spent
+// that many of their own. The caller checks whether the balance is enough.
 void require_own(db::Tx& tx, const ledger::Account& account, const std::string& user_id,
                  std::int64_t points);
 

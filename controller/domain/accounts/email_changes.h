@@ -8,14 +8,14 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 
-// Giving an account another address. Whoever asks has entered the password; the change takes effect
-// once the new address has confirmed it, so that both are proven. The old address is told when
-// somebody asks, with a link that stops the change, and undoes it for a week. An old address that
-// was never verified is told without a link, because it may be a stranger's.
+// Giving an account another address. The user enters the password, and the change takes effect once
+// the new address has confirmed it, so that both are proven. When the user asks for it, the old
+// address gets a mail with a link that stops the change, and that reverts it for a week. An old
+// address that was never verified gets a mail without a link, because it may be a stranger's.
 namespace berth::accounts::email_changes {
 
 inline constexpr Duration confirmed_within = std::chrono::hours(24);
-inline constexpr Duration undone_within = std::chrono::days(7);  // after somebody asked
+inline constexpr Duration undone_within = std::chrono::days(7);  // from the request on
 inline constexpr int max_in_a_day = 5;                           // for each account
 
 // Mails both addresses. A change of the same account that isn't confirmed yet is withdrawn. Throws
@@ -24,16 +24,17 @@ inline constexpr int max_in_a_day = 5;                           // for each acc
 void ask(db::Tx& tx, const User& user, const std::string& new_email, const Keys& keys,
          const std::string& base_url);
 
-// Gives the account the address that the token was mailed to, which counts as verified, makes
-// mailed links to the old address invalid, and tells the old address. The first verification of the
-// account pays the sign-up bonus as verify_email() does; a mailbox whose account was deleted brings
-// none (returning_users.h), and the old address counts as one from now on. Returns the user. Throws
-// validation_failed (field `token`, or `email` if somebody has taken the address meanwhile).
+// Confirms a change: gives the account the address that the token was mailed to, which counts as
+// verified, makes mailed links to the old address invalid, and mails the old address. If this is
+// the account's first verification, it pays the sign-up bonus as verify_email() does, but not if
+// the mailbox has had one before (returning_users.h); from now on, the old address counts as one
+// that has. Returns the user. Throws validation_failed (field `token`, or `email` if somebody has
+// taken the address meanwhile).
 User confirm(db::Tx& tx, const std::string& token, const SignupBonus& bonus, const Keys& keys);
 
-// Stops the change by the token that was mailed to the old address. If it was confirmed, the
-// account gets its old address back, all of its sessions end, and newer changes are undone, too;
-// the caller ends everything else. The token works until undone_within is over. Throws
+// Stops the change by the token that was mailed to the old address. If the change was confirmed,
+// the account gets its old address back, all of its sessions end, and newer changes are reverted,
+// too; the caller ends everything else. The token works until undone_within is over. Throws
 // validation_failed (field `token`).
 struct Stopped {
   std::string user_id;
@@ -45,7 +46,7 @@ Stopped stop(db::Tx& tx, const std::string& token);
 // user.
 void withdraw(db::Tx& tx, const std::string& user_id);
 
-// Whether the address was given up by a change that can still be undone, by somebody else than
+// Whether the address was given up by a change that can still be reverted, by somebody else than
 // `user_id`.
 bool is_kept(db::Tx& tx, std::string_view email, const std::string& user_id);
 // Returns the new addresses that the user has asked for and that mail was sent to.

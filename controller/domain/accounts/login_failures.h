@@ -8,9 +8,9 @@
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 
-// Failed logins, counted for all berthd on a database. A key names what is counted, such as an
-// account or a network; the caller passes a hash of it. Rows are removed by the loop of expired
-// rows (expiry.h).
+// Failed logins, counted for all berthd processes on a database together. A key names what is
+// counted, such as an account or a network; the caller passes a hash of it. Rows are removed by the
+// loop of expired rows (expiry.h).
 namespace berth::accounts::login_failures {
 
 // No window is longer.
@@ -25,7 +25,8 @@ struct Counter {
   Duration window{0};  // at most kept_for
 };
 
-// How long to wait until the first of these counters that is full has room; nothing if none is.
+// Returns how long to wait until the first of these counters that is full has room; nothing if none
+// is full.
 std::optional<Duration> wait(db::Tx& tx, std::span<const Counter> counters);
 // Counts a failure for each of them.
 void count(db::Tx& tx, std::span<const Counter> counters);

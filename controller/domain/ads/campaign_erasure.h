@@ -6,8 +6,8 @@
 
 namespace berth::campaigns {
 
-// Erases what the campaigns and the segments of a deleted app say, about `limit` rows. The rows of
-// campaigns stay, because the ledger names them. Returns how many rows were changed; fewer than
+// Erases the texts of the campaigns and the segments of a deleted app, about `limit` rows. The rows
+// of campaigns stay, because the ledger names them. Returns how many rows were changed; fewer than
 // `limit` if nothing is left.
 int erase_words(db::Tx& tx, const std::string& app_id, int limit);
 

@@ -41,7 +41,7 @@ class CampaignIndex {
   // transaction.
   void refresh(db::Database& database);
   // Works as Choice::choose, for this app, but several threads may be within `take` at the same
-  // time: while one looks whether it can take a campaign, others are offered those that follow.
+  // time: while one checks whether it can take a campaign, others are offered the next ones.
   // Campaigns that often refused because the app has no room left on them aren't offered to it for
   // a moment, so that others get their turn.
   std::optional<Choice::Offer> choose(const std::string& app_id, const Choice::Request& request,

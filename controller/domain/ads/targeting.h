@@ -19,7 +19,7 @@ constexpr auto texts_of(Attribute) {
 inline constexpr auto attributes = texts_of(Attribute());  // their names
 inline constexpr size_t max_attribute_length = 64;
 inline constexpr size_t max_metadata_bytes = 4'096;
-inline constexpr size_t max_values = 8;  // for one attribute
+inline constexpr size_t max_values = 8;  // how many values one attribute may have
 // The limit for one campaign. It exists because a change of the campaign moves it in the set of
 // each of its audiences.
 inline constexpr size_t max_audiences = 64;

@@ -22,8 +22,9 @@ void mark_deleted(db::Tx& tx, const App& app);
 // The ids of all apps that the user has ever owned, deleted ones included.
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id);
 
-// Erases what the requests for scopes of a deleted app and the audit log say of it, about `limit`
-// rows. The rows stay. Returns how many were changed; fewer than `limit` if nothing is left.
+// Erases the texts in the scope requests of a deleted app, and in the audit log's entries about it,
+// about `limit` rows. The rows stay. Returns how many were changed; fewer than `limit` if nothing
+// is left.
 int erase_words(db::Tx& tx, const std::string& app_id, int limit);
 
 }  // namespace berth::apps

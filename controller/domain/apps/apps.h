@@ -81,7 +81,8 @@ struct ScopeRequest {
   std::optional<std::string> reason;
   Instant inserted_at;
   std::optional<Instant> decided_at;
-  // The request that this one has extended and thereby withdrawn. Known to the one who made it.
+  // The id of the request that this one includes and has withdrawn. Only set in the result of the
+  // call that made this one.
   std::optional<std::string> replaces = {};
 };
 

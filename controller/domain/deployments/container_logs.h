@@ -41,8 +41,8 @@ struct Line {
 struct Batch {
   std::vector<Line> lines;
   bool ended = false;
-  // Who keeps a log that is followed from being read, if that lasts; it is tried again all the
-  // time.
+  // What keeps a followed log from being read, if that has lasted for problem_after. Reading it is
+  // retried meanwhile.
   std::optional<std::string> problem = {};
 };
 // How long a log that is followed may be unreadable before a batch says so.

@@ -46,7 +46,8 @@ enum class Replace { if_it_differs, always };
 // The values that a new generation of a deployment begins with.
 struct NewGeneration {
   Status status = Status::deploying;
-  std::string request_id;  // of the HTTP request that asks for it, or what berthd does it for
+  // The id of the HTTP request that asks for it, or what berthd does it for.
+  std::string request_id;
   Replace replace = Replace::if_it_differs;
   std::optional<Reason> reason = {};
   std::optional<std::string> message = {};

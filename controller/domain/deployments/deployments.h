@@ -90,7 +90,7 @@ struct Secrets {
   std::map<std::string, std::string> env;
   std::optional<RegistryCredentials> registry_credentials;
   // When each variable got its value. One without an entry gets the time at which it is stored; one
-  // of an older berthd has the time 0.
+  // of an older version has the time 0.
   std::map<std::string, Instant> env_set_at = {};
   // Compares what the container gets.
   bool operator==(const Secrets& other) const {
@@ -319,7 +319,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 struct DesiredState {
   Deployment deployment;
   Secrets secrets;
-  tiers::Confinement confinement;  // of its tier
+  tiers::Confinement confinement;  // the confinement of its tier
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.
   bool host_is_held = false;
@@ -334,7 +334,7 @@ struct AppSize {
   int deployments = 0;
   std::int64_t memory_mb = 0;
   std::int64_t cpu_millicores = 0;
-  int largest_memory_mb = 0;  // of any one deployment
+  int largest_memory_mb = 0;  // the largest of any one deployment
   int largest_cpu_millicores = 0;
   bool operator==(const AppSize&) const = default;
 };

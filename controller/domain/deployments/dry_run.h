@@ -12,7 +12,7 @@ namespace berth::deployments {
 // A creation or a change, as create() and change() take them.
 struct Operation {
   std::optional<Order> order;  // for a creation
-  std::string id;              // of the deployment that is to be changed
+  std::string id;              // the id of the deployment that is to be changed
   Change change = {};
 };
 
@@ -30,13 +30,13 @@ struct Outcome {
   // "env_vars." and its name.
   std::vector<std::string> fields;
   bool replaces_container = false;
-  std::int64_t points = 0;  // that it would cost the app; negative for a credit
+  std::int64_t points = 0;  // what it would cost the app; negative for a credit
   std::optional<Error> refusal;
 };
 
-// Carries the operations out, one after the other, and undoes all of it: each one meets the
+// Carries the operations out, one after the other, and rolls all of them back. Each one sees the
 // deployments, limits and points as those before it leave them. One that is refused changes
-// nothing, and the next is tried. Nothing is kept, and nobody is notified.
+// nothing, and the next is tried. Nothing is stored, and nobody is notified.
 std::vector<Outcome> dry_run(db::Tx& tx, const Actor& actor,
                              const std::vector<Operation>& operations, const Rules& rules,
                              const std::string& data_key);

@@ -5,8 +5,8 @@
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 
-// Erases what deleted deployments say. Their rows stay, because receipts and the ledger's history
-// name them.
+// Erases the texts of deleted deployments. Their rows stay, because receipts and the ledger's
+// history refer to them.
 namespace berth::deployments {
 
 // Erases at once what nobody needs any more of a deployment that is being deleted: its variables,
@@ -28,7 +28,7 @@ int erase_old_words(db::Tx& tx, int limit);
 // Erases about `limit` rows. Returns how many; fewer than `limit` if nothing can be erased at
 // present.
 int erase_words(db::Tx& tx, const std::string& owner_id, int limit);
-// Whether a deployment of the owner still has its words.
+// Whether a deployment of the owner still has texts to erase.
 bool has_words(db::Tx& tx, const std::string& owner_id);
 
 }  // namespace berth::deployments

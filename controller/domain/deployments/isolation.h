@@ -80,7 +80,7 @@ int blocked_paths(const Report& report);
 // came to no such report.
 struct Known {
   std::optional<Report> report;
-  std::string problem;  // of the newest attempt; empty if that made the report
+  std::string problem;  // why the newest attempt failed; empty if it made the report
   std::optional<Instant> problem_at;
 };
 Known known(db::Tx& tx);
@@ -91,7 +91,8 @@ State state_of(const Known& known, Instant now);
 
 // Stores a report that proves something either way, and records it in the audit log.
 void store(db::Tx& tx, const Report& report);
-// Stores why the newest attempt came to no report. It changes the audit log if the problem is new.
+// Stores why the newest attempt came to no report, and adds it to the audit log if the problem is
+// new.
 void store_problem(db::Tx& tx, const std::string& problem);
 
 // Why deployments that aren't on the cluster yet have to wait while isolation is required; empty if

@@ -8,13 +8,13 @@
 
 namespace berth::deployments {
 
-// What may be said of a variable whose value is never given back.
+// What the API says about a variable; its value is never returned.
 struct Variable {
   std::string name;
   // 16 hexadecimal digits that change when the value does. Without the data key nobody can guess a
   // value by it, and the same value has other digits in another variable or deployment.
   std::string digest;
-  std::optional<Instant> set_at;  // when it got its value; empty if an older berthd stored it
+  std::optional<Instant> set_at;  // when it got its value; empty if an older version stored it
 };
 
 // Returns the variables of the app's deployment by name; none if it is destroyed. Throws

@@ -19,7 +19,8 @@ struct DiskSpace {
   std::int64_t free = 0;
 };
 
-// The stages begin below a share of the disk, but not above so many bytes.
+// A stage begins when less than this share of the disk is free, or less than this number of bytes
+// if that is fewer.
 inline constexpr int low_percent = 10;
 inline constexpr int very_low_percent = 5;
 inline constexpr std::int64_t low_bytes = std::int64_t(1) << 30;

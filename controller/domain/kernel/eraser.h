@@ -20,7 +20,7 @@ int run(db::Tx& tx, std::span<const Erase> all, const std::string& id, int limit
 struct Things {
   // One of the user's things that isn't emptied yet and can be.
   std::optional<std::string> (*next)(db::Tx& tx, const std::string& user_id);
-  std::span<const Erase> parts;  // of the thing
+  std::span<const Erase> parts;  // the functions that erase the rows that refer to a thing
   // Empties the thing itself, after its parts; returns how many rows it changed. next() must not
   // find the thing afterwards.
   int (*empty)(db::Tx& tx, const std::string& id);

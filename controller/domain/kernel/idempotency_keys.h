@@ -30,15 +30,16 @@ struct Slot {
   std::string request_hash;  // the hash of the body; bodies themselves aren't stored
 };
 struct Answer {
-  std::string request_hash;  // of the first request, which may differ from the slot's
+  std::string request_hash;  // the hash of the first request, which may differ from the slot's
   int status = 0;
   std::string body;
 };
 // The answer that is stored for the slot, if it is younger than kept_for.
 std::optional<Answer> find(db::Tx& tx, const Slot& slot);
 // Returns what find() does, and otherwise reserves the slot for this write, which then either calls
-// keep() or is rolled back. On PostgreSQL, looking for a key that isn't there would make all writes
-// collide that store one beside it, and storing a row doesn't. On SQLite nothing is written.
+// keep() or is rolled back. On PostgreSQL, looking up a missing key would cause serialization
+// failures with all writes that store a key beside it; inserting a row doesn't. On SQLite nothing
+// is written.
 std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot);
 // Stores the answer. Replaces one that is too old but hasn't been removed yet.
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body);

@@ -22,9 +22,9 @@ struct PageRequest {
   static constexpr std::int64_t max_skipped = 10'000;
   int page = 1;
   int page_size = default_size;
-  // If it is set, the page begins behind it, and `page` only says which page that is.
+  // If it is set, the page begins after this position, and `page` only says which page that is.
   std::optional<Position> after = {};
-  // The position behind which the first page begins; if it is empty, the page begins with the first
+  // The position after which the first page begins. If it is empty, the page begins with the first
   // row. Lists set it themselves, for a filter that leaves out the beginning, such as a time.
   std::optional<Position> first = {};
   std::int64_t offset() const { return after ? 0 : std::int64_t(page - 1) * page_size; }

@@ -68,7 +68,7 @@ class ScopeSet {
 // Parses names separated by spaces or pluses. Returns nothing if one is unknown or there is none.
 std::optional<ScopeSet> parse_scopes(std::string_view text);
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names);
-// Says why parse_scopes() takes nothing from the text: which name isn't a scope's, and which ones
+// Says why parse_scopes() returns nothing for the text: which name isn't a scope's, and which ones
 // there are; or that the text has no name.
 std::string why_no_scopes(std::string_view text);
 // Parses the text in which rows store scopes, which may be empty.

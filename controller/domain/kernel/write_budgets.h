@@ -26,8 +26,8 @@
 namespace berth::write_budgets {
 
 // What an operation stores. `nothing` also stands for operations that only remove or end something,
-// which are never refused for want of room; `unsaid` is for rows of the table of routes that were
-// forgotten, and counts like `account`.
+// which are never refused because the disk is nearly full; `unsaid` is for rows of the table of
+// routes that don't say it, and counts like `account`.
 enum class Stores {
   unsaid,
   nothing,
@@ -53,26 +53,26 @@ using Amount = db::Written;
 struct Budget {
   Stores stores;
   std::string_view what;  // the operations, for the documentation
-  Amount account;         // what an account may store on a day whose address is verified
-  Amount unverified;      // the same for others; they are refused if it is nothing
-  Amount network;         // what comes from one network
+  Amount account;         // what an account with a verified address may store on a day
+  Amount unverified;      // the same for other accounts; if it is nothing, they are refused
+  Amount network;         // what may come from one network on a day
   // What berthd itself stores later because of each such operation, such as letters and events; it
   // counts with the operation.
   std::int64_t later = 0;
   DiskStage stops_at = DiskStage::ample;  // `ample`: only once the disk is full
 };
-// Those of all that is limited, in the order of the enum. No row is for `unsaid`, `nothing` and
-// `administration`.
+// Returns all budgets, in the order of the enum. `unsaid`, `nothing` and `administration` have
+// none.
 std::span<const Budget> all();
 // Returns null for what isn't limited.
 const Budget* find(Stores stores);
 
-// What all of them come to: an account whose address is verified, one whose address isn't, and a
-// network: an IPv4 address, or a /64 of IPv6.
+// The sums of all budgets: for an account whose address is verified, for one whose address isn't,
+// and for a network, which is an IPv4 address or a /64 of IPv6.
 inline constexpr std::int64_t bytes_of_account = 20'000'000;
 inline constexpr std::int64_t bytes_of_unverified_account = 100'000;
 inline constexpr std::int64_t bytes_of_network = 200'000'000;
-// A /24 of IPv4 and a /48 of IPv6 may store as much as so many networks.
+// A /24 of IPv4 and a /48 of IPv6 may store as much as this number of networks.
 inline constexpr int networks_of_neighbourhood = 4;
 
 // Who stores something.
@@ -88,17 +88,18 @@ struct Writer {
 
 // Counts what was stored today. Thread-safe.
 //
-// Counts are kept in memory. Those that have reached a sixteenth of their budget are stored by
-// flush(), so that a restart and other berthd on the database know of them; few are, and no request
-// waits for it. So of several berthd each may let a sixteenth pass that the others don't know, and
-// what comes within flush_interval; an account whose address isn't verified counts in each by
-// itself. Memory is bounded: of more than `max_counts`, the one that was used longest ago is
-// forgotten.
+// Counts are kept in memory. Only those that have reached a sixteenth of their budget are stored by
+// flush(), so that no request waits for that and few rows are written. A restart and the other
+// berthd processes on the database know the stored ones. So each of several processes may let
+// through a sixteenth of a budget that the others don't know of, and what comes within
+// flush_interval; an account whose address isn't verified counts in each process by itself. Memory
+// is bounded: beyond `max_counts`, the count that was used longest ago is forgotten.
 class Counts {
  public:
   static constexpr std::chrono::seconds flush_interval{10};
   static constexpr int stored_from = 16;  // what part of its budget a count needs to be stored
-  static constexpr size_t default_max_counts = 65'536;  // of accounts, and as many of networks
+  // How many accounts are counted, and as many networks.
+  static constexpr size_t default_max_counts = 65'536;
 
   // Stored counts name nobody: accounts and addresses are hashed with `data_key`. The budgets are
   // divided by `divisor`, for tests.
@@ -121,7 +122,7 @@ class Counts {
   // An account, a network or a neighbourhood, and what it stores.
   enum class Whose : char { account = 'a', network = 'n', neighbourhood = 'h' };
   struct Count {
-    std::string hash;  // by which it is stored
+    std::string hash;  // the hash that stands for the subject in the database
     std::int64_t day = 0;
     Amount unflushed = {};
     Amount threshold = {};
@@ -160,7 +161,7 @@ class Counts {
   Counted accounts_;
   Counted networks_;
   std::int64_t stored_day_ = 0;
-  std::unordered_map<std::string, Amount> stored_;  // by hash, of stored_day_
+  std::unordered_map<std::string, Amount> stored_;  // what was read for stored_day_, by hash
 };
 
 // The refusal of an account whose address has to be verified first.

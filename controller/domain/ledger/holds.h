@@ -30,7 +30,7 @@ struct Hold {
 
 // Locks the source's account and then its reservation account, as ledger::lock() does. All
 // functions of this module change rows in this order, and the hold's last, so that writes with row
-// locks don't wait for each other in a circle; whoever changes more than that calls this first.
+// locks can't deadlock. A write that changes further rows calls this first.
 void lock_accounts(db::Tx& tx, const ledger::Account& source);
 
 struct Request {

@@ -86,12 +86,12 @@ struct Transaction {
   std::string_view kind;
   std::vector<Leg> legs;  // 1 to max_legs
   std::string memo;
-  Mark mark = {};  // of all legs
+  Mark mark = {};  // the mark of all legs
 };
 inline constexpr size_t max_legs = 16;
-// Like the function above. The legs are processed in their order, so a leg may pass on what an
-// earlier one brought. Returns nothing, and changes nothing, if one of the accounts has too few
-// points for its leg.
+// Does the same as post() of a Movement. The legs are processed in their order, so a leg may pass
+// on what an earlier one brought. Returns nothing, and changes nothing, if one of the accounts has
+// too few points for its leg.
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction);
 
 // Creates points, which is the only way that points come into existence. Opens the account if it

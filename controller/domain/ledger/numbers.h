@@ -22,7 +22,7 @@ inline constexpr std::int64_t places = std::int64_t(1) << place_bits;
 // berthd, which are numbered backwards (old_postings.h).
 inline constexpr std::int64_t middle_place = places / 2;
 // The numbers before this one would be of times before 1970-01-01T02:20Z, when there was no berthd.
-// Positions in lists of an older berthd began with a time, which is less.
+// Positions in lists of an older version began with a time, which is less.
 inline constexpr std::int64_t least_number = std::int64_t(1) << 43;
 
 // The least number that a transaction of this time, or a later one, can have. Times before 1970 and

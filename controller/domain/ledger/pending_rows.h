@@ -12,12 +12,12 @@ namespace berth::ledger {
 inline constexpr std::int64_t max_credited = std::int64_t(1) << 62;
 // A credit is only left pending if no more than this has come to the account's row with it.
 //
-// Then no row ever gets beyond max_credited, although nobody adds up what is pending: all points
-// that exist are at most max_points (a limit of issuance). Those that are pending are among them,
-// and so are those that unfinished writes are moving, because each takes its points from the row of
-// another account, which no two unfinished writes change. Once the row is beyond this limit, writes
-// that begin add to it directly. So it gets at most twice max_points more without being looked at.
-// No limit of the balance is needed here, because no account can have more points than there are.
+// Then no row ever exceeds max_credited, although nobody adds up what is pending: at most
+// max_points exist (a limit of issuance). The pending points are among them, and so are those that
+// unfinished writes are moving, because each takes its points from the row of another account,
+// which no two unfinished writes change. Once the row is beyond this limit, new writes add to it
+// directly. So before that, the row grows by at most twice max_points unnoticed. The balance needs
+// no limit here, because no account can have more points than exist.
 inline constexpr std::int64_t max_credited_with_pending = max_credited - 2 * max_points;
 
 // Whether credits of the account may be pending.
@@ -26,7 +26,7 @@ bool may_have_pending(const db::Tx& tx, const Account& account);
 struct PendingCredit {
   std::int64_t account = 0;  // these are numbers (numbers.h)
   std::int64_t transaction = 0;
-  int leg = 0;  // of the posting
+  int leg = 0;  // the leg of the posting
   std::int64_t kind = 0;
   std::int64_t amount = 0;
 };

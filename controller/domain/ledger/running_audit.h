@@ -34,7 +34,7 @@ inline constexpr Duration pass_pause = std::chrono::hours(24);
 std::vector<Check> running_audit(db::Tx& tx);
 
 // Returns how many violations the present passes and those before them have found. A violation that
-// was mended counts until the next pass has ended.
+// was corrected counts until the next pass has ended.
 std::int64_t violations_found(db::Tx& tx);
 
 // A pass over the closed days. The walk of a day that takes several steps is kept in memory; after

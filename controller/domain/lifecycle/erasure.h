@@ -19,7 +19,7 @@ inline constexpr int first_batch = 500;  // rows, in the transaction that delete
 // whose memos couldn't be emptied because rows of the ledger are being moved.
 inline constexpr Duration look_again_after = std::chrono::minutes(1);
 
-// Begins the erasure of what a deleted app says; called by apps::remove().
+// Begins the erasure of a deleted app's texts; called by apps::remove().
 void begin_app(db::Tx& tx, const std::string& app_id);
 
 // Begins the erasure; called by accounts::delete_account after all apps of the user were removed.

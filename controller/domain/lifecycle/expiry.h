@@ -3,9 +3,9 @@
 #include "controller/db/database.h"
 
 // Removes rows that nobody can use any more, in small batches. Each module knows which rows of its
-// tables these are; expiry.cpp has the list of the modules. What decides whether a row can be used
-// looks at the clock, so removing it only keeps the tables as large as what is alive. The last on
-// the list are the words of deleted accounts (erasure.h).
+// tables these are; expiry.cpp has the list of the modules. Code that decides whether a row can be
+// used looks at the clock, so removing rows only keeps the tables small. The last on the list are
+// the texts of deleted accounts (erasure.h).
 namespace berth::expiry {
 
 // Whether remove_some() would find anything. Writes nothing.

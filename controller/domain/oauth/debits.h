@@ -19,8 +19,9 @@ struct Payer {
 };
 
 struct Debit {
-  std::string_view kind;  // of the ledger transaction
-  // An app is used: what users pay it with their own points makes their bonus their own.
+  std::string_view kind;  // the kind of the ledger transaction
+  // If this is an app's account, the payer uses the app: the points of their own that they pay
+  // count towards making their bonus their own (accounts/bonuses.h).
   ledger::Account to;
   // The user whom the points, or what they pay for, reach. Empty if that is nobody but the payer,
   // or if an app gets the points and its owner has to be looked up.
@@ -29,15 +30,15 @@ struct Debit {
   std::string memo;
 };
 
-// A debit whose points have moved, and for which the limit wasn't looked at yet.
+// A debit whose points have moved, but which wasn't yet counted against the daily limit.
 struct Taken {
   std::int64_t own = 0;  // how many of the points were the payer's own, and no bonus
   std::optional<db::Query> limit;
 };
-// Moves the points. Throws insufficient_balance and bonus_locked. The statement that looks at the
-// limit is sent together with the write's next one.
+// Moves the points. Throws insufficient_balance and bonus_locked. The statement that counts the
+// debit against the limit is sent together with the write's next one.
 Taken begin(db::Tx& tx, const Payer& payer, const Debit& debit);
-// Has to follow. Throws spend_limit_reached.
+// Has to follow begin(). Throws spend_limit_reached.
 void finish(Taken& taken);
 
 // Both steps, for callers who have no statements to send with the first one.

@@ -34,7 +34,7 @@ struct Device {
   Instant last_used;
 };
 
-// Records where the tokens of a login came from that berth's own client has just got. Returns the
+// Records the origin of a login by which berth's own client has just got these tokens. Returns the
 // device.
 Device connect(db::Tx& tx, const oauth::Tokens& tokens, const Origin& origin);
 // Records that the device has refreshed its tokens. Its name stays. Does nothing for other tokens.

@@ -43,7 +43,7 @@ struct TokenTable {
   Duration kept;            // after expires_at
   std::string_view any;     // a row that expired at $1 or before
   std::string_view select;  // at most $2 of them, as key and family_id
-  std::string_view remove;  // by the key
+  std::string_view remove;  // removes the row with the key $1
 };
 constexpr std::array token_tables = {
     TokenTable{.kept = expired_kept_for,

@@ -142,8 +142,8 @@ struct TokenFacts {
   ScopeSet scopes;  // empty for a session token
   Instant expires_at;
 };
-// Looks a token up for a client, which may be found meanwhile: PostgreSQL gets the statement
-// together with the one behind it. The transaction has to last longer. Writes nothing.
+// Looks a token up for a client. The client may be looked up meanwhile: PostgreSQL gets the
+// statement together with the next one. The transaction has to outlive this object. Writes nothing.
 class TokenLookup {
  public:
   TokenLookup(db::Tx& tx, std::string token);

@@ -17,8 +17,8 @@ struct Family {
   Instant end;
 };
 // Each login into an app opens a family, and an unused one stays until its refresh token expires.
-// If a grant has more than this many, its oldest ones end; that is looked at by one opening in 16,
-// so a grant can have some dozens more for a while.
+// If a grant has more than this many, its oldest ones end. Only one opening in 16 checks that, so a
+// grant can have some dozens more for a while.
 inline constexpr int max_families_per_grant = 1'000;
 Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scopes,
                    Duration lifetime);

@@ -28,7 +28,7 @@ struct Spending {
   std::string app_id;
   std::int64_t amount = 0;
   std::string description;
-  // The app is known to be the user's own. Otherwise it is looked at where it matters.
+  // Whether the app is known to be the user's own. Otherwise that is looked up where it matters.
   bool in_own_app = false;
 };
 // Moves points from the user to the app and returns the user's balance afterwards. May reward the

@@ -22,7 +22,7 @@ inline constexpr size_t max_body_characters = 1'000;
 // The limit for one user over all channels: more than anybody types, but less than fills a screen.
 inline constexpr int max_messages_in_window = 20;
 inline constexpr Duration sender_window = std::chrono::seconds(10);
-inline constexpr int max_channels_of_user = 200;  // that a user may be a member of
+inline constexpr int max_channels_of_user = 200;  // how many channels a user may be a member of
 inline constexpr int max_members = 20'000;
 inline constexpr int max_history = 100;  // messages on one page
 inline constexpr int default_history = 50;

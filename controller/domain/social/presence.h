@@ -13,8 +13,8 @@
 
 // Who is online, and where. It changes with every heartbeat, so it is kept in memory. The time at
 // which a user was last seen is written to the database from time to time, and survives a restart.
-// Where several berthd share a database, they write all of it every two seconds, and read what the
-// others have written; memory then has only what isn't written yet.
+// Where several berthd processes share a database, each writes all of its presence every two
+// seconds and reads what the others have written; memory then has only what isn't written yet.
 namespace berth::presence {
 
 // A user counts as online for this long after the last heartbeat, which is twice the usual
@@ -43,7 +43,7 @@ struct AtTable {
 
 enum class Going { stays, leaves };
 
-// Whether what is in memory is all that is known, or whether other berthd know more.
+// in_memory: this process knows all presence. in_database: other berthd processes may know more.
 enum class Kept { in_memory, in_database };
 
 // The presence of all users. Thread-safe.
@@ -78,8 +78,8 @@ class Board {
   void forget(const std::string& user_id);
 
   // Writes when users were last seen, in transactions of some hundred rows, and removes those who
-  // are offline; or writes everything. Throws Error `unavailable`; what wasn't written is then
-  // tried again the next time.
+  // are offline; with Kept::in_database, it writes everything. Throws Error `unavailable`; what
+  // wasn't written is then tried again the next time.
   void flush(db::Database& database);
 
  private:
@@ -126,8 +126,8 @@ class Board {
   std::unordered_map<std::string, std::vector<HeldSeat>> tables_;
 };
 
-// What others can't see any more of presence in the database: the places of those who are offline,
-// and seats that nobody has used for `table_kept_for`. Whether remove_old() would find any.
+// Presence in the database that nobody can see any more: the places of those who are offline, and
+// seats that nobody has used for `table_kept_for`. Returns whether remove_old() would find any.
 bool is_any_old(db::Tx& tx);
 // Removes at most `limit` of them. Returns how many.
 int remove_old(db::Tx& tx, int limit);

@@ -11,7 +11,7 @@ class LogStream {
  public:
   // The caller must hold the store's mutex. Throws Refusal.
   LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogRequest& request);
-  // Writes what there is, after waiting a moment for it.
+  // Waits a moment for something to write, and writes all of it.
   api::Next write(const api::Sink& sink);
 
  private:

@@ -23,7 +23,7 @@ class WatchStream {
   // Takes the store's lock. Throws Refusal 500 if the version isn't a number, as a real API server
   // does.
   WatchStream(Store& store, const Type& type, Selector selector, const WatchRequest& request);
-  // Writes what there is, after waiting a moment for it.
+  // Waits a moment for something to write, and writes all of it.
   api::Next write(const api::Sink& sink);
 
  private:

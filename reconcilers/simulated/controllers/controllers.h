@@ -67,10 +67,11 @@ class Controllers {
   void notice_pod(const Notice& change);
   void notice_secret(const Notice& change);
   void add(Loop loop, const Key& key) { queues_[loop].add(key); }
-  // The loops take turns, so that none starves another. Only new namespaces always come first,
-  // because nothing can run in them before they are filled, and a new deployment comes when what
-  // was begun has no work, or after `most_before_new` turns. So of thousands of deployments that
-  // are created together, the first ones run soon, and the objects of few are in use at a time.
+  // The loops take turns, so that none starves another, with two exceptions. New namespaces always
+  // come first, because nothing can run in them before they are filled. A new deployment comes when
+  // the objects that exist have no work, or after `most_before_new` turns. So of thousands of
+  // deployments that are created together, the first ones run soon, and the objects of few are in
+  // use at a time.
   std::optional<Work> next_work();
   Work take_new();
   bool has_work() const;
@@ -97,7 +98,7 @@ class Controllers {
   Moment last_work_;
   std::map<Loop, Queue> queues_;
   Loop last_ = Loop::name_space;  // the loop that had the last turn
-  int turns_before_new_ = 0;      // that a new deployment has waited for
+  int turns_before_new_ = 0;      // how many turns a new deployment has waited
   std::set<std::pair<Moment, Work>> timers_;
   std::map<Work, Moment> due_;  // the time of each timer
   std::jthread thread_;

@@ -4,9 +4,9 @@
 
 namespace berth::simulated {
 
-// How many pods more, and how many available pods fewer, than wanted there may be during a rollout.
-// They come from spec.strategy.rollingUpdate; percentages of the first are rounded up, of the
-// second down, and at least one of the two isn't 0.
+// By how many pods a rollout may exceed the wanted number, and by how many available pods it may
+// fall below it. They come from spec.strategy.rollingUpdate; percentages of the first are rounded
+// up, of the second down, and at least one of the two isn't 0.
 struct RolloutBounds {
   std::int64_t surge;
   std::int64_t unavailable;
