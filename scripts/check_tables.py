@@ -24,7 +24,7 @@ WRITE = re.compile(r"\b(?:INSERT\s+INTO|INSERT\s+OR\s+\w+\s+INTO|DELETE\s+FROM|U
 
 
 def owned_tables():
-    """Module -> the names, or patterns, of its tables: what stands behind "owns the tables" in its README."""
+    """Module -> the names, or patterns, of its tables: what follows "owns the tables" in its README."""
     for readme in sorted((ROOT / DOMAIN).glob("*/README.md")):
         text = re.search(r"[Oo]wns\s+the\s+tables?\s+([^.;]*)", re.sub(r"\([^)]*\)", "", readme.read_text()))
         yield readme.parent.name, re.findall(r"`([a-z_*]+)`", text[1]) if text else []

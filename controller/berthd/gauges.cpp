@@ -103,7 +103,7 @@ void add_pool(Families& families, const db::postgres::Database* database) {
                             std::move(waiting)));
   families.push_back(
       counters("berth_database_retries_total",
-               "Writes that ran again on PostgreSQL, by reason: collision with other "
+               "Writes that were retried on PostgreSQL, by reason: a conflict with other "
                "writes, or lost connection; absent on SQLite.",
                std::move(retries)));
   families.push_back(counters("berth_database_unknown_outcomes_total",

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* 40 characters, so that "-metrics" and a StatefulSet's hashes fit behind it. */}}
+{{/* 40 characters, so that "-metrics" and a StatefulSet's hashes fit after it. */}}
 {{- define "berth.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
