@@ -538,7 +538,7 @@ Reply Gate::write(const Passage& passage, const Call& call, const std::string& k
 Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
                        const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const {
   const Write handler = std::get<WriteHandler>(passage.route->run).run;
-  if (auto kept = idempotency::find(tx, slot, call)) return *kept;
+  if (auto kept = idempotency::find(tx, slot)) return *kept;
   if (passage.storage_refusal) throw Error(*passage.storage_refusal);
   Reply reply;
   try {

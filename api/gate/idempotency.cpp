@@ -43,12 +43,10 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
           .request_hash = hash_of_body(call, route)};
 }
 
-std::optional<Reply> find(db::Tx& tx, const Slot& slot, const Call& call) {
+std::optional<Reply> find(db::Tx& tx, const Slot& slot) {
   const auto answer = idempotency_keys::find_or_reserve(tx, slot);
   if (!answer) return std::nullopt;
-  // An older version has stored the hash of the body as it was sent.
-  if (answer->request_hash != slot.request_hash &&
-      answer->request_hash != hex(sha256(call.http.body)))
+  if (answer->request_hash != slot.request_hash)
     throw Error(Code::idempotency_conflict, "this Idempotency-Key was used with another body");
   return Reply{.status = answer->status, .body = json::parse(answer->body)};
 }

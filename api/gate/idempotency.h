@@ -23,7 +23,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key);
 // Returns the answer stored for the slot. If there is none, the slot is reserved, and keep() must
 // follow unless the transaction fails. Throws idempotency_conflict if the key was used with another
 // body.
-std::optional<Reply> find(db::Tx& tx, const Slot& slot, const Call& call);
+std::optional<Reply> find(db::Tx& tx, const Slot& slot);
 // Stores the answer, in the same transaction as the effects of the request.
 void keep(db::Tx& tx, const Slot& slot, const Reply& reply);
 

@@ -61,32 +61,16 @@ bool matches(const std::string& password, const std::string& stored, const Servi
                         : services.passwords.matches(password, stored);
 }
 
-// How a password fits a stored hash. An older version hashed passwords as they were typed; this one
-// hashes their composed form.
-enum class Match { none, composed, as_typed };
-
 // Compares the password with `stored`. If the hasher is too busy, the attempt doesn't count as a
 // failed login.
-Match match(Try& one_try, const std::string& password, const std::string& stored,
-            const Services& services) {
+bool fits(Try& one_try, const std::string& password, const std::string& stored,
+          const Services& services) {
   try {
-    const std::string composed = accounts::composed_password(password);
-    if (matches(composed, stored, services)) return Match::composed;
-    if (composed == password) return Match::none;
-    return matches(password, stored, services) ? Match::as_typed : Match::none;
+    return matches(accounts::composed_password(password), stored, services);
   } catch (const Error&) {
     one_try.was_no_failure();
     throw;
   }
-}
-
-// Replaces the hash of a password that an older version stored. Returns the new hash.
-std::string rehash(const std::string& user_id, const std::string& old_hash,
-                   const std::string& password, const Services& services) {
-  std::string fresh = services.passwords.hash(accounts::composed_password(password));
-  const bool replaced = services.db.write(
-      [&](db::Tx& tx) { return accounts::replace_password_hash(tx, user_id, old_hash, fresh); });
-  return replaced ? fresh : old_hash;
 }
 
 // The session of a SignIn or a CodeSignIn. A password that was changed since it was verified opens
@@ -154,11 +138,9 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
     return result;
   });
   const std::string user_id = found.credentials ? found.credentials->user_id : "";
-  std::string hash = found.credentials ? found.credentials->password_hash : "";
+  const std::string hash = found.credentials ? found.credentials->password_hash : "";
   Try one_try(found.counted, Secret::password, user_id, services);
-  const Match found_match = match(one_try, attempt.password, hash, services);
-  if (found_match == Match::none) throw wrong_credentials(user_id);
-  if (found_match == Match::as_typed) hash = rehash(user_id, hash, attempt.password, services);
+  if (!fits(one_try, attempt.password, hash, services)) throw wrong_credentials(user_id);
   const auto user = services.db.read([&](db::Tx& tx) { return accounts::find(tx, user_id); });
   if (!user) throw wrong_credentials(user_id);
   if (!user->totp_enabled) {
@@ -195,7 +177,7 @@ std::string confirm_password(const accounts::User& user, const std::string& pass
                  .counted = attempt_on(tx, user, address)};
   });
   Try one_try(found.counted, Secret::password, user.id, services);
-  if (match(one_try, password, found.hash, services) == Match::none)
+  if (!fits(one_try, password, found.hash, services))
     throw with_event(
         Error(Code::invalid_credentials, "the password is wrong"),
         {.kind = SecurityKind::login_failed, .reason = "wrong_password", .user_id = user.id});

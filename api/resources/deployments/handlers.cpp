@@ -282,7 +282,7 @@ Reply list_variables(db::Tx& tx, const Call& call, const Services& services) {
        deployments::variables(tx, call.caller->app_id, call.id(), services.keys.data))
     list.push_back({{"name", variable.name},
                     {"digest", variable.digest},
-                    {"set_at", or_null(variable.set_at)}});
+                    {"set_at", to_iso8601(variable.set_at)}});
   return {.body = {{"variables", std::move(list)}}};
 }
 

@@ -134,13 +134,9 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key) {
   Secrets secrets;
   const auto stored = open_json(sealed.env, data_key, env_context(deployment_id));
-  // An older version stored only the values, as texts.
-  const auto values = stored.find(stored_values);
-  const bool has_times = values != stored.end() && values->is_object();
-  secrets.env = has_times ? *values : stored;
+  secrets.env = stored.at(stored_values);
   for (const auto& [key, value] : secrets.env)
-    secrets.env_set_at[key] =
-        from_millis(has_times ? stored.at(stored_times).at(key).get<std::int64_t>() : 0);
+    secrets.env_set_at[key] = from_millis(stored.at(stored_times).at(key).get<std::int64_t>());
   if (sealed.credentials) {
     const auto plain = open_json(*sealed.credentials, data_key, credentials_context(deployment_id));
     secrets.registry_credentials =
@@ -305,16 +301,10 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
               $3, $4, $5, $6, $7))",
                    new_uuid(tx.now()), deployment_id, to_string(entry.action),
                    to_string(entry.status), entry.initiated_by, entry.details, tx.now());
-  // Each new entry removes up to two old ones, so that a log that an older version left too long
-  // shrinks little by little.
   tx.execute_later(R"(
       DELETE FROM deploy_logs
-      WHERE id IN (SELECT id
-                   FROM deploy_logs
-                   WHERE deployment_id = $1
-                     AND number <= (SELECT max(number) FROM deploy_logs WHERE deployment_id = $1) - $2
-                   ORDER BY number
-                   LIMIT 2))",
+      WHERE deployment_id = $1
+        AND number <= (SELECT max(number) FROM deploy_logs WHERE deployment_id = $1) - $2)",
                    deployment_id, kept_log_entries);
 }
 

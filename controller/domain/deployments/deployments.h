@@ -89,8 +89,7 @@ struct RegistryCredentials {
 struct Secrets {
   std::map<std::string, std::string> env;
   std::optional<RegistryCredentials> registry_credentials;
-  // When each variable got its value. One without an entry gets the time at which it is stored; one
-  // of an older version has the time 0.
+  // When each variable got its value. One without an entry gets the time at which it is stored.
   std::map<std::string, Instant> env_set_at = {};
   // Compares what the container gets.
   bool operator==(const Secrets& other) const {

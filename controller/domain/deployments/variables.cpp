@@ -23,12 +23,10 @@ std::vector<Variable> variables(db::Tx& tx, const std::string& app_id, const std
   const auto state = desired_state(tx, id, data_key);
   std::vector<Variable> result;
   if (!state) return result;
-  for (const auto& [name, value] : state->secrets.env) {
-    const Instant set_at = state->secrets.env_set_at.at(name);
+  for (const auto& [name, value] : state->secrets.env)
     result.push_back({.name = name,
                       .digest = digest_of(id, name, value, data_key),
-                      .set_at = to_millis(set_at) == 0 ? std::nullopt : std::optional(set_at)});
-  }
+                      .set_at = state->secrets.env_set_at.at(name)});
   return result;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@ struct Variable {
   // 16 hexadecimal digits that change when the value does. Without the data key nobody can guess a
   // value by it, and the same value has other digits in another variable or deployment.
   std::string digest;
-  std::optional<Instant> set_at;  // when it got its value; empty if an older version stored it
+  Instant set_at;  // when it got its value
 };
 
 // Returns the variables of the app's deployment by name; none if it is destroyed. Throws

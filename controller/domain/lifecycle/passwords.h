@@ -21,8 +21,7 @@ inline constexpr size_t min_password_length = 8;
 inline constexpr size_t max_password_length = 256;
 
 // Returns the password in Unicode's composed form (NFC), in which it is judged and hashed (NIST SP
-// 800-63B, section 5.1.1.2): keyboards send é in one way or the other. Hashes of older versions are
-// of passwords as they were typed. Needs UTF-8.
+// 800-63B, section 5.1.1.2): keyboards send é in one way or the other. Needs UTF-8.
 std::string composed_password(std::string_view password);
 
 // Throws validation_failed if the length is wrong, or if the password is one that attackers try
