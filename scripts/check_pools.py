@@ -22,7 +22,6 @@ NO_POOL = {
     "controller/db/postgres/database.cpp": "the database can't be reached; its connections are used by handlers",
     "controller/db/sqlite/database.cpp": "the database accepts no writes",
     "controller/domain/ledger/transaction_rows.cpp": "the ledger's numbers of one millisecond are used up",
-    "controller/domain/ledger/old_postings.cpp": "the ledger is being moved",
     "controller/domain/deployments/billing/change.cpp": "the treasury is empty",
 }
 # What makes threads wait for one another without shares. condition_variable also wakes loops, so it isn't looked for.

@@ -107,10 +107,12 @@ class DatabaseExamination {
       else
         finding.detail =
             std::to_string(db::postgres::check_migrations(connection_, tx.now())) + " migrations";
+    } catch (const db::postgres::LacksMigrations& older) {
+      finding = warning(older.what(), "berthd upgrades it when it is started.");
+    } catch (const db::SchemaTooOld& older) {
+      finding = failed(older.what(), "Use the berthd of that commit, or another database.");
     } catch (const std::runtime_error& failure) {
-      const bool is_older = std::string_view(failure.what()).find("older") != std::string::npos;
-      finding = is_older ? warning(failure.what(), "berthd upgrades it when it is started.")
-                         : failed(failure.what(), "Install the berthd that wrote it, or a newer.");
+      finding = failed(failure.what(), "Install the berthd that wrote it, or a newer.");
     }
     connection_.run("ROLLBACK");
     return finding;

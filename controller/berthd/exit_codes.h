@@ -36,8 +36,8 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
      "isn't sound, or the command failed"},
     {exit_config, "the command line or the configuration is wrong; the message names the key"},
     {exit_data_dir,
-     "the data directory or its database is in use by another process, damaged, or "
-     "from a newer version"},
+     "the data directory or its database is in use by another process, damaged, from a newer "
+     "version, or from before 0.2.0"},
     {exit_address,
      "berthd can't listen on the address of `listen` or `metrics-listen`: another process does, or "
      "the address isn't one of this machine"},

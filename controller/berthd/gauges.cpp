@@ -17,7 +17,6 @@
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/holds.h"
-#include "controller/domain/ledger/old_postings.h"
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/ledger/running_audit.h"
@@ -224,11 +223,6 @@ void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
       "berth_webhook_overdue_seconds",
       "Seconds for which the delivery that has waited longest has been due; 0 if none is due.",
       {gauge(seconds(backlog.overdue))}));
-  const auto old_rows = ledger::old_rows(tx);
-  families.push_back(gauges("berth_ledger_old_postings",
-                            "Postings of an older berthd that wait to be moved into smaller rows; "
-                            "0 once all are moved.",
-                            {gauge(old_rows ? double(old_rows->left()) : 0)}));
   families.push_back(gauges("berth_ledger_pending_credits",
                             "Credits that wait for about 100 milliseconds until they are added to "
                             "their accounts' rows; 0 on SQLite.",

@@ -34,7 +34,6 @@
 #include "controller/berthd/shared_keys.h"
 #include "controller/db/postgres/failure.h"
 #include "controller/domain/apps/built_in.h"
-#include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 #include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/kernel/disk_room.h"
@@ -51,7 +50,6 @@
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/expiry.h"
 #include "reconcilers/loops/ledger.h"
-#include "reconcilers/loops/ledger_move.h"
 #include "reconcilers/loops/mail.h"
 #include "reconcilers/loops/password_resets.h"
 #include "reconcilers/loops/pending_credits.h"
@@ -92,9 +90,6 @@ std::string instance_of(db::Tx& tx) {
 void first_start(db::Tx& tx, const Config& config) {
   tiers::seed(tx, config.tiers);
   apps::add_built_in(tx);
-  constexpr int addresses_at_once = 500;
-  while (accounts::make_keys_canonical(tx, addresses_at_once) > 0) {
-  }
   // A database that came from PostgreSQL may have pending credits.
   if (!tx.writers_collide()) ledger::fold_all(tx);
   if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
@@ -267,7 +262,6 @@ class Platform {
       database_, {&uses_, &session_uses_, &device_uses_}, {.replicas = replicas()}};
   reconcilers::AdsLoop ads_{database_, campaign_index_, {.replicas = replicas()}};
   reconcilers::LedgerLoop ledger_{database_, {.replicas = replicas()}};
-  reconcilers::LedgerMove ledger_move_{database_};
   reconcilers::PendingCredits pending_credits_{database_, {.replicas = replicas()}};
   const api::Services services_ = services();
   api::HttpMetrics http_metrics_{*registry_};
@@ -339,7 +333,6 @@ std::string Platform::first_write() {
   return database_.write([this](db::Tx& tx) {
     require_own_keys(tx, config_, data_, keys_);
     first_start(tx, config_);
-    name_history::remember_older(tx, keys_.data);
     return instance_of(tx);
   });
 }
@@ -620,7 +613,6 @@ void Platform::start() {
   billing_.start();
   ads_.start();
   ledger_.start();
-  ledger_move_.start();
   if (opened_.postgres != nullptr) pending_credits_.start();
   serving_ = std::thread([this] { server_.run(); });
   if (internal_server_) serving_internal_ = std::thread([this] { internal_server_->run(); });
@@ -690,7 +682,6 @@ void Platform::stop() {
   if (write_counts_.stop()) flush_write_counts();
   ads_.stop();
   ledger_.stop();
-  ledger_move_.stop();
   pending_credits_.stop();
   following_.stop();
   // A handler that doesn't return would keep berthd from ending. Its request hasn't been answered,

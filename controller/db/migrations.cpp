@@ -1,24 +1,29 @@
 #include "controller/db/migrations.h"
 
-#include <stdexcept>
-
 #include "controller/base/crypto.h"
 #include "controller/base/log.h"
 
 namespace berth::db {
 
+SchemaTooOld::SchemaTooOld()
+    : UnusableSchema(
+          std::string("the database was written before version 1.0.0 of the schema; the last "
+                      "commit of berth that can read it is ") +
+          last_commit_before_schema) {}
+
 void check_applied(Applied applied, const std::vector<EmbeddedFile>& files) {
+  if (!applied.empty() && !applied.contains(std::string(files.front().name))) throw SchemaTooOld();
   for (const EmbeddedFile& file : files) {
     const auto before = applied.find(std::string(file.name));
     if (before == applied.end()) continue;
     if (before->second != hex(sha256(file.text)))
-      throw std::runtime_error("migration " + before->first +
-                               " has changed since it ran on this database");
+      throw UnusableSchema("migration " + before->first +
+                           " has changed since it ran on this database");
     applied.erase(before);
   }
   if (!applied.empty())
-    throw std::runtime_error("the database was written by a newer berthd: it has migration " +
-                             applied.begin()->first);
+    throw UnusableSchema("the database was written by a newer berthd: it has migration " +
+                         applied.begin()->first);
 }
 
 std::vector<EmbeddedFile> missing(const Applied& applied, const std::vector<EmbeddedFile>& files) {

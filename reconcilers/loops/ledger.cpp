@@ -2,7 +2,6 @@
 
 #include "controller/base/log.h"
 #include "controller/domain/kernel/utc_date.h"
-#include "controller/domain/ledger/old_postings.h"
 #include "controller/domain/ledger/pending.h"
 
 namespace berth::reconcilers {
@@ -26,7 +25,6 @@ bool LedgerLoop::run_once() {
     begin_anew();  // another process continues from what is stored
     return false;
   }
-  if (database_.read(ledger::old_rows)) return false;
   return close_some() || check_days() || check_others();
 }
 

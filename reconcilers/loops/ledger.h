@@ -28,9 +28,8 @@ class LedgerLoop {
   void stop() { rounds_.stop(); }  // returns when the current step has ended
 
   // Takes one step of the first of these that is due: closing a day, the pass over closed days, the
-  // passes over other things. Returns false, and writes nothing, if nothing is due, while rows of
-  // an older berthd are being moved (ledger_move.h), or if it is another process's turn. Throws
-  // Error `unavailable` if the database can't be used.
+  // passes over other things. Returns false, and writes nothing, if nothing is due, or if it is
+  // another process's turn. Throws Error `unavailable` if the database can't be used.
   bool run_once();
 
  private:

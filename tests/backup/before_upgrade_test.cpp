@@ -1,6 +1,7 @@
 // The copy of the database that a newer berthd makes before it upgrades the schema.
 #include "controller/berthd/backup/before_upgrade.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -14,24 +15,32 @@ using namespace berth::test;
 using backup::CopyFirst;
 namespace fs = std::filesystem;
 
-std::string last_migration(size_t from_end) {
-  const auto& files = db::sqlite::migrations::files();
-  return std::string(files[files.size() - from_end].name);
-}
+// What later versions could bring.
+constexpr std::array later = std::to_array<EmbeddedFile>({
+    {.name = "0002_a.sql", .text = "CREATE TABLE a (n INTEGER) STRICT;"},
+    {.name = "0003_b.sql", .text = "CREATE TABLE b (n INTEGER) STRICT;"},
+    {.name = "0004_c.sql", .text = "CREATE TABLE c (n INTEGER) STRICT;"},
+    {.name = "0005_d.sql", .text = "CREATE TABLE d (n INTEGER) STRICT;"},
+    {.name = "0006_e.sql", .text = "CREATE TABLE e (n INTEGER) STRICT;"},
+});
 
-std::string copy_of(const std::string& migration) {
-  return "before-" + migration.substr(0, migration.size() - 4) + ".db";
+std::vector<EmbeddedFile> files_with(size_t count) {
+  std::vector<EmbeddedFile> files = db::sqlite::migrations::files();
+  files.insert(files.end(), later.begin(), later.begin() + std::ptrdiff_t(count));
+  return files;
 }
 
 struct Fixture : ArchiveWorld {
   fs::path upgrades = data.path() / backup::upgrades_name;
 
-  // As an older berthd leaves it, which knew all but the newest `count` migrations.
-  void forget(size_t count) {
-    database->write([&](db::Tx& tx) {
-      for (size_t i = 1; i <= count; ++i)
-        tx.execute("DELETE FROM schema_migrations WHERE name = $1", last_migration(i));
-    });
+  // Brings the database to the schema of a berthd with so many of the later migrations.
+  void upgrade(size_t count) {
+    database.reset();
+    SQLite::Database file(data.database_file().string(), SQLite::OPEN_READWRITE);
+    db::sqlite::migrate(file, clock.now(), files_with(count));
+  }
+  void change(const char* sql) {
+    database->write([&](db::Tx& tx) { tx.execute(sql); });
     database.reset();
   }
   std::set<std::string> copies() const {
@@ -48,68 +57,66 @@ struct Fixture : ArchiveWorld {
 TEST_CASE("an upgrade begins with a copy of the database") {
   Fixture f;
   f.fill(100);
-  f.forget(2);
-  backup::prepare_upgrade(f.data, CopyFirst::yes);
-  const std::string copy = copy_of(last_migration(2));
-  CHECK(f.copies() == std::set<std::string>{copy});
+  f.upgrade(1);
+  backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(3));
+  const std::string copy = "before-0003_b.db";
+  CHECK(f.copies() == std::set{copy});
   CHECK(fs::status(f.upgrades).permissions() == fs::perms::owner_all);
   CHECK(fs::status(f.upgrades / copy).permissions() ==
         (fs::perms::owner_read | fs::perms::owner_write));
   SQLite::Database opened((f.upgrades / copy).string(), SQLite::OPEN_READONLY);
   CHECK(opened.execAndGet("SELECT count(*) FROM meta WHERE key LIKE 'row %'").getInt() == 100);
-  CHECK(db::sqlite::pending_migrations(opened).names.size() == 2);
+  CHECK(db::sqlite::pending_migrations(opened, files_with(3)).names.size() == 2);
 }
 
 TEST_CASE("nothing is copied where nothing is upgraded, or nobody wants it") {
   Fixture f;
-  SECTION("the schema is that of this version") {
-    f.database.reset();
-    backup::prepare_upgrade(f.data, CopyFirst::yes);
-  }
+  f.database.reset();
+  SECTION("the schema is that of this version") { backup::prepare_upgrade(f.data, CopyFirst::yes); }
   SECTION("there is no database yet") {
-    f.database.reset();
     fs::remove(f.data.database_file());
-    backup::prepare_upgrade(f.data, CopyFirst::yes);
+    backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(1));
   }
-  SECTION("it is switched off") {
-    f.forget(1);
-    backup::prepare_upgrade(f.data, CopyFirst::no);
-  }
+  SECTION("it is switched off") { backup::prepare_upgrade(f.data, CopyFirst::no, files_with(1)); }
   CHECK(f.copies().empty());
 }
 
 TEST_CASE("a start that is tried again replaces its own copy") {
   Fixture f;
-  f.forget(1);
-  for (int i = 0; i < 3; ++i) backup::prepare_upgrade(f.data, CopyFirst::yes);
-  CHECK(f.copies() == std::set<std::string>{copy_of(last_migration(1))});
+  f.database.reset();
+  for (int i = 0; i < 3; ++i) backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(2));
+  CHECK(f.copies() == std::set<std::string>{"before-0002_a.db"});
 }
 
 TEST_CASE("the copies are bounded, and nothing else is removed") {
   Fixture f;
-  f.forget(1);
-  fs::create_directory(f.upgrades);
-  const std::set<std::string> older = {copy_of(last_migration(5)), copy_of(last_migration(4)),
-                                       copy_of(last_migration(3)), copy_of(last_migration(2))};
   const std::set<std::string> others = {"before-0001_mine.db", "notes", "berth.db",
-                                        copy_of(last_migration(2)) + ".old"};
-  for (const auto& names : {older, others})
-    for (const std::string& name : names) f.write("data/upgrades/" + name, "x");
-  backup::prepare_upgrade(f.data, CopyFirst::yes);
+                                        "before-0005_d.db.old"};
+  fs::create_directory(f.upgrades);
+  for (const std::string& name : others) f.write("data/upgrades/" + name, "x");
+  for (size_t count = 0; count < later.size(); ++count) {
+    f.upgrade(count);
+    backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(count + 1));
+  }
   std::set<std::string> expected = others;
-  for (size_t i = 1; i <= backup::copies_kept; ++i) expected.insert(copy_of(last_migration(i)));
+  for (const char* name : {"before-0004_c.db", "before-0005_d.db", "before-0006_e.db"})
+    expected.insert(name);
+  REQUIRE(expected.size() == others.size() + backup::copies_kept);
   CHECK(f.copies() == expected);
 }
 
-TEST_CASE("a database of a newer berthd is neither copied nor changed") {
+TEST_CASE("a database that this berthd can't use is neither copied nor changed") {
   Fixture f;
-  f.database->write([&](db::Tx& tx) {
-    tx.execute("DELETE FROM schema_migrations WHERE name = $1", last_migration(1));
-    tx.execute(
+  SECTION("a newer one wrote it") {
+    f.change(
         "INSERT INTO schema_migrations (name, sha256, applied_at) VALUES ('9999_x.sql', '', 0)");
-  });
-  f.database.reset();
-  CHECK_THROWS_WITH(backup::prepare_upgrade(f.data, CopyFirst::yes),
-                    Catch::Contains("newer berthd"));
+    CHECK_THROWS_WITH(backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(1)),
+                      Catch::Contains("newer berthd"));
+  }
+  SECTION("it is from before the schema") {
+    f.change("UPDATE schema_migrations SET name = '0001_accounts.sql'");
+    CHECK_THROWS_AS(backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(1)),
+                    db::SchemaTooOld);
+  }
   CHECK(f.copies().empty());
 }

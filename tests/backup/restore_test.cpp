@@ -4,6 +4,7 @@
 #include <random>
 
 #include "controller/base/error.h"
+#include "controller/db/migrations.h"
 #include "controller/db/sqlite/database.h"
 #include "tests/backup/archive_world.h"
 
@@ -112,6 +113,14 @@ TEST_CASE("a database of a newer berthd is refused, and its unknown migration is
     tx.execute("INSERT INTO schema_migrations VALUES ('9999_future.sql', 'x', 0)");
   });
   CHECK_THAT(world.restore(world.archive()), Contains("9999_future.sql"));
+  CHECK_FALSE(fs::exists(world.target()));
+}
+
+TEST_CASE("a database from before version 1.0.0 of the schema is refused, with its last commit") {
+  ArchiveWorld world;
+  world.database->write(
+      [](db::Tx& tx) { tx.execute("UPDATE schema_migrations SET name = '0001_accounts.sql'"); });
+  CHECK_THAT(world.restore(world.archive()), Contains(db::last_commit_before_schema));
   CHECK_FALSE(fs::exists(world.target()));
 }
 

@@ -9,7 +9,7 @@ import sqlite3
 import time
 
 HOUR, DAY = 3_600_000, 86_400_000
-PLACE_BITS, MIDDLE_PLACE = 20, 1 << 19  # ledger/numbers.h
+PLACE_BITS = 20  # ledger/numbers.h
 CLOSING_MARGIN = HOUR  # ledger/closed_days.h
 ROWS_AT_ONCE = 20_000
 
@@ -130,7 +130,7 @@ class Ledger:
             self.end_day()
             self.begin_day(millis // DAY)
         self.count += 1
-        number, kind_number = (millis << PLACE_BITS) + MIDDLE_PLACE, self.number_of_kind(kind)
+        number, kind_number = millis << PLACE_BITS, self.number_of_kind(kind)
         name = uuid(millis, self.count)
         text, place = f"{name}\n{kind}\n{millis}", 0
         self.put("transactions", (number, millis << 16 | 0x7000, self.count - (1 << 63), kind_number, ""))

@@ -261,7 +261,7 @@ int bare(const char* file, int group, double seconds) {
   while (passed.count() < seconds) {
     const Instant begin = clock.now();
     const std::int64_t now = to_millis(begin);
-    number = std::max(number, ledger::first_number(begin) + ledger::middle_place);
+    number = std::max(number, ledger::first_number(begin));
     sqlite.run("BEGIN IMMEDIATE");
     for (int i = 0; i < group; ++i) {
       ++number;
@@ -302,7 +302,7 @@ int fill(const char* file, std::int64_t postings) {
   while (there < postings) {
     const std::int64_t some = std::min(in_a_commit, (postings - there + 1) / 2);
     database.write([&](db::Tx& tx) {
-      std::int64_t number = ledger::first_number(tx.now()) + ledger::middle_place;
+      std::int64_t number = ledger::first_number(tx.now());
       for (std::int64_t i = 0; i < some; ++i) {
         ++number;
         tx.execute("INSERT INTO ledger_transactions VALUES ($1, $1, $1, $2, 'filled')", number,

@@ -13,7 +13,7 @@ import tomllib
 import typing
 
 from common import ROOT, fail
-from scale_rows import ACCESS_PREFIX, CONSENTS_OF, DAY, DAYS, HOUR, MIDDLE_PLACE, PLACE_BITS, VIEWERS_OF, Psql, Sizes, \
+from scale_rows import ACCESS_PREFIX, CONSENTS_OF, DAY, DAYS, HOUR, PLACE_BITS, VIEWERS_OF, Psql, Sizes, \
     Subjects
 
 sys.path.insert(0, str(ROOT / "tests/sql"))
@@ -173,7 +173,7 @@ def of_a_spend(ids):
     now, today, app = ids.end + HOUR, ids.end // DAY, ids.subjects.app
 
     def number():
-        return (ids.random.randrange(now, now + HOUR) << PLACE_BITS) + MIDDLE_PLACE
+        return ids.random.randrange(now, now + HOUR) << PLACE_BITS
 
     return [
         Statement("spend: key", "controller/domain/kernel/idempotency_keys.cpp", "INSERT INTO idempotency_keys",

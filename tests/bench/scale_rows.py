@@ -19,7 +19,7 @@ import time
 from postgresql import postgresql_program
 
 HOUR, DAY = 3_600_000, 86_400_000  # milliseconds
-PLACE_BITS, MIDDLE_PLACE = 20, 1 << 19  # ledger/numbers.h
+PLACE_BITS = 20  # ledger/numbers.h
 DAYS = 1000  # in which everything was posted
 ACCOUNTS_OF, CONSENTS_OF, SUFFIXES_OF = 2, 50, 100
 SELLERS_OF = 50  # one app of so many is paid
@@ -198,7 +198,7 @@ class Installation:
         me, first_app = self.numbers["user:" + self.subjects.user], self.first + self.sizes.users
         mint, spend, transfer = (self.kinds[kind] for kind in KINDS)
         return f"""
-            SELECT t, (at << {PLACE_BITS}) + {MIDDLE_PLACE} AS number, at, kind,
+            SELECT t, at << {PLACE_BITS} AS number, at, kind,
                    CASE kind WHEN {mint} THEN {self.numbers['issuance']}
                              ELSE {user('who', me, self.first)} END AS source,
                    CASE kind WHEN {mint} THEN {user('whom', me, self.first)}

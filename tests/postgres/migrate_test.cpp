@@ -55,6 +55,14 @@ TEST_CASE("a database that isn't berth's, or is newer, isn't touched") {
         f.migrate({first}),
         Catch::Contains("was written by a newer berthd: it has migration 0002_second.sql"));
   }
+  SECTION("from before version 1.0.0 of the schema") {
+    f.migrate({{.name = "0059_schema.sql", .text = first.text}});
+    CHECK_THROWS_WITH(f.migrate({first}),
+                      Catch::EndsWith(std::string(" ") + db::last_commit_before_schema));
+    CHECK_THROWS_AS(db::postgres::migrate(f.connection, from_millis(0)), db::SchemaTooOld);
+    CHECK_THROWS_AS(db::postgres::check_migrations(f.connection, from_millis(0)), db::SchemaTooOld);
+    CHECK(f.number() == "1");
+  }
   SECTION("another text") {
     f.migrate({first});
     CHECK_THROWS_WITH(f.migrate({{.name = first.name, .text = "SELECT 1;"}}),

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "controller/db/migrations.h"
 #include "controller/db/postgres/connection.h"
 #include "tests/process/client.h"
 #include "tests/process/database_proxy.h"
@@ -212,6 +213,27 @@ TEST_CASE("a server that takes no writes is read from", "[.postgres]") {
   CHECK(Client(f.berthd, ada.jwt).get("/api/auth/me").status == 200);
   set("RESET default_transaction_read_only");
   f.check_back();
+}
+
+TEST_CASE("a database from before version 1.0.0 of the schema is refused, whatever opens it",
+          "[.postgres]") {
+  const TestDatabase old(Content::nothing);
+  Berthd berthd({"--database", old.url()});
+  CHECK(berthd.terminate() == 0);
+  run_sql(old, "UPDATE schema_migrations SET name = '0059_schema.sql'");
+  const std::vector<std::pair<Flags, int>> commands = {
+      {{"--database", old.url()}, refused_database},
+      {{"verify", "--database", old.url()}, 1},
+      {{"doctor", "--database", old.url()}, 1},
+      {{"migrate", "--from", old.url()}, refused_database}};
+  for (auto [command, code] : commands) {
+    command.insert(command.end(), {"--data-dir", berthd.data_dir().string()});
+    const Ended ended = run_to_end(command);
+    INFO(ended.output);
+    CHECK(ended.code == code);
+    CHECK_THAT(ended.output, Contains(std::string("the last commit of berth that can read it is ") +
+                                      berth::db::last_commit_before_schema));
+  }
 }
 
 TEST_CASE("verify checks a PostgreSQL", "[.postgres]") {

@@ -1,4 +1,5 @@
 // Starting berthd, and its refusals to start.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "controller/db/migrations.h"
 #include "tests/process/client.h"
 #include "tests/programs.h"
 
@@ -479,59 +481,42 @@ TEST_CASE("a data directory without keys takes those of keys-file") {
                 "a file that berthd can read");
 }
 
-TEST_CASE("a database of a newer berthd is refused") {
-  const TempDir copy;
-  {
-    Berthd berthd;
-    CHECK(berthd.terminate() == 0);
-    std::filesystem::copy(berthd.data_dir(), copy.path() / "data");
+TEST_CASE("a database that this berthd can't use is refused, whatever opens it") {
+  Berthd berthd({"--database", ""});
+  CHECK(berthd.terminate() == 0);
+  const std::string data = berthd.data_dir().string();
+  SQLite::Database database(data + "/berth.db", SQLite::OPEN_READWRITE);
+  SECTION("a newer one wrote it") {
+    database.exec("INSERT INTO schema_migrations VALUES ('9999_later.sql', '', 0)");
+    const Ended ended = run_to_end({"--data-dir", data});
+    INFO(ended.output);
+    CHECK(ended.code == refused_data_dir);
+    CHECK_THAT(ended.output, Contains("newer berthd") && Contains("9999_later.sql"));
   }
-  const std::string data = (copy.path() / "data").string();
-  Process newer("/usr/bin/python3",
-                {"-c",
-                 "import sqlite3, sys\n"
-                 "with sqlite3.connect(sys.argv[1]) as database:\n"
-                 "  database.execute(\"INSERT INTO schema_migrations VALUES "
-                 "('9999_later.sql', '', 0)\")",
-                 data + "/berth.db"},
-                copy.path() / "python.log");
-  REQUIRE(newer.wait(patience) == 0);
-  const Ended ended = run_to_end({"--data-dir", data});
-  INFO(ended.output);
-  CHECK(ended.code == refused_data_dir);
-  CHECK_THAT(ended.output, Contains("newer berthd") && Contains("9999_later.sql"));
-}
-
-TEST_CASE("an upgrade is logged, and one that fails leaves the copy of before") {
-  const TempDir copy;
-  {
-    Berthd berthd;
-    register_user(berthd, "ada");
-    CHECK(berthd.terminate() == 0);
-    std::filesystem::copy(berthd.data_dir(), copy.path() / "data");
+  SECTION("it is from before version 1.0.0 of the schema") {
+    database.exec("UPDATE schema_migrations SET name = '0001_accounts.sql'");
+    const std::vector<std::pair<Flags, int>> commands = {
+        {{}, refused_data_dir},
+        {{"verify"}, 1},
+        {{"migrate", "--to", "postgresql://nowhere.example/berth"}, refused_data_dir}};
+    for (auto [command, code] : commands) {
+      command.insert(command.end(), {"--data-dir", data});
+      const Ended ended = run_to_end(command);
+      INFO(ended.output);
+      CHECK(ended.code == code);
+      CHECK_THAT(ended.output,
+                 Contains(std::string("the last commit of berth that can read it is ") +
+                          berth::db::last_commit_before_schema));
+    }
+    CHECK(database.execAndGet("SELECT count(*) FROM schema_migrations").getInt() == 1);
   }
-  const std::filesystem::path data = copy.path() / "data";
-  // As if the second migration hadn't run. It fails, because its tables are there already.
-  Process older("/usr/bin/python3",
-                {"-c",
-                 "import sqlite3, sys\n"
-                 "with sqlite3.connect(sys.argv[1]) as database:\n"
-                 "  database.execute(\"DELETE FROM schema_migrations WHERE name LIKE '0002%'\")",
-                 (data / "berth.db").string()},
-                copy.path() / "python.log");
-  REQUIRE(older.wait(patience) == 0);
-  const Ended failed = run_to_end({"--data-dir", data.string()});
-  INFO(failed.output);
-  CHECK(failed.code == refused_data_dir);
-  CHECK_THAT(failed.output, Contains("schema is upgraded") &&
-                                Contains("copied before its upgrade") &&
-                                Contains("migration 0002_oauth.sql"));
-  CHECK(std::filesystem::exists(data / "upgrades" / "before-0002_oauth.db"));
-
-  std::filesystem::remove_all(data / "upgrades");
-  const Ended without = run_to_end({"--data-dir", data.string(), "--backup-before-upgrade", "off"});
-  CHECK_THAT(without.output, Contains("schema is upgraded"));
-  CHECK(!std::filesystem::exists(data / "upgrades"));
+  SECTION("a migration fails, because its tables are there already") {
+    database.exec("DELETE FROM schema_migrations");
+    const Ended ended = run_to_end({"--data-dir", data});
+    INFO(ended.output);
+    CHECK(ended.code == refused_data_dir);
+    CHECK_THAT(ended.output, Contains("migration 0001_schema.sql: table meta already exists"));
+  }
 }
 
 TEST_CASE("an address that can't be listened on ends the start") {

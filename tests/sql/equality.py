@@ -23,16 +23,14 @@ from postgresql import PostgreSQL, skip_without_postgresql  # noqa: E402
 SQLITE = ROOT / "controller/db/sqlite/migrations"
 POSTGRES = ROOT / "controller/db/postgres/migrations"
 
-# What differs, see 0059_schema.sql. Each has to be found, so that nothing stays here that is no longer so.
-OLD = ("ledger_postings_old", "ledger_transactions_old")
+# What differs, see PostgreSQL's 0001_schema.sql. Each has to be found, so that nothing stays here that is no longer so.
 DROPPED_KEY = ("ledger_postings", "FOREIGN KEY (transaction_number) REFERENCES ledger_transactions(number)")
-# An index without which writes of neighbouring accounts don't collide (migration 0065).
+# An index without which writes of neighbouring accounts don't collide.
 DROPPED_INDEX = "ledger_accounts_that_differ"
 # They make others wait, which SQLite's one writer does by itself, or give out what is read there.
 POSTGRES_ALONE = {"app_events_in_order", "chat_entries_in_order", "deployments_in_living_apps",
                   "ledger_transactions_places"}
-# A migration of SQLite that PostgreSQL's first file has in it needs no file of its own there.
-FIRST = "0059_schema.sql"
+FIRST = "0001_schema.sql"
 
 CATALOGS = {
     "columns": """
@@ -90,7 +88,7 @@ def script(database):
     yield re.search(r"CREATE FUNCTION new_uuid7.*?\n\$\$;", (POSTGRES / FIRST).read_text(), re.DOTALL)[0]
     left = {name: sql for name, sql in database.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-        if name not in OLD + ("schema_migrations",)}
+        if name != "schema_migrations"}
     while left:
         for name, sql in list(left.items()):
             if set(re.findall(r'REFERENCES "?(\w+)', sql)) & (set(left) - {name}):
@@ -125,14 +123,17 @@ def compare_schemas(wanted, real):
 
 
 def compare_files():
-    later = [{file.name for file in folder.glob("*.sql") if file.name[:4] > FIRST[:4]} for folder in (SQLITE, POSTGRES)]
-    for name in sorted(later[0] ^ later[1]):
+    of_sqlite, of_postgres = ({file.name for file in folder.glob("*.sql")} for folder in (SQLITE, POSTGRES))
+    for name in sorted(of_sqlite ^ of_postgres):
         yield f"the migration {name} is there for one engine alone"
+    tables = [re.findall(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", (folder / FIRST).read_text(), re.MULTILINE)
+              for folder in (SQLITE, POSTGRES)]
+    if tables[0] != tables[1]:
+        yield f"the tables of {FIRST} stand in another order for each engine"
 
 
 def compare_triggers(database, real):
-    of_sqlite = {row[0] for row in database.execute("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'")
-                 if not row[0].endswith("_old_stay")}
+    of_sqlite = {row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")}
     of_postgres = {row["tgname"] for row in real.rows("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")}
     for name in sorted(of_sqlite ^ of_postgres ^ POSTGRES_ALONE):
         yield f"the trigger {name} is there on one engine alone"

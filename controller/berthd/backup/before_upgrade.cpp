@@ -12,7 +12,6 @@
 #include "controller/berthd/backup/room.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/db/sqlite/copy.h"
-#include "controller/db/sqlite/migrate.h"
 
 namespace berth::backup {
 namespace {
@@ -41,10 +40,9 @@ void copy_database(const DataDir& data, const fs::path& target) {
 }
 
 // Their names begin with the numbers of the migrations, so that they sort by age.
-void remove_older(const fs::path& directory) {
+void remove_older(const fs::path& directory, const std::vector<EmbeddedFile>& files) {
   std::set<std::string> names;
-  for (const EmbeddedFile& migration : db::sqlite::migrations::files())
-    names.insert(copy_name(migration.name));
+  for (const EmbeddedFile& migration : files) names.insert(copy_name(migration.name));
   std::vector<fs::path> copies;
   for (const auto& entry : fs::directory_iterator(directory))
     if (entry.is_regular_file() && names.contains(entry.path().filename()))
@@ -56,7 +54,8 @@ void remove_older(const fs::path& directory) {
   }
 }
 
-void copy_before(const DataDir& data, const std::string& first_migration) {
+void copy_before(const DataDir& data, const std::string& first_migration,
+                 const std::vector<EmbeddedFile>& files) {
   if (!has_room(data.path(), bytes_of(data.database_file())))
     throw StartError(exit_disk_full,
                      "this version upgrades the database, and the disk of " + data.path().string() +
@@ -69,27 +68,28 @@ void copy_before(const DataDir& data, const std::string& first_migration) {
   log::info(
       "the database was copied before its upgrade",
       {{"file", target.string()}, {"bytes", fs::file_size(target)}, {"seconds", took.count()}});
-  remove_older(target.parent_path());
+  remove_older(target.parent_path(), files);
 }
 
-db::sqlite::Pending pending_in(const fs::path& file) {
+db::sqlite::Pending pending_in(const fs::path& file, const std::vector<EmbeddedFile>& files) {
   SQLite::Database database(file.string(), SQLite::OPEN_READONLY);
   database.exec("PRAGMA wal_autocheckpoint = 0");
-  return db::sqlite::pending_migrations(database);
+  return db::sqlite::pending_migrations(database, files);
 }
 
 }  // namespace
 
-void prepare_upgrade(const DataDir& data, CopyFirst copy_first) {
+void prepare_upgrade(const DataDir& data, CopyFirst copy_first,
+                     const std::vector<EmbeddedFile>& files) {
   if (!fs::exists(data.database_file()) || fs::file_size(data.database_file()) == 0) return;
-  const db::sqlite::Pending pending = pending_in(data.database_file());
+  const db::sqlite::Pending pending = pending_in(data.database_file(), files);
   if (pending.newest.empty() || pending.names.empty()) return;
   log::info("the database's schema is upgraded; an older berthd can't use it afterwards",
             {{"from", pending.newest},
              {"to", pending.names.back()},
              {"migrations", pending.names.size()},
              {"copied_first", copy_first == CopyFirst::yes}});
-  if (copy_first == CopyFirst::yes) copy_before(data, pending.names.front());
+  if (copy_first == CopyFirst::yes) copy_before(data, pending.names.front(), files);
 }
 
 }  // namespace berth::backup

@@ -18,7 +18,6 @@
 #include "controller/db/sqlite/copy.h"
 #include "controller/db/sqlite/migrate.h"
 #include "controller/domain/ledger/ledger_audit.h"
-#include "controller/domain/ledger/old_postings.h"
 
 namespace berth::backup {
 namespace {
@@ -96,13 +95,6 @@ class Snapshot {
   db::Tx tx_;
 };
 
-std::string why_later(const ledger::OldRows& rows) {
-  return "can't be checked yet: " + std::to_string(rows.left()) + " of " +
-         std::to_string(rows.postings) +
-         " older postings still have to be moved, which berthd does while it serves; check it when "
-         "that is done";
-}
-
 // The parts of the ledger's audit as tasks, and what they find. Each part has a snapshot of its
 // own, so it doesn't matter if berthd writes meanwhile.
 class LedgerAudit {
@@ -114,10 +106,6 @@ class LedgerAudit {
           !pending.names.empty()) {
         failure_ = "is of an older berthd, which lacks " + pending.names.front() +
                    " and what follows; check it with that berthd";
-        return;
-      }
-      if (const auto old_rows = ledger::old_rows(snapshot.tx())) {
-        failure_ = why_later(*old_rows);
         return;
       }
       parts_ = ledger::audit_parts(snapshot.tx());
@@ -179,35 +167,16 @@ class PrivateTempDir {
   std::string path_;
 };
 
-bool has_old_rows(const fs::path& file) {
-  Snapshot snapshot(file);
-  return ledger::old_rows(snapshot.tx()).has_value();
-}
-
-// Moves what an older berthd posted, as berthd does after the migrations.
-void move_old_rows(const fs::path& file) {
-  constexpr int transactions_at_once = 10'000;  // nobody waits
-  db::sqlite::Connection connection(file, SQLite::OPEN_READWRITE, "");
-  db::Tx tx(connection, Clock().now());
-  while (ledger::old_rows(tx)) {
-    tx.execute("BEGIN");
-    ledger::move_old_rows(tx, transactions_at_once);
-    tx.execute("COMMIT");
-  }
-}
-
 // Brings an archive of an older version to the present schema, as a restore would, so that the
 // checks can read it.
 void bring_up_to_date(const fs::path& file) {
   try {
     SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
-    const bool lacks_migrations = !db::sqlite::pending_migrations(database).names.empty();
-    if (!lacks_migrations && !has_old_rows(file)) return;
+    if (db::sqlite::pending_migrations(database).names.empty()) return;
     if (!db::sqlite::examine(file, [] { return true; }).sound()) return;
-    if (lacks_migrations) db::sqlite::migrate(database, Clock().now());
-    move_old_rows(file);
+    db::sqlite::migrate(database, Clock().now());
   } catch (const std::exception&) {
-    // The file is damaged, or a newer berthd wrote it: the checks will say so.
+    // The file is damaged, or this berthd can't use its schema: the checks will say so.
   }
 }
 
@@ -268,10 +237,6 @@ Verdict verify_open(db::postgres::Connection& connection, std::ostream& out,
     report.line(true, "schema", std::to_string(count) + " migrations");
   } catch (const std::runtime_error& failure) {
     report.line(false, "schema", failure.what());
-    return report.verdict();
-  }
-  if (const auto old_rows = ledger::old_rows(tx)) {
-    report.line(false, "ledger", why_later(*old_rows));
     return report.verdict();
   }
   const std::vector<ledger::AuditPart> parts = ledger::audit_parts(tx);

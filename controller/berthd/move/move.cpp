@@ -21,7 +21,6 @@
 #include "controller/db/sqlite/connection.h"
 #include "controller/db/sqlite/migrate.h"
 #include "controller/db/sqlite/private_file.h"
-#include "controller/domain/ledger/old_postings.h"
 
 namespace berth::move {
 namespace {
@@ -93,11 +92,13 @@ void require_sound(backup::Verdict verdict) {
     throw std::runtime_error(std::string("the moved database isn't sound") + nothing_moved);
 }
 
-void require_no_old_rows(db::Tx& tx) {
-  if (ledger::old_rows(tx))
-    throw std::runtime_error(
-        "the ledger still has older postings to move, which berthd does while it serves; migrate "
-        "when that is done");
+void require_newest_schema(SQLite::Database& file, const fs::path& name) {
+  try {
+    if (db::sqlite::pending_migrations(file).names.empty()) return;
+  } catch (const db::UnusableSchema& failure) {
+    throw DataDirError(name.string() + ": " + failure.what());
+  }
+  throw DataDirError(name.string() + ": is of an older berthd; start this one on it first");
 }
 
 Connection connected(const db::postgres::Server& server) {
@@ -142,14 +143,11 @@ void to_postgres(const Config& config, std::ostream& out, const backup::Progress
   db::sqlite::Connection source(data.database_file(), SQLite::OPEN_READWRITE, "");
   SQLite::Database& file = source.raw();
   file.exec("PRAGMA synchronous = FULL");
-  if (!db::sqlite::pending_migrations(file).names.empty())
-    throw DataDirError(data.database_file().string() +
-                       ": is of an older berthd; start this one on it first");
+  require_newest_schema(file, data.database_file());
   // Keeps every other process from writing until the mark is in the file.
   file.exec("BEGIN IMMEDIATE");
   db::Tx from(source, now);
   require_own_keys(from, of_sqlite(config), data, data.keys());
-  require_no_old_rows(from);
 
   Connection target = connected(*config.database);
   db::Tx to(target, now);
@@ -208,6 +206,14 @@ std::string lock_all(const std::vector<Table>& tables) {
   std::string names;
   for (const Table& table : tables) names += (names.empty() ? "" : ", ") + table.name;
   return "LOCK TABLE " + names + " IN SHARE MODE";
+}
+
+void require_newest_schema(Connection& source, Instant now) {
+  try {
+    db::postgres::check_migrations(source, now);
+  } catch (const std::runtime_error& failure) {
+    throw StartError(exit_database, std::string("database: ") + failure.what());
+  }
 }
 
 // The id of the move that made the file; nothing if there is none, or it isn't complete.
@@ -299,9 +305,8 @@ void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& 
   if (fs::exists(data.database_file()))
     throw DataDirError(data.path().string() + ": there is already a " + database_name +
                        "; take it away first, with its -wal and -shm");
-  db::postgres::check_migrations(source, from.now());
+  require_newest_schema(source, from.now());
   require_own_keys(from, config, data, keys);
-  require_no_old_rows(from);
 
   RowCounter counter(all_rows(source, tables), progress);
   const Mark mark = {.id = hex(random_bytes(id_bytes)),

@@ -5,7 +5,6 @@
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
 #include "controller/db/database.h"
-#include "controller/db/migrations.h"
 
 namespace berth::db::postgres {
 namespace {
@@ -113,8 +112,8 @@ size_t check_migrations(Connection& connection, Instant now) {
   Tx tx(connection, now);
   const Applied known = applied(tx);
   if (const auto left = missing(known, migrations::files()); !left.empty())
-    throw std::runtime_error("the database is of an older berthd: it lacks " +
-                             std::string(left.front().name));
+    throw LacksMigrations("the database is of an older berthd: it lacks " +
+                          std::string(left.front().name));
   return known.size();
 }
 

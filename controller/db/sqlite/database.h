@@ -37,7 +37,7 @@ struct Options {
 class Database final : public db::Database {
  public:
   // Opens or creates `file` and migrates it to the newest schema. Throws std::runtime_error if the
-  // file is damaged or was written by a newer berthd.
+  // file is damaged, or if this berthd can't use its schema (check_applied()).
   Database(const std::filesystem::path& file, const Clock& clock, Options options = {});
   ~Database() override;  // runs the waiting writes first
 

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "controller/base/crypto.h"
-#include "controller/db/migrations.h"
 
 namespace berth::db::sqlite {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/embedded.h"
+#include "controller/db/migrations.h"
 
 namespace berth::db::sqlite {
 
@@ -16,9 +17,7 @@ const std::vector<EmbeddedFile>& files();  // migrations/*.sql, by name
 
 // Brings the schema to the newest version: runs each of `files` that hasn't run yet, in the order
 // of their names, each in a transaction of its own. There is no way back. Throws
-// SQLite::Exception if a migration fails, std::runtime_error if the database has a migration that
-// isn't among `files` (a newer berthd wrote it), or if the text of one that has run has changed
-// since.
+// SQLite::Exception if a migration fails, and what check_applied() throws.
 void migrate(SQLite::Database& database, Instant now,
              const std::vector<EmbeddedFile>& files = migrations::files());
 
@@ -27,12 +26,11 @@ struct Pending {
   std::string newest;              // the last migration that has run; empty if none has
   std::vector<std::string> names;  // those that would run, in their order
 };
-// Throws std::runtime_error as check_migrations() does. Changes nothing.
+// Throws what check_applied() throws. Changes nothing.
 Pending pending_migrations(SQLite::Database& database,
                            const std::vector<EmbeddedFile>& files = migrations::files());
 
-// Throws std::runtime_error if migrate() would refuse the file because it was written by a newer
-// berthd or the text of one of its migrations has changed since. Changes nothing.
+// Throws what check_applied() throws. Changes nothing.
 void check_migrations(SQLite::Database& database,
                       const std::vector<EmbeddedFile>& files = migrations::files());
 

@@ -19,7 +19,7 @@ void set_email(db::Tx& tx, const std::string& user_id, const std::string& email)
   tx.execute(
       R"(
       UPDATE users
-      SET email = $2, email_key = $3, email_is_canonical = 1, updated_at = $4
+      SET email = $2, email_key = $3, updated_at = $4
       WHERE id = $1)",
       user_id, email, email_key(email), tx.now());
 }

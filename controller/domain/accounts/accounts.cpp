@@ -117,32 +117,6 @@ std::string email_key(std::string_view email) {
   return canonical_mail_address(email).value_or(folded(email));
 }
 
-int make_keys_canonical(db::Tx& tx, int limit) {
-  std::vector<std::pair<std::string, std::string>> users;
-  {
-    auto rows = tx.query(R"(
-        SELECT id, email
-        FROM users
-        WHERE email_is_canonical = 0 AND registration_number > 0
-        ORDER BY registration_number
-        LIMIT $1)",
-                         limit);
-    while (rows.next()) users.emplace_back(rows.text("id"), rows.text("email"));
-  }
-  for (const auto& [id, email] : users) {
-    const std::string key = email_key(email);
-    const auto other = credentials(tx, email);
-    if (other && other->user_id != id)
-      log::warning("two accounts have the same email address in different spellings",
-                   {{"user", id}, {"older", other->user_id}});
-    else
-      tx.execute(R"(UPDATE users SET email_key = $2 WHERE id = $1 AND deleted_at IS NULL)", id,
-                 key);
-    tx.execute(R"(UPDATE users SET email_is_canonical = 1 WHERE id = $1)", id);
-  }
-  return int(users.size());
-}
-
 User user_of(const db::Query& row) {
   return {.id = row.text("id"),
           .email = row.text("email"),

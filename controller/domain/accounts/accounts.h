@@ -111,13 +111,9 @@ std::optional<Credentials> credentials(db::Tx& tx, std::string_view email);
 // Returns the lower-case form in which usernames are compared.
 std::string folded(std::string_view text);
 // Returns the canonical form in which an address is stored beside what was typed, and in which it
-// is compared and counted everywhere (mail_address.h). An address without such a form, which an
-// account may have from the time before, is compared in lower case.
+// is compared and counted everywhere (mail_address.h). A text without such a form, which is
+// nobody's address, is returned in lower case.
 std::string email_key(std::string_view email);
-// Converts the keys of at most `limit` addresses that were stored before there was the canonical
-// form, and returns how many it looked at; 0 if none is left. If two accounts turn out to have one
-// address, the newer one keeps its present key, and the log names both.
-int make_keys_canonical(db::Tx& tx, int limit);
 
 struct Session {
   std::string id;

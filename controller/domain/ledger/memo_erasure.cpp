@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "controller/domain/ledger/old_postings.h"
-
 namespace berth::ledger {
 namespace {
 
@@ -79,7 +77,6 @@ void erase_memos_later(db::Tx& tx, const Account& account, const std::string& us
 }
 
 int erase_memos(db::Tx& tx, const std::string& user_id, int limit) {
-  if (old_rows(tx)) return 0;
   int seen = 0;
   while (seen < limit) {
     const auto progress = next(tx, user_id);

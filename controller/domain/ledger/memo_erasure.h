@@ -11,8 +11,7 @@ namespace berth::ledger {
 // Registers the account, if it exists, for erase_memos(). The user's row of `erasures` must exist.
 void erase_memos_later(db::Tx& tx, const Account& account, const std::string& user_id);
 // Goes through at most `limit` transactions of the user's registered accounts. Returns a number
-// that is at least `limit` if there may be others. Does nothing, and returns 0, while rows of an
-// older berthd are moved (old_postings.h).
+// that is at least `limit` if there may be others.
 int erase_memos(db::Tx& tx, const std::string& user_id, int limit);
 
 // Whether accounts of the user are registered whose memos weren't all emptied.

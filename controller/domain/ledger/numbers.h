@@ -14,16 +14,10 @@
 namespace berth::ledger {
 
 // A transaction's number has its time, in milliseconds, in the upper bits, and in the lower ones
-// its place among the transactions of the same millisecond. So the order of the numbers is that of
-// a history, and the rows of a time are found without an index of it.
+// its place among the transactions of the same millisecond, from 0. So the order of the numbers is
+// that of a history, and the rows of a time are found without an index of it.
 inline constexpr int place_bits = 20;
 inline constexpr std::int64_t places = std::int64_t(1) << place_bits;
-// The first place that a new transaction gets. The places before it are for rows of an older
-// berthd, which are numbered backwards (old_postings.h).
-inline constexpr std::int64_t middle_place = places / 2;
-// The numbers before this one would be of times before 1970-01-01T02:20Z, when there was no berthd.
-// Positions in lists of an older version began with a time, which is less.
-inline constexpr std::int64_t least_number = std::int64_t(1) << 43;
 
 // The least number that a transaction of this time, or a later one, can have. Times before 1970 and
 // after the year 2248 count as the first and the last one that there are numbers for.

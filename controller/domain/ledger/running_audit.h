@@ -29,8 +29,7 @@ inline constexpr Duration pass_pause = std::chrono::hours(24);
 // Checks the open days, which are those that aren't closed because their time hasn't come; the rows
 // of days that were closed within the last days_of_chain; and whether an account's balance differs
 // from its points in and out. Adds what the passes have found: both the present one and the one
-// before it. Reads the postings of at most the last 25 hours. Throws Error `unavailable` while rows
-// of an older berthd are moved (old_postings.h).
+// before it. Reads the postings of at most the last 25 hours.
 std::vector<Check> running_audit(db::Tx& tx);
 
 // Returns how many violations the present passes and those before them have found. A violation that

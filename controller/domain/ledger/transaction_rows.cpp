@@ -15,16 +15,6 @@ std::int64_t last_place(db::Tx& tx, std::int64_t first) {
                    first, first + places);
 }
 
-std::int64_t first_place(db::Tx& tx, std::int64_t first) {
-  return tx.number(R"(
-      SELECT number
-      FROM ledger_transactions
-      WHERE number >= $1 AND number < $2
-      ORDER BY number
-      LIMIT 1)",
-                   first, first + places);
-}
-
 std::int64_t add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
   if (time_of_number(number) != row.at)
     throw Error(Code::unavailable, "the ledger has no room for another transaction at this time");
@@ -51,17 +41,11 @@ std::int64_t newest_transaction(db::Tx& tx) {
 
 std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest) {
   const std::int64_t first = first_number(row.at);
-  // A trigger adds a place that is free (migration 0065).
-  if (tx.writers_collide()) return add(tx, row, first + middle_place);
+  // The trigger ledger_transactions_places adds a place that is free.
+  if (tx.writers_collide()) return add(tx, row, first);
   // The newest one is only of a later time if the clock has gone back.
   const std::int64_t last = newest < first + places ? newest : last_place(tx, first);
-  return add(tx, row, last >= first ? last + 1 : first + middle_place);
-}
-
-std::int64_t add_transaction_before(db::Tx& tx, const TransactionRow& row) {
-  const std::int64_t first = first_number(row.at);
-  const std::int64_t next = first_place(tx, first);
-  return add(tx, row, (next > 0 ? next : first + middle_place) - 1);
+  return add(tx, row, last >= first ? last + 1 : first);
 }
 
 }  // namespace berth::ledger

@@ -18,11 +18,8 @@ std::int64_t newest_transaction(db::Tx& tx);
 // Adds the transaction behind all others of its millisecond, and returns its number. `newest` is
 // what newest_transaction() returned. Throws Error `unavailable` if the others have taken all
 // places, or if there are no numbers for the time. On PostgreSQL places rise from call to call over
-// all writes and begin again after 2^19, so nothing is read; a place that is taken violates the
+// all writes and begin again after 2^20, so nothing is read; a place that is taken violates the
 // key, and the write is retried.
 std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest);
-// Adds the transaction before all others of its millisecond. Returns and throws like
-// add_transaction().
-std::int64_t add_transaction_before(db::Tx& tx, const TransactionRow& row);
 
 }  // namespace berth::ledger

@@ -10,7 +10,6 @@
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/numbers.h"
-#include "controller/domain/ledger/old_postings.h"
 #include "controller/domain/social/blocks.h"
 #include "controller/domain/social/user_search.h"
 
@@ -205,24 +204,6 @@ std::int64_t number_of_kind(db::Tx& tx, const std::string& kind) {
   return number;
 }
 
-// Positions of an older version began with a time, and not with a transaction's number.
-void refuse_older_position(const std::optional<Position>& after) {
-  if (!after || after->empty()) return;
-  const auto* begin = std::get_if<std::int64_t>(after->data());
-  if (begin != nullptr && *begin < ledger::least_number)
-    throw invalid_field("cursor", "is of an older version of berthd; begin with the first page");
-}
-
-// While rows of an older berthd are moved, refuses pages that may lack some of the account's, and
-// says of others that there are more entries than were counted.
-void check_old_rows(db::Tx& tx, const ledger::Account& account, const Filter& filter,
-                    Page<Entry>& page) {
-  const auto newest_old = ledger::newest_old_posting(tx, account);
-  if (!newest_old || (filter.from && *filter.from > *newest_old)) return;
-  if (!page.next || page.items.back().at <= *newest_old) throw ledger::old_rows_needed();
-  page.total_is_at_least = true;
-}
-
 }  // namespace
 
 std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
@@ -261,7 +242,6 @@ std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
                     const PageRequest& page) {
   PageRequest request = page;
-  refuse_older_position(page.after);
   const std::int64_t from = ledger::first_number(filter.from.value_or(from_millis(0)));
   const std::int64_t until =
       filter.until ? ledger::first_number(*filter.until) : std::numeric_limits<std::int64_t>::max();
@@ -270,12 +250,9 @@ Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& fi
   const std::int64_t number = ledger::account_number(tx, account);
   const auto without = without_direction(filter.direction);
   const std::int64_t kind = filter.kind ? number_of_kind(tx, *filter.kind) : 0;
-  Page<Entry> found =
-      filter.kind
-          ? read_page(tx, entries_of_kind, request, entry_of, number, without, from, until, kind)
-          : read_page(tx, entries, request, entry_of, number, without, from, until);
-  check_old_rows(tx, account, filter, found);
-  return found;
+  return filter.kind
+             ? read_page(tx, entries_of_kind, request, entry_of, number, without, from, until, kind)
+             : read_page(tx, entries, request, entry_of, number, without, from, until);
 }
 
 bool is_earning(std::string_view transaction_kind) {

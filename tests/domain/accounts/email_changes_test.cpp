@@ -119,32 +119,6 @@ TEST_CASE("a deleted mailbox brings no second bonus, however its address is writ
   CHECK(f.world.find_user(f.verified("eve@bücher.example", "eve").id).points > 0);
 }
 
-TEST_CASE(
-    "addresses from before are converted when berthd starts, and nobody loses their account") {
-  Fixture f;
-  const auto ada = f.registered("ada@bücher.example", "ada");
-  const auto eve = f.registered("eve@example.org", "eve");
-  const auto odd = f.registered("odd@example.org", "odd");
-  f.world.write([&](db::Tx& tx) {
-    tx.execute(
-        "UPDATE users SET email_key = 'ada@bücher.example', email_is_canonical = 0 "
-        "WHERE id = $1",
-        ada.id);
-    tx.execute("UPDATE users SET email = $2, email_key = $2, email_is_canonical = 0 WHERE id = $1",
-               eve.id, "ada@bu\u0308cher.example");
-    tx.execute("UPDATE users SET email = $2, email_key = $2, email_is_canonical = 0 WHERE id = $1",
-               odd.id, "a\u200bb@c@example.org");
-  });
-  f.world.write([](db::Tx& tx) {
-    CHECK(accounts::make_keys_canonical(tx, 2) == 2);
-    CHECK(accounts::make_keys_canonical(tx, 2) == 1);
-    CHECK(accounts::make_keys_canonical(tx, 2) == 0);
-  });
-  CHECK(f.finds("ada@xn--bcher-kva.example", ada));
-  CHECK(f.finds("a\u200bb@c@example.org", odd));  // an address that nobody could register today
-  CHECK(f.world.find_user(eve.id).email == "ada@bu\u0308cher.example");
-}
-
 TEST_CASE("an address changes once the new one has confirmed it, and the old one is told") {
   Fixture f;
   const auto ada = f.verified("ada@example.org", "ada");

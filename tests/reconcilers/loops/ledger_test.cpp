@@ -3,8 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "controller/db/sqlite/database.h"
-#include "reconcilers/loops/ledger_move.h"
-#include "tests/domain/ledger/old_ledger.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -87,30 +85,6 @@ TEST_CASE("ledger loop: a pass goes on after a restart where it was, and names w
   CHECK((position() == first_day + 1 || position() == 0));
   run_until_idle(other);
   CHECK(broken(world) == std::vector<std::string>{"each closed day is what it was closed with"});
-}
-
-TEST_CASE("ledger move: days are closed after the rows of an older berthd were moved") {
-  TempDir dir;
-  make_old_ledger(dir / "berth.db");
-  const Clock clock = Clock::standing_at(old_first_day + days(3));
-  db::sqlite::Database database(dir / "berth.db", clock);
-  reconcilers::LedgerLoop loop(database, {.interval = 1h});
-  reconcilers::LedgerMove move(database);
-  const auto closed = [&] {
-    return database.read(
-        [](db::Tx& tx) { return tx.number("SELECT count(*) FROM ledger_closed_days"); });
-  };
-  CHECK_FALSE(loop.run_once());
-  CHECK(closed() == 1);
-  int batches = 0;
-  for (; move.run_once(); ++batches) REQUIRE(batches < 10);
-  CHECK(batches == 7);  // five drop indexes, and the last one removes the tables
-  run_until_idle(loop);
-  CHECK(closed() == 2);
-  const auto writes = database.writes();
-  move.start();
-  move.stop();
-  CHECK(database.writes() == writes);
 }
 
 }  // namespace

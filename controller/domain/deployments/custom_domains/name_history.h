@@ -21,8 +21,4 @@ void remember(db::Tx& tx, Kind kind, const std::string& name, const std::string&
 bool was_anothers(db::Tx& tx, Kind kind, const std::string& name, const std::string& owner_id,
                   const std::string& data_key);
 
-// Remembers the names of deployments and claims that were written by versions of berth without this
-// history. It does so once for a database; later calls change nothing.
-void remember_older(db::Tx& tx, const std::string& data_key);
-
 }  // namespace berth::name_history

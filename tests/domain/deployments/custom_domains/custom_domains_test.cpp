@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "controller/domain/deployments/custom_domains/domain_names.h"
-#include "controller/domain/deployments/custom_domains/name_history.h"
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
 
 namespace {
@@ -175,21 +174,6 @@ TEST_CASE("the history of names needs no rows of deployments or claims, and reve
   CHECK(w.claim_of(second.id).txt_reason == TxtReason::domain_used_before);
   CHECK(rows("true") == 3);
   CHECK(rows("owner_id IS NULL") == 2);
-}
-
-TEST_CASE("names from before the history existed are added to it once") {
-  DomainWorld w;
-  const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
-  w.destroy(w.adas, first.id);
-  w.write([](db::Tx& tx) { tx.execute("DELETE FROM used_names"); });
-  w.write([&](db::Tx& tx) { name_history::remember_older(tx, w.keys.data); });
-  const auto second = w.deploy_at(w.eves, "shop", "blog.example.com");
-  CHECK(w.claim_of(second.id).txt_reason == TxtReason::name_used_before);
-  w.point(w.eves, second.id, "www.example.com");
-  CHECK(w.claim_of(second.id).txt_reason == TxtReason::domain_used_before);
-  w.write([](db::Tx& tx) { tx.execute("DELETE FROM used_names"); });
-  w.write([&](db::Tx& tx) { name_history::remember_older(tx, w.keys.data); });
-  CHECK(w.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM used_names"); }) == 0);
 }
 
 TEST_CASE("claiming another domain releases the old one; so does claiming none") {

@@ -1,2 +1,0 @@
--- 0063_ids_in_order.sql: nothing to do here. SQLite has one writer, so the ids of events rise in the order of their
--- commits; on PostgreSQL triggers see to that.

@@ -1,2 +1,0 @@
--- 0068_living_apps.sql: nothing to do here. SQLite has one writer, so no app is deleted while a deployment is created in
--- it; on PostgreSQL a trigger sees to that.
