@@ -429,7 +429,9 @@ void Database::look_until(const std::stop_token& stop) {
       become(look(stop, connection, why), why);
     } catch (const std::exception& failure) {
       connection.reset();
-      become(State::away, failure.what());
+      // The words are libpq's (fe-connect.c), for a server that isn't the one for writes.
+      const bool is_read_only = std::string_view(failure.what()).contains("session is read-only");
+      become(is_read_only ? State::read_only : State::away, failure.what());
     }
     std::unique_lock lock(looking_mutex_);
     looking_.wait_for(lock, stop, options_.look_interval, [] { return false; });
