@@ -211,7 +211,7 @@ TEST_CASE("a server that takes no writes is read from", "[.postgres]") {
   CHECK(eventually([&] { return !is_ready(f.berthd); }));
   f.check_refuses(f.client.post("/api/auth/register", f.registration()));
   const auto begin = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() < begin + 2s)  // berthd looks at the server meanwhile
+  while (std::chrono::steady_clock::now() < begin + std::chrono::seconds(2))  // berthd looks at the server meanwhile
     CHECK(Client(f.berthd, ada.jwt).get("/api/auth/me").status == 200);
   set("RESET default_transaction_read_only");
   f.check_back();
