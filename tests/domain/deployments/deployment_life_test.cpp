@@ -196,11 +196,11 @@ TEST_CASE("only the newest log entries of a deployment are kept") {
         SELECT 'log' || n, $2, n, 'restart', 'succeeded', 0 FROM numbers)",
                before, f.row.id);
   });
-  for (int left = 4; left > 0; --left) {  // each entry takes two away, until there are few enough
-    CHECK(entries(f.row.id) == kept + left);
+  CHECK(entries(f.row.id) == before);
+  for (int i = 0; i < 2; ++i) {
     f.world.write([&](db::Tx& tx) { deployments::restart(tx, f.world.actor(f.app), f.row.id); });
+    CHECK(entries(f.row.id) == kept);
   }
-  CHECK(entries(f.row.id) == kept);
   f.world.write([&](db::Tx& tx) { deployments::stop(tx, f.world.actor(f.app), f.row.id); });
   CHECK(entries(f.row.id) == kept);
   CHECK(entries(other.id) == 1);
