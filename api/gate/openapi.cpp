@@ -242,6 +242,7 @@ void add_warnings(json& schemas, const std::vector<Route>& table) {
   for (const Route& route : table) {
     if (route.body_kind == Body::none || is_oauth(route.shape)) continue;
     json& schema = schemas.at(std::string(route.answer.schema));
+    if (schema.value("type", "object") != "object") continue;  // such as an archive
     // Several operations may have the same schema, which gets the field once.
     json& fields =
         schema.contains("allOf") ? schema["allOf"].back()["properties"] : schema["properties"];
