@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds cut_off_time{900};
 // The pools that all requests to a server share.
 struct Pools {
   explicit Pools(const ServerOptions& options)
-      : requests(Pool::requests, options.connections.total + ConnectionTable::reserved),
+      : requests(Pool::requests, options.connections.total),
         handlers(Pool::handlers, options.http_threads),
         large_bodies(Pool::large_bodies, options.max_large_bodies) {}
 
@@ -262,8 +262,11 @@ void Server::Impl::claim_place(Connection& connection) {
   }
   const bool is_essential = options_.is_essential && options_.is_essential(request);
   connection.claimant.standing = is_essential ? Standing::essential : Standing::ordinary;
-  if (connection.claims->request.take(connection.claimant.standing) != Shares::Taken::yes)
-    throw Refusal(503, "the server is busy");
+  const Shares::Taken taken = connection.claims->request.take(connection.claimant.standing);
+  // A connection beyond the total has displaced one that still leaves, or is one of the few in
+  // reserve for networks without connections: its request needs no place of its own.
+  const bool is_extra = taken == Shares::Taken::full && table_.size() > options_.connections.total;
+  if (taken != Shares::Taken::yes && !is_extra) throw Refusal(503, "the server is busy");
 }
 
 bool Server::Impl::stands_for_many(const std::string& address) const {

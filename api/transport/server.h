@@ -34,8 +34,8 @@ struct ServerOptions {
   int port = 0;  // 0 lets the system choose one
   // How many handlers may run at once. A request waits for one of these slots only after it is
   // complete. Each client's network has shares (base/shares.h) of these slots, of the large bodies,
-  // and of the requests under way (as many as connections, with those in reserve), unless
-  // of_network is 0 or the client's address is one of connections.shared_addresses.
+  // and of the requests under way, of which there are connections.total, unless of_network is 0
+  // or the client's address is one of connections.shared_addresses.
   std::size_t http_threads = 64;
   // Limits of open connections, each of which has a thread; idle and streaming ones count.
   // ConnectionTable decides which one makes room for a new one; if none does, the new one is
