@@ -44,8 +44,9 @@ TEST_CASE("one client behind a proxy doesn't take every request's place, nor all
                        std::to_string(connections), "--request-timeout", "60s"});
   constexpr const char* document = "/.well-known/openapi.json";
   Connections held;
-  // The server takes a place once it has read the head, so the count is taken after the last.
-  for (int i = 0; i < binds_at; ++i) held.push_back(hold(berthd, "203.0.113.5"));
+  // The server takes a place once it has read the head. A question below may have a place at that
+  // moment and be in the way of the last ones, so there are two more than can be held.
+  for (int i = 0; i < binds_at + 2; ++i) held.push_back(hold(berthd, "203.0.113.5"));
   CHECK(eventually([&] { return status_of(berthd, document, "203.0.113.5") == 503; }));
   CHECK(status_of(berthd, document, "198.51.100.1") == 200);
   CHECK(status_of(berthd, document, "2001:db8::1") == 200);
@@ -54,7 +55,7 @@ TEST_CASE("one client behind a proxy doesn't take every request's place, nor all
   CHECK(status_of(berthd, "/health", "203.0.113.9") == 200);
 
   // Many networks take all places but those in reserve.
-  for (int i = 0; i < without_reserve - binds_at; ++i)
+  for (int i = 0; i < without_reserve - binds_at + 2; ++i)
     held.push_back(hold(berthd, "198.51." + std::to_string(i) + ".1"));
   CHECK(eventually([&] { return status_of(berthd, document, "192.0.2.1") == 503; }));
   CHECK(status_of(berthd, "/health", "192.0.2.1") == 200);
