@@ -4,13 +4,6 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache
 DATA_DIR ?= data
-# Lets a build in another checkout use what this one has compiled.
-export CCACHE_BASEDIR := $(CURDIR)
-export CCACHE_NOHASHDIR := 1
-# What ccache needs to keep objects that were compiled with a precompiled header.
-export CCACHE_SLOPPINESS := pch_defines,time_macros
-# cmake/precompiled.cmake says why.
-export CCACHE_PCH_EXTSUM := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml

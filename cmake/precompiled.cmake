@@ -12,8 +12,9 @@ target_precompile_headers(berth_precompiled_test_header PRIVATE
   <cmake/precompiled.h> <catch2/catch.hpp>)
 
 # ccache tells objects apart by the content of the precompiled header that they were compiled with. GCC writes that file
-# differently each time, so two checkouts would share nothing. With CCACHE_PCH_EXTSUM, which the Makefile sets, ccache
-# reads this sum of what the header contains instead.
+# differently each time, so two checkouts would share nothing. With CCACHE_PCH_EXTSUM, which CMakePresets.json sets, ccache
+# reads this sum of what the header contains instead. The other variables there let checkouts share objects, and let
+# ccache keep those that were compiled with a precompiled header.
 function(berth_precompiled_sum target)
   set(includes "")
   foreach(header ${ARGN})
