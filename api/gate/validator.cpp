@@ -199,9 +199,9 @@ struct Validator::Rule {
   }
 
   // The length comes first: a format and a pattern may be slow for long texts.
-  bool fits_text(const std::string& text) const {
-    return length.holds(characters(text)) && (format.empty() || has_format(text, format)) &&
-           (!pattern || std::regex_search(text, *pattern));
+  bool fits_text(const std::string& given) const {
+    return length.holds(characters(given)) && (format.empty() || has_format(given, format)) &&
+           (!pattern || std::regex_search(given, *pattern));
   }
 };
 

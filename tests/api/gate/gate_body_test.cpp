@@ -101,9 +101,11 @@ TEST_CASE("each operation with a JSON body finds a field that it doesn't have, a
     const json unknown = {{"no_such_field", 1}};
     const bool is_map = all_schemas().at(std::string(route.body)).contains("additionalProperties");
     CHECK(Validator(route.body).unknown_fields(unknown).size() == (is_map ? 0 : 1));
-    // The document has a place for it.
+    // The document has a place for it in each answer that is an object. The answer of `backup` is a
+    // file, which has no place for warnings.
     const json& schema = document["components"]["schemas"][std::string(route.answer.schema)];
-    CHECK(schema.dump().find("\"warnings\"") != std::string::npos);
+    const bool is_object = schema.value("type", "object") == "object";
+    CHECK((schema.dump().find("\"warnings\"") != std::string::npos) == is_object);
   }
   CHECK(members > 50);
   WARN("operations with a body whose unknown fields are named: " << members);
