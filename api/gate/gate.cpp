@@ -143,8 +143,9 @@ void name_claimant(const Call& call) {
 // A deep page has the connections of heavy reads, but no more time than other pages.
 db::RequestLimits limits_of(const Route& route, const Call& call) {
   if (route.readers == db::Readers::ordinary && asks_for_deep_page(route, call))
-    return {db::Readers::heavy, db::RequestLimits::ordinary_statement_time};
-  return db::RequestLimits(route.readers);
+    return {.readers = db::Readers::heavy,
+            .statement_time = db::RequestLimits::ordinary_statement_time};
+  return {.readers = route.readers};
 }
 
 }  // namespace
@@ -222,6 +223,10 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
 }
 
 void Gate::handle(const Request& request, Response& response) {
+  db::limited(db::RequestLimits(), [&] { handle_limited(request, response); });
+}
+
+void Gate::handle_limited(const Request& request, Response& response) {
   Passage passage = {.request = request,
                      .address = client_address(request, services_.trusted_proxies),
                      .request_id = request_id_of(request, services_.clock.now()),
@@ -231,7 +236,6 @@ void Gate::handle(const Request& request, Response& response) {
                      .started = std::chrono::steady_clock::now()};
   Reply reply;
   const ClaimantOfThread claimant(Claimant::of_thread());  // a copy, in which the user is named
-  const db::RequestLimits limits;
   const db::WriteMeter meter;
   try {
     reply = answer(passage);
@@ -338,9 +342,14 @@ Reply Gate::answer(Passage& passage) {
   return reply;
 }
 
-// Runs the route's steps and its handler. No transaction is open while the body is read, because a
-// caller can send it as slowly as they like.
 Reply Gate::run(Passage& passage, Call& call) {
+  const db::RequestLimits limits = limits_of(*passage.route, call);
+  return db::limited(limits, [&] { return run_limited(passage, call, limits); });
+}
+
+// Runs the route's steps and its handler. No transaction is open while the body is read, because a
+// caller can send it as slowly as they like. `limits` are those of the thread.
+Reply Gate::run_limited(Passage& passage, Call& call, const db::RequestLimits& limits) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
     authenticate(tx, route.access, services_, call);
@@ -348,22 +357,22 @@ Reply Gate::run(Passage& passage, Call& call) {
     if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
-  const db::RequestLimits limits = limits_of(route, call);
   const auto* read = std::get_if<ReadHandler>(&route.run);
   const auto in_read = [&](auto&& work) {
     if (limits.readers == db::Readers::heavy) return read_heavily(route, limits, work);
     return route.read_committed ? services_.db.read_committed(work) : services_.db.read(work);
   };
+  if (!takes_token(route.access)) {
+    if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
+    take_rate(passage, call);
+  }
   if (read != nullptr && route.body_kind == Body::none)
     return in_read([&](db::Tx& tx) {
       enter(tx);
       check_query(route, call);
       return read->run(tx, call, services_);
     });
-  if (takes_token(route.access))
-    services_.db.read_committed(enter);
-  else
-    take_rate(passage, call);
+  if (takes_token(route.access)) services_.db.read_committed(enter);
   // A stored answer is given again even to a caller who has used up their write budget.
   const std::string key = idempotency_key(passage.request, route);
   passage.storage_refusal = refusal_to_store(passage, call);
@@ -387,20 +396,17 @@ Reply Gate::read_heavily(const Route& route, const db::RequestLimits& limits,
                          const std::function<Reply(db::Tx&)>& work) {
   Reply reply;
   HeavyReads& threads = route.readers == db::Readers::heavy ? heavy_reads_ : deep_pages_;
-  threads.run([&] {
-    const db::RequestLimits same(limits.readers, limits.statement_time);
-    reply = services_.db.read(work);
-  });
+  threads.run([&] { reply = db::limited(limits, [&] { return services_.db.read(work); }); });
   return reply;
 }
 
-// Counts the request against the route's rate limit: for the grant of its token, for its user, or
-// for its address if neither is known. All IPv6 addresses of a network count as one, because
-// whoever has one of them can use all of them. Several berthd processes on one database divide the
-// limit: each allows its share.
+// Counts the request against the route's rate limit, once, although a read may run again: for the
+// grant of its token, for its user, or for its address if neither is known. All IPv6 addresses of a
+// network count as one, because whoever has one of them can use all of them. Several berthd
+// processes on one database divide the limit: each allows its share.
 void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
-  if (!services_.rate_limits || route.rate.limit == 0) return;
+  if (!services_.rate_limits || route.rate.limit == 0 || passage.rate) return;
   std::string key(route.name);
   RateLimiter& limiter = call.caller || call.play || call.user ? caller_limits_ : network_limits_;
   if (call.caller && !call.caller->grant_id.empty())

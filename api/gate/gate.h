@@ -32,7 +32,9 @@ class Gate {
   struct Passage;  // one request that is being handled
   Reply answer(Passage& passage);
   std::optional<Bearer> admit_admin(Passage& passage);
+  void handle_limited(const Request& request, Response& response);
   Reply run(Passage& passage, Call& call);
+  Reply run_limited(Passage& passage, Call& call, const db::RequestLimits& limits);
   Reply read_heavily(const Route& route, const db::RequestLimits& limits,
                      const std::function<Reply(db::Tx&)>& work);
   Reply answer_to_preflight(const Request& request, const std::string& allow) const;

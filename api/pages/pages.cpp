@@ -268,9 +268,8 @@ bool Pages::handle(const Request& request, Response& response) {
   const auto started = std::chrono::steady_clock::now();
   const std::string request_id = new_uuid(services_.clock.now());
   const ClaimantOfThread claimant(Claimant::of_thread());  // a copy, in which the user is named
-  const db::RequestLimits limits;
   try {
-    serve(*row, request, request_id, response);
+    db::limited(db::RequestLimits(), [&] { serve(*row, request, request_id, response); });
   } catch (const db::TooSlow&) {
     response = Response();
     response.status = 503;

@@ -47,9 +47,8 @@ MetricFamily build() {
 template <typename Work>
 void if_reachable(const Gauges::Sources& sources, Work&& work) {
   if (sources.postgres == nullptr) return work();
-  const db::RequestLimits limits;
   try {
-    work();
+    db::limited(db::RequestLimits(), work);
   } catch (const std::exception& failure) {
     log::warning("some metrics couldn't be read", {{"error", failure.what()}});
   }

@@ -209,6 +209,7 @@ class Platform {
   void announce();
   void leave();
   void stop();
+  void stop_all();
 
   const Config& config_;
   DataDir data_{config_.data_dir};
@@ -278,8 +279,9 @@ class Platform {
                                                .billing = [this] { return billing_.outcomes(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_, [this] {
                    // A probe doesn't wait for a database that can't be reached.
-                   const db::RequestLimits limits;
-                   return readiness(database_, engine_, cluster_state());
+                   return db::limited(db::RequestLimits(), [this] {
+                     return readiness(database_, engine_, cluster_state());
+                   });
                  }};
   const std::unique_ptr<reconcilers::MailLoop> mail_ =
       mail_loop(config_, database_, clock_, keys_, registry_);
@@ -658,8 +660,13 @@ void Platform::leave() {
 // Also called after a start that failed halfway.
 void Platform::stop() {
   // The last writes don't wait for a server that is away, but SQLite's wait for one another.
-  std::optional<db::RequestLimits> limits;
-  if (opened_.postgres != nullptr) limits.emplace();
+  if (opened_.postgres != nullptr)
+    db::limited(db::RequestLimits(), [this] { stop_all(); });
+  else
+    stop_all();
+}
+
+void Platform::stop_all() {
   backups_.stop();
   // New connections to the internal listener are refused while the other one drains.
   std::thread draining([this] {

@@ -17,11 +17,9 @@ TooSlow too_slow(const char* what) {
   return TooSlow(what);
 }
 
-RequestLimits::RequestLimits(Readers use, std::chrono::milliseconds most)
-    : readers(use), statement_time(most), outer_(limits) {
-  limits = this;
-}
-RequestLimits::~RequestLimits() { limits = outer_; }
+LimitedThread::LimitedThread(const RequestLimits& own) : outer_(limits) { limits = &own; }
+LimitedThread::~LimitedThread() { limits = outer_; }
+
 const RequestLimits* RequestLimits::of_thread() { return limits; }
 Readers RequestLimits::readers_of_thread() {
   return limits == nullptr ? Readers::ordinary : limits->readers;

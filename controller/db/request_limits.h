@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 
 namespace berth::db {
 
@@ -17,38 +18,45 @@ struct TooSlow : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Limits the use that one request makes of the database. While such an object exists, all reads and
-// writes of its thread are limited: a statement that runs for longer than `statement_time` is
-// stopped, a read waits for a connection for at most `reader_wait`, and both throw TooSlow. Threads
-// that have none (the loops, checks of the whole database) have no limits. The innermost object
-// counts. It has to be destroyed by the thread that created it.
-class RequestLimits {
- public:
+// Limits of the use that one request makes of the database (see limited()).
+struct RequestLimits {
   static constexpr std::chrono::milliseconds ordinary_statement_time{2'000};
   static constexpr std::chrono::milliseconds heavy_statement_time{20'000};
   static constexpr std::chrono::milliseconds reader_wait{2'000};
 
-  explicit RequestLimits(Readers use = Readers::ordinary)
-      : RequestLimits(use, use == Readers::heavy ? heavy_statement_time : ordinary_statement_time) {
-  }
-  // `most` is the time that a statement may take.
-  RequestLimits(Readers use, std::chrono::milliseconds most);
-  ~RequestLimits();
-  RequestLimits(const RequestLimits&) = delete;
-  RequestLimits& operator=(const RequestLimits&) = delete;
+  Readers readers = Readers::ordinary;
+  // The time that a statement may take.
+  std::chrono::milliseconds statement_time =
+      readers == Readers::heavy ? heavy_statement_time : ordinary_statement_time;
 
-  // Returns the innermost limits of the calling thread; null if it has none.
+  // Returns the limits of the calling thread; null if it has none. The next functions return what
+  // they say; without limits Readers::ordinary, and nothing.
   static const RequestLimits* of_thread();
-  // What they say; without limits Readers::ordinary, and nothing.
   static Readers readers_of_thread();
   static std::optional<std::chrono::milliseconds> statement_time_of_thread();
+};
 
-  const Readers readers;
-  const std::chrono::milliseconds statement_time;
+// Those of the calling thread are `limits` while such an object exists. Only limited() makes them.
+class LimitedThread {
+ public:
+  explicit LimitedThread(const RequestLimits& limits);
+  ~LimitedThread();
+  LimitedThread(const LimitedThread&) = delete;
+  LimitedThread& operator=(const LimitedThread&) = delete;
 
  private:
   const RequestLimits* const outer_;
 };
+
+// Runs `work()` and returns its result. Within it, all reads and writes of this thread are limited:
+// a statement that runs for longer than `statement_time` is stopped, a read waits for a connection
+// for at most `reader_wait`, and both throw TooSlow. Within another call, the inner limits count.
+// Threads that have no limits are the loops and checks of the whole database.
+template <typename Work>
+auto limited(const RequestLimits& limits, Work&& work) -> std::invoke_result_t<Work> {
+  const LimitedThread thread(limits);
+  return work();
+}
 
 // Returns how often this process has stopped a statement, or refused a read that had waited too
 // long for a connection. Thread-safe.

@@ -32,17 +32,17 @@ constexpr const char* long_sum = R"(
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
     SELECT sum(n) AS total FROM numbers)";
 constexpr std::int64_t sum = 5'000'050'000;
+constexpr RequestLimits no_time = {.readers = Readers::ordinary, .statement_time = 0ms};
 
 TEST_CASE("a statement of a request that takes too long is stopped, and the reader goes on") {
   Fixture f;
   const auto stopped = db::stopped_statements();
-  {
-    const RequestLimits limits(Readers::ordinary, 0ms);
+  db::limited(no_time, [&] {
     CHECK_THROWS_AS(f.database.read([](db::Tx& tx) { return tx.number(long_sum); }), db::TooSlow);
     CHECK(db::stopped_statements() == stopped + 1);
     // Short ones never get to the look at the clock.
     CHECK(f.rows("nothing") == 0);
-  }
+  });
   CHECK(f.database.read([](db::Tx& tx) { return tx.number(long_sum); }) == sum);
 }
 
@@ -53,27 +53,29 @@ TEST_CASE("threads without limits run statements as long as they take") {
   CHECK(f.database.write([](db::Tx& tx) { return tx.number(long_sum); }) == sum);
 }
 
-TEST_CASE("the innermost limits count") {
-  const RequestLimits outer;
-  CHECK(RequestLimits::of_thread() == &outer);
+TEST_CASE("the innermost limits count, and only within their call") {
+  const RequestLimits outer, inner = {.readers = Readers::heavy};
   CHECK(outer.statement_time == RequestLimits::ordinary_statement_time);
-  {
-    const RequestLimits inner(Readers::heavy);
-    CHECK(RequestLimits::of_thread() == &inner);
-    CHECK(inner.statement_time == RequestLimits::heavy_statement_time);
-  }
-  CHECK(RequestLimits::of_thread() == &outer);
+  CHECK(inner.statement_time == RequestLimits::heavy_statement_time);
+  const int result = db::limited(outer, [&] {
+    CHECK(RequestLimits::of_thread() == &outer);
+    db::limited(inner, [&] { CHECK(RequestLimits::of_thread() == &inner); });
+    CHECK_THROWS_AS(db::limited(inner, [&] { throw db::TooSlow("test"); }), db::TooSlow);
+    CHECK(RequestLimits::of_thread() == &outer);
+    return 1;
+  });
+  CHECK(result == 1);
+  CHECK(RequestLimits::of_thread() == nullptr);
 }
 
 TEST_CASE("a slow query in a write undoes this write alone") {
   Fixture f;
-  const RequestLimits limits(Readers::ordinary, 0ms);
   const auto failed = db::failed_commits();
-  CHECK_THROWS_AS(f.database.write([](db::Tx& tx) {
+  const auto slow = [](db::Tx& tx) {
     tx.execute("INSERT INTO meta (key, value) VALUES ('lost', '')");
     return tx.number(long_sum);
-  }),
-                  db::TooSlow);
+  };
+  CHECK_THROWS_AS(db::limited(no_time, [&] { return f.database.write(slow); }), db::TooSlow);
   CHECK(f.rows("lost") == 0);
   CHECK(db::failed_commits() == failed);
   f.database.write([](db::Tx& tx) { tx.execute("INSERT INTO meta VALUES ('kept', '')"); });
@@ -82,15 +84,14 @@ TEST_CASE("a slow query in a write undoes this write alone") {
 
 TEST_CASE("a long change is stopped and stores nothing, and the writer goes on") {
   Fixture f;
-  const RequestLimits limits(Readers::ordinary, 0ms);
-  CHECK_THROWS_AS(f.database.write([](db::Tx& tx) {
+  const auto slow = [](db::Tx& tx) {
     tx.execute(R"(
         INSERT INTO meta (key, value)
         WITH RECURSIVE numbers (n) AS
           (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
         SELECT 'long', sum(n) FROM numbers)");
-  }),
-                  db::TooSlow);
+  };
+  CHECK_THROWS_AS(db::limited(no_time, [&] { f.database.write(slow); }), db::TooSlow);
   CHECK(f.rows("long") == 0);
   f.database.write([](db::Tx& tx) { tx.execute("INSERT INTO meta VALUES ('kept', '')"); });
   CHECK(f.rows("kept") == 1);
@@ -99,15 +100,17 @@ TEST_CASE("a long change is stopped and stores nothing, and the writer goes on")
 TEST_CASE("ordinary reads don't wait for heavy ones, nor the other way round") {
   Fixture f;
   const auto read = [&] { return f.database.read([](db::Tx& tx) { return tx.now(); }); };
+  const RequestLimits heavy = {.readers = Readers::heavy};
+  const auto read_heavily = [&](auto&& work) {
+    db::limited(heavy, [&] { f.database.read(work); });
+  };
   f.database.read([&](db::Tx&) {
-    const RequestLimits heavy(Readers::heavy);
-    f.database.read([&](db::Tx&) {
+    read_heavily([&](db::Tx&) {
       // Now the only connection of each kind is in use.
       CHECK_THROWS_AS(read(), db::TooSlow);
-      const RequestLimits ordinary(Readers::ordinary);
-      CHECK_THROWS_AS(read(), db::TooSlow);
+      CHECK_THROWS_AS(db::limited(RequestLimits(), read), db::TooSlow);
     });
-    CHECK(read() == f.clock.now());
+    db::limited(heavy, [&] { CHECK(read() == f.clock.now()); });
   });
   CHECK(read() == f.clock.now());
 }

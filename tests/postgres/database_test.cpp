@@ -556,13 +556,12 @@ TEST_CASE("a statement that takes too long is stopped") {
   Fixture f({.writers = 1});
   const auto stopped = db::stopped_statements();
   const auto sleep = [](db::Tx& tx) { tx.number(R"(SELECT 1 FROM pg_sleep(30))"); };
-  {
-    const db::RequestLimits limits(db::Readers::ordinary, 50ms);
+  db::limited({.readers = db::Readers::ordinary, .statement_time = 50ms}, [&] {
     CHECK_THROWS_AS(f.opened.read(sleep), db::TooSlow);
     CHECK_THROWS_AS(f.opened.read_committed(sleep), db::TooSlow);
     CHECK_THROWS_AS(f.opened.write(sleep), db::TooSlow);
     f.opened.write([](db::Tx& tx) { put(tx, "a", "1"); });
-  }
+  });
   CHECK(db::stopped_statements() == stopped + 3);
   // Without limits, the same connections aren't stopped.
   const auto slow = [](db::Tx& tx) {
@@ -617,8 +616,7 @@ class WithoutStandby {
 
 // Writes as a request does, and returns how that was refused.
 std::string refused_write(Fixture& f, const std::function<void(db::Tx&)>& work) {
-  const db::RequestLimits limits;
-  return refusal([&] { f.opened.write(work); });
+  return db::limited({}, [&] { return refusal([&] { f.opened.write(work); }); });
 }
 
 TEST_CASE("a write that only finds what is stored waits for the standby, too") {
@@ -669,8 +667,7 @@ TEST_CASE("a server that answers some isn't away because it doesn't answer one")
   // Longer than a look may take.
   const auto end = std::chrono::steady_clock::now() + 3s;
   while (std::chrono::steady_clock::now() < end) {
-    const db::RequestLimits limits;
-    CHECK(refusal([&] { value_of(f.opened, "a"); }).empty());
+    CHECK(db::limited({}, [&] { return refusal([&] { value_of(f.opened, "a"); }); }).empty());
     CHECK(refused_write(f, [](db::Tx& tx) { put(tx, "a", "1"); }).empty());
   }
   CHECK(f.opened.is_reachable());
@@ -679,10 +676,9 @@ TEST_CASE("a server that answers some isn't away because it doesn't answer one")
 
 TEST_CASE("heavy reads have connections of their own") {
   Fixture f({.readers = 1, .heavy_readers = 1});
-  const db::RequestLimits heavy(db::Readers::heavy);
-  f.opened.read([&](db::Tx&) {
-    const db::RequestLimits ordinary;
-    CHECK(value_of(f.opened, "a").empty());
+  db::limited({.readers = db::Readers::heavy}, [&] {
+    f.opened.read(
+        [&](db::Tx&) { db::limited({}, [&] { CHECK(value_of(f.opened, "a").empty()); }); });
   });
 }
 

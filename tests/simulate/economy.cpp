@@ -244,16 +244,15 @@ void Economy::step() {
   for (const Choice& choice : choices) all += choice.weight;
   engine_.draw_fault([this](std::uint64_t bound) { return below(bound); });
   // Some as requests, whose transactions are other ones on PostgreSQL, and some as loops.
-  std::optional<db::RequestLimits> limits;
-  if (one_in(2)) limits.emplace(db::Readers::ordinary, statement_time);
+  const bool is_request = one_in(2);
   auto drawn = unsigned(below(all));
-  for (const Choice& choice : choices) {
-    if (drawn < choice.weight) {
-      (this->*choice.action)();
-      break;
-    }
-    drawn -= choice.weight;
-  }
+  const Choice* choice = std::begin(choices);
+  for (; drawn >= choice->weight; ++choice) drawn -= choice->weight;
+  const auto act = [&] { (this->*choice->action)(); };
+  if (is_request)
+    db::limited({.readers = db::Readers::ordinary, .statement_time = statement_time}, act);
+  else
+    act();
   // A disk that is full stays so for a while.
   if (engine_.is_failing() && one_in(2)) {
     engine_.heal();
