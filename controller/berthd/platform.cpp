@@ -90,8 +90,7 @@ std::string instance_of(db::Tx& tx) {
 void first_start(db::Tx& tx, const Config& config) {
   tiers::seed(tx, config.tiers);
   apps::add_built_in(tx);
-  // A database that came from PostgreSQL may have pending credits.
-  if (!tx.writers_collide()) ledger::fold_all(tx);
+  ledger::fold_foreign(tx);
   if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::issuance());

@@ -64,6 +64,10 @@ int Query::index_of(std::string_view column) const {
                          statement_->sql());
 }
 
+void Tx::throw_unserializable() {
+  throw std::logic_error("this needs a serializable write (Database::write)");
+}
+
 void Database::subscribe(std::function<void(Topic, const std::string&)> subscriber) {
   subscriber_ = [before = std::move(subscriber_), next = std::move(subscriber)](
                     Topic topic, const std::string& id) {

@@ -50,16 +50,11 @@ class Query {
   bool next() { return statement_->next(deadline_); }
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
   int run() { return statement_->run(deadline_); }
-  // See Tx::execute_later().
-  void run_later() { statement_->run_later(deadline_); }
-  // Call this before next() or run() if another statement runs in between; one of the two has to
-  // follow, because without it the statement may not run. PostgreSQL gets both statements in one
-  // round trip; the other one may then throw what this one would.
-  void send_ahead() { statement_->send_ahead(deadline_); }
 
   // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
-  // A name that the statement doesn't return is a programming error and throws std::logic_error.
-  // Reading the columns in the order in which the statement names them costs one comparison each.
+  // A name that the statement doesn't return, and a number that isn't an integer of 64 bits (such
+  // as a sum that is too large), are programming errors and throw std::logic_error. Reading the
+  // columns in the order in which the statement names them costs one comparison each.
   std::int64_t integer(std::string_view column) const { return integer(index_of(column)); }
   bool flag(std::string_view column) const { return flag(index_of(column)); }
   std::string text(std::string_view column) const { return text(index_of(column)); }
@@ -101,6 +96,7 @@ class Query {
   std::optional<std::string> text_or_null(int column) const;
   std::optional<Instant> instant_or_null(int column) const;
 
+  void may_wait(Wanted wanted) { statement_->may_wait(deadline_, wanted); }
   int index_of(std::string_view column) const;
   Deadline deadline_;
   Connection::Statements& idle_;
@@ -108,23 +104,39 @@ class Query {
   mutable size_t next_column_ = 0;  // where the search for the next name begins
 };
 
+// What a transaction may rely on: a read, which changes nothing; a write whose reads stay true
+// until it is stored; or a write into which others may commit (Database::write_with_row_locks).
+enum class Isolation { read, serializable, row_locks };
+
 // An open transaction. Domain functions receive it by reference and must not keep it.
 class Tx {
  public:
   // `statement_time` is the time that each statement may take; if it is empty, there is no limit.
+  // Without an isolation it has the connection for itself, as the programs' maintenance does.
   Tx(Connection& connection, Instant now,
-     const std::optional<std::chrono::milliseconds>& statement_time = {})
-      : connection_(connection), now_(now), statement_time_(statement_time) {}
+     const std::optional<std::chrono::milliseconds>& statement_time = {},
+     Isolation isolation = Isolation::serializable)
+      : connection_(connection),
+        now_(now),
+        statement_time_(statement_time),
+        isolation_(isolation) {}
   Tx(const Tx&) = delete;
   Tx& operator=(const Tx&) = delete;
 
   // The time of the transaction, which is the same throughout.
   Instant now() const { return now_; }
 
-  // Whether writes run at the same time, so that one of two that change one row is retried
-  // (PostgreSQL), or one after the other (SQLite). Code for rows that many writes change asks this;
-  // what it stores has to mean the same in both cases.
-  bool writers_collide() const { return connection_.writers_collide(); }
+  Isolation isolation() const { return isolation_; }
+  // Functions begin with this that read, decide, and then write without a condition that would find
+  // a change by others. Throws std::logic_error in a read and in a write with row locks, on SQLite
+  // too, where nothing could come between, so that tests of either engine find the mistake.
+  void require_serializable() const {
+    if (isolation_ != Isolation::serializable) throw_unserializable();
+  }
+
+  // For a module that stores the same in two ways because one is faster with many writers: it
+  // chooses the way in one place (ledger/crediting.h, kernel/idempotency_keys.cpp).
+  Writers writers() const { return connection_.writers(); }
 
   // Starts a statement whose placeholders are $1, $2 and so on. Each distinct text stays prepared
   // on the connection, so texts must not contain values.
@@ -140,12 +152,37 @@ class Tx {
   int execute(std::string_view sql, const Values&... values) {
     return query(sql, values...).run();
   }
-  // Runs a statement that returns no rows and on whose outcome nothing depends. PostgreSQL gets it
-  // together with the next statement of the transaction, or with its end, in one round trip; what
-  // it throws is then thrown by that one. SQLite runs it now.
+
+  // The three functions below do the same, but the statement may wait: PostgreSQL gets it together
+  // with the next statement of the transaction, or with its end, in one round trip, and what it
+  // throws is then thrown by that one. SQLite runs what changes rows at once.
+  //
+  // Runs a statement that returns no rows, and on whose outcome nothing depends.
   template <typename... Values>
   void execute_later(std::string_view sql, const Values&... values) {
-    query(sql, values...).run_later();
+    query(sql, values...).may_wait(Wanted::nothing);
+  }
+  // Runs a statement that has to change exactly one row, which its WHERE describes as it was read.
+  // Throws Overtaken if it doesn't: the row was changed by another write since. An UPDATE or DELETE
+  // without RETURNING.
+  template <typename... Values>
+  void require_change(std::string_view sql, const Values&... values) {
+    query(sql, values...).may_wait(Wanted::one_change);
+  }
+  // Starts a statement whose rows, or whose number of changed rows, are asked for after other
+  // statements. It runs at any moment until then, so none of those may change what it finds; nor
+  // does it run for certain if nobody asks.
+  template <typename... Values>
+  Query query_later(std::string_view sql, const Values&... values) {
+    Query later = query(sql, values...);
+    later.may_wait(Wanted::rows);
+    return later;
+  }
+  // Runs an UPDATE that changes nothing, so that other writes wait for its row, or give way, until
+  // the end of this one. Where one write runs at a time, there is nothing to do.
+  template <typename... Values>
+  void lock(std::string_view sql, const Values&... values) {
+    if (writers() == Writers::many) execute(sql, values...);
   }
   // The first column of the first row as a number; 0 if there is no row.
   template <typename... Values>
@@ -207,16 +244,18 @@ class Tx {
       execute_later(sql);
   }
 
+  [[noreturn]] static void throw_unserializable();
+
   Connection& connection_;
   Instant now_;
   std::optional<std::chrono::milliseconds> statement_time_;
+  Isolation isolation_;
   std::vector<Note> notes_;
   unsigned depth_ = 0;  // how many calls of nested() are open
 };
 
-// Does what read() does, but without a snapshot: a statement may see a commit that the statement
-// before it didn't see. For frequent reads that look up a few rows one after the other, such as a
-// token and what it is for: PostgreSQL runs them without BEGIN and COMMIT.
+// The store: SQLite (controller/db/sqlite) or PostgreSQL (controller/db/postgres). What was
+// answered is on disk. Thread-safe.
 class Database {
  public:
   Database() = default;
@@ -230,9 +269,9 @@ class Database {
   auto read(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     return result_of(work, [this](const TxWork& run) { run_read(run, View::snapshot); });
   }
-  // Does what read() does, but each statement may see what was committed a moment ago, and the one
-  // before it not. For what is read all the time and looks up a few rows one after the other, such
-  // as a token and what it is for: it spares PostgreSQL the beginning and the end of a transaction.
+  // Does what read() does, but without a snapshot: a statement may see a commit that the statement
+  // before it didn't see. For frequent reads that look up a few rows one after the other, such as a
+  // token and what it is for: PostgreSQL runs them without BEGIN and COMMIT.
   template <typename Work>
   auto read_committed(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     return result_of(work, [this](const TxWork& run) { run_read(run, View::committed); });
@@ -253,9 +292,9 @@ class Database {
   // Does what write() does, but READ COMMITTED where the engine is PostgreSQL: each statement sees
   // what is committed when it begins, and waits for rows that others are changing. So whatever
   // `work` decides has to follow from rows that it has changed, and thereby locked, before, or from
-  // the condition of the statement that changes them. If such a statement changes no row although
-  // one was there a moment ago, `work` throws Overtaken. In return such a write hardly ever has a
-  // serialization failure, and many of them can change one row one after the other, where of
+  // the condition of the statement that changes them (Tx::require_change). Functions that need more
+  // throw std::logic_error here (Tx::require_serializable). In return such a write hardly ever has
+  // a serialization failure, and many of them can change one row one after the other, where of
   // serializable writes one succeeds and the others are retried.
   template <typename Work>
   auto write_with_row_locks(Work&& work) -> std::invoke_result_t<Work, Tx&> {
@@ -277,7 +316,6 @@ class Database {
  protected:
   using TxWork = std::function<void(Tx&)>;
   enum class View { snapshot, committed };  // what the statements of a read see
-  enum class Isolation { serializable, row_locks };
   virtual void run_read(const TxWork& work, View view) = 0;
   virtual void run_write(const TxWork& work, Isolation isolation) = 0;
   // Counts a commit with this number of writes.

@@ -23,18 +23,39 @@ struct ConstraintViolated : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Another write has changed what a write with row locks (Database::write_with_row_locks) had read,
-// before that could lock the row: it is rolled back and retried. Code throws this when a change
-// that should have been possible changes no row. On an engine without concurrent writes it is a
-// defect, and nobody catches it.
+// What a write has read was changed by another write before it could change it itself: the write is
+// undone and runs again, whatever its isolation. Tx::require_change() throws it, and so does code
+// that finds that a change which should have been possible has changed no row. On SQLite, where one
+// write runs at a time, that is a mistake, and nobody catches it.
 struct Overtaken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The message of Overtaken for a statement, whose text contains no values.
+inline std::string overtaken_by(const std::string& sql) {
+  return "another write came first; this changed no row, or more than one: " + sql;
+}
 
 // A statement that reaches this time is stopped and throws TooSlow; max() means never.
 using Deadline = std::chrono::steady_clock::time_point;
 
 enum class ValueKind { integer, text, unknown };
+
+// How many writes run at the same time: one, after which the next one begins (SQLite), or many,
+// which collide if two of them change one row (PostgreSQL).
+enum class Writers { one, many };
+
+// What the outcome of a statement that may wait for the next one is needed for: nothing; it has to
+// be one changed row, or else Overtaken is thrown; or somebody reads its rows, or their number,
+// later.
+enum class Wanted { nothing, one_change, rows };
+
+// What Statement::integer() throws for a value that isn't one. The message has no value.
+inline std::logic_error not_an_integer(const std::string& sql,
+                                       const std::vector<std::string>& columns, int column) {
+  return std::logic_error("the column " + columns.at(size_t(column)) +
+                          " is no integer of 64 bits: " + sql);
+}
 
 // A prepared statement of a connection. One Query at a time uses it.
 class Statement {
@@ -56,14 +77,15 @@ class Statement {
   virtual bool next(Deadline deadline) = 0;
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
   virtual int run(Deadline deadline) = 0;
-  // Runs a statement that returns no rows, at the latest together with the transaction's next
-  // statement, which then throws what this one would have thrown.
-  virtual void run_later(Deadline deadline) { run(deadline); }
-  // Lets the statement run together with the transaction's next one, if that saves a round trip;
-  // next() then returns its rows. The next one may throw what this one would have thrown.
-  virtual void send_ahead(Deadline /*deadline*/) {}
+  // Runs the statement now or, if that saves time, together with the transaction's next one, which
+  // then throws what this one would have thrown. Statements whose rows are wanted may also run with
+  // the next() or run() that asks for them; others run before the transaction is stored.
+  virtual void may_wait(Deadline deadline, Wanted wanted) {
+    if (wanted == Wanted::rows) return;
+    if (run(deadline) != 1 && wanted == Wanted::one_change) throw Overtaken(overtaken_by(sql()));
+  }
   // Values of the present row, by the numbers of their columns, counted from 0. NULL reads as 0 or
-  // "".
+  // "". Throws std::logic_error if integer() finds a value that isn't an integer of 64 bits.
   virtual std::int64_t integer(int column) const = 0;
   virtual std::string text(int column) const = 0;
   virtual bool null(int column) const = 0;
@@ -85,9 +107,8 @@ class Connection {
   Connection(Connection&&) noexcept = default;
 
   virtual std::unique_ptr<Statement> prepare(std::string_view sql) = 0;
-  // See Tx::writers_collide().
-  virtual bool writers_collide() const { return false; }
-  // For Tx::nested(): whether a statement that may fail was given to run_later() and still waits.
+  virtual Writers writers() const { return Writers::one; }
+  // For Tx::nested(). Whether a statement waits that may fail.
   virtual bool has_waiting_statements() const { return false; }
   // Drops the statements that wait, but not those up to `savepoint` if that is one of them.
   virtual void forget_waiting_statements(std::string_view /*savepoint*/) {}

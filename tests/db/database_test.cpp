@@ -38,6 +38,53 @@ TEST_CASE("a write returns what its work returned, and others see it at once") {
   CHECK(f.database().read(all) == Rows{{"a", "1"}});
 }
 
+TEST_CASE("a change that is demanded has to change one row") {
+  Fixture f;
+  f.database().write([](db::Tx& tx) {
+    put(tx, "a", "1");
+    put(tx, "b", "1");
+    tx.require_change("UPDATE meta SET value = '2' WHERE key = 'a' AND value = '1'");
+  });
+  CHECK(f.database().read(all) == Rows{{"a", "2"}, {"b", "1"}});
+  const auto demand = [&](std::string_view sql) {
+    f.database().write([&](db::Tx& tx) {
+      put(tx, "c", "lost");
+      tx.require_change(sql);
+    });
+  };
+  CHECK_THROWS_AS(demand("UPDATE meta SET value = '3' WHERE key = 'a' AND value = '1'"),
+                  db::Overtaken);
+  CHECK_THROWS_AS(demand("DELETE FROM meta WHERE key IN ('a', 'b')"), db::Overtaken);
+  CHECK(f.database().read(all) == Rows{{"a", "2"}, {"b", "1"}});
+}
+
+TEST_CASE("a transaction knows what it may rely on") {
+  Fixture f;
+  const auto isolation = [](db::Tx& tx) { return tx.isolation(); };
+  CHECK(f.database().read(isolation) == db::Isolation::read);
+  CHECK(f.database().read_committed(isolation) == db::Isolation::read);
+  CHECK(f.database().write(isolation) == db::Isolation::serializable);
+  CHECK(f.database().write_with_row_locks(isolation) == db::Isolation::row_locks);
+  const auto demand = [](db::Tx& tx) { tx.require_serializable(); };
+  f.database().write(demand);
+  CHECK_THROWS_AS(f.database().read(demand), std::logic_error);
+  CHECK_THROWS_AS(f.database().read_committed(demand), std::logic_error);
+  CHECK_THROWS_AS(f.database().write_with_row_locks(demand), std::logic_error);
+}
+
+TEST_CASE("a number that is no integer is a mistake, and NULL reads as 0") {
+  Fixture f;
+  const auto read = [&](std::string_view sql) {
+    return f.database().read([&](db::Tx& tx) { return tx.number(sql); });
+  };
+  CHECK_THROWS_AS(read("SELECT 'text' AS n"), std::logic_error);
+  CHECK_THROWS_AS(read("SELECT '12' AS n"), std::logic_error);
+  CHECK_THROWS_AS(read("SELECT 1.5 AS n"), std::logic_error);
+  CHECK_THROWS_AS(read("SELECT 9223372036854775807 + 1 AS n"), std::logic_error);
+  CHECK(read("SELECT 9223372036854775807 AS n") == 9'223'372'036'854'775'807);
+  CHECK(read("SELECT NULL AS n") == 0);
+}
+
 TEST_CASE("what was deleted can't be read in the file any more") {
   Fixture f;
   constexpr int rows = 500;

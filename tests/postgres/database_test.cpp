@@ -4,6 +4,7 @@
 #include <csignal>
 #include <functional>
 #include <latch>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -396,9 +397,7 @@ TEST_CASE("rows that were sent for ahead are there, whatever ran meanwhile") {
     put(tx, "b", "2");
   });
   const auto ahead = [](db::Tx& tx, const std::string& key) {
-    auto rows = tx.query(R"(SELECT value FROM meta WHERE key = $1)", key);
-    rows.send_ahead();
-    return rows;
+    return tx.query_later(R"(SELECT value FROM meta WHERE key = $1)", key);
   };
   const auto text = [](db::Query& rows) { return rows.next() ? rows.text("value") : "none"; };
   const auto look = [&](db::Tx& tx) {
@@ -428,10 +427,9 @@ TEST_CASE("a change that was sent ahead is made once, and counted") {
   Fixture f;
   f.opened.write([](db::Tx& tx) {
     put(tx, "a", "1");
-    auto change = tx.query(R"(UPDATE meta SET value = value || $2 WHERE key = $1)", "a", "+");
-    auto none = tx.query(R"(UPDATE meta SET value = '' WHERE key = $1)", "b");
-    auto rows = tx.query(R"(SELECT value FROM meta WHERE key = $1)", "a");
-    for (db::Query* one : {&change, &none, &rows}) one->send_ahead();
+    auto change = tx.query_later(R"(UPDATE meta SET value = value || $2 WHERE key = $1)", "a", "+");
+    auto none = tx.query_later(R"(UPDATE meta SET value = '' WHERE key = $1)", "b");
+    auto rows = tx.query_later(R"(SELECT value FROM meta WHERE key = $1)", "a");
     CHECK(change.run() == 1);
     CHECK(none.run() == 0);
     REQUIRE(rows.next());
@@ -442,8 +440,87 @@ TEST_CASE("a change that was sent ahead is made once, and counted") {
   CHECK(value_of(f.opened, "a") == "1++");
   // One that nobody waits for isn't made.
   f.opened.write(
-      [](db::Tx& tx) { tx.query(R"(UPDATE meta SET value = '' WHERE key = 'a')").send_ahead(); });
+      [](db::Tx& tx) { tx.query_later(R"(UPDATE meta SET value = '' WHERE key = 'a')"); });
   CHECK(value_of(f.opened, "a") == "1++");
+}
+
+constexpr std::string_view take_a = R"(
+    UPDATE meta
+    SET value = 'taken by ' || $1
+    WHERE key = 'a' AND value = 'free')";
+
+TEST_CASE("a change that is demanded waits, and the write runs again if another one came first") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) { put(tx, "a", "free"); });
+  const bool has_row_locks = GENERATE(false, true);
+  // What is sent behind the change: nothing but COMMIT, or a statement that is answered.
+  const bool reads_behind_it = GENERATE(false, true);
+  CAPTURE(has_row_locks, reads_behind_it);
+  const auto collisions = f.opened.collisions();
+  int runs = 0;
+  std::string found;
+  const auto work = [&](db::Tx& tx) {
+    ++runs;
+    found = value_of(tx, "a");
+    if (found != "free") return;
+    // The other write is stored between this one's look and its change.
+    f.opened.write([](db::Tx& other) { other.require_change(take_a, "another"); });
+    tx.require_change(take_a, "this");
+    put_later(tx, "b", "lost");
+    if (reads_behind_it) value_of(tx, "b");
+  };
+  if (has_row_locks)
+    f.opened.write_with_row_locks(work);
+  else
+    f.opened.write(work);
+  CHECK(runs == 2);
+  CHECK(found == "taken by another");
+  CHECK(value_of(f.opened, "a") == "taken by another");
+  CHECK(value_of(f.opened, "b").empty());
+  CHECK(f.opened.collisions() == collisions + 1);
+}
+
+TEST_CASE("a change that is demanded isn't stored if it changes more than one row") {
+  Fixture f({.write_time = 0ms});
+  const auto work = [](db::Tx& tx) {
+    put(tx, "a", "1");
+    put(tx, "b", "1");
+    tx.require_change(R"(UPDATE meta SET value = '2' WHERE key IN ('a', 'b'))");
+  };
+  CHECK(refusal([&] { f.opened.write(work); }) == "503 unavailable");
+  CHECK(value_of(f.opened, "a").empty());
+}
+
+TEST_CASE("nobody hides from the engine that a write was overtaken") {
+  Fixture f;
+  int runs = 0;
+  f.opened.write([&](db::Tx& tx) {
+    if (++runs > 1) return;
+    tx.require_change(R"(UPDATE meta SET value = '' WHERE key = 'nothing')");
+    try {
+      value_of(tx, "a");
+    } catch (const std::exception&) {  // as code does that goes on after any failure
+    }
+  });
+  CHECK(runs == 2);
+}
+
+TEST_CASE("a number that is none of 64 bits is a mistake, and NULL reads as 0") {
+  Fixture f;
+  const auto read = [&](std::string_view sql) {
+    return f.opened.read([&](db::Tx& tx) { return tx.number(sql); });
+  };
+  const auto is_refused = [&](std::string_view sql) {
+    CHECK_THROWS_WITH(read(sql), Catch::Contains("is no integer of 64 bits"));
+  };
+  is_refused(R"(SELECT sum(n) AS n FROM (VALUES (9223372036854775807), (1)) AS v (n))");
+  is_refused(R"(SELECT 1.5 AS n)");
+  is_refused(R"(SELECT CAST(1e15 AS DOUBLE PRECISION) AS n)");
+  is_refused(R"(SELECT 'text' AS n)");
+  is_refused(R"(SELECT '' AS n)");
+  CHECK(read(R"(SELECT sum(n) AS n FROM (VALUES (9223372036854775806), (1)) AS v (n))") ==
+        std::numeric_limits<std::int64_t>::max());
+  CHECK(read(R"(SELECT NULL AS n)") == 0);
 }
 
 TEST_CASE("berthd writes with as many connections as its processors can use") {

@@ -24,7 +24,7 @@ constexpr int batch = 1'000;  // more than any run has
 // How many rows the connection has changed. On PostgreSQL no doubts are left over from the writes
 // before, so nobody needs the number.
 std::int64_t changes(db::Tx& tx) {
-  return tx.writers_collide() ? 0 : tx.number("SELECT total_changes()");
+  return tx.writers() == db::Writers::many ? 0 : tx.number("SELECT total_changes()");
 }
 
 }  // namespace

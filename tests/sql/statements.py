@@ -18,7 +18,7 @@ TOKEN = re.compile(r"""
   | (?P<sign>\S)""", re.VERBOSE | re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t"}
 COPIES = ("std::string", "std::string_view")  # calls that leave the text as it is
-RUNS = ("query", "execute", "number")  # the functions of db::Tx that take a statement
+RUNS = ("query", "query_later", "execute", "execute_later", "require_change", "lock", "number")  # the functions of db::Tx that take a statement
 
 Token = collections.namedtuple("Token", "kind text line")
 # What one expression is made of. `parts`: tokens; `opaque`: something stands between them that can't be evaluated.
@@ -107,7 +107,7 @@ class File:
         return self.tokens[before - 1].text if self.tokens[before - 1].kind == "name" else None
 
     def is_run(self, found):
-        """Returns whether the expression is the first argument of query(), execute() or number()."""
+        """Returns whether the expression is the first argument of one of these functions."""
         return self.sign(found.begin - 1, "(") and self.tokens[found.begin - 2].text in RUNS
 
 

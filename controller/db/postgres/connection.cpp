@@ -68,6 +68,14 @@ constexpr milliseconds settings_time{4'000};
 // these have to fit into the connection's buffers.
 constexpr size_t max_waiting_statements = 64;
 
+// Around a statement that has to change exactly one row. If it doesn't, the server divides by 0,
+// and runs nothing of what was sent after it, such as COMMIT. So nobody waits for the number of
+// rows.
+const std::string one_change_begin = "WITH one_change AS (";
+const std::string one_change_end =
+    " RETURNING 1) SELECT 1 / CASE WHEN count(*) = 1 THEN 1 ELSE 0 END FROM one_change";
+constexpr const char* division_by_zero = "22012";
+
 constexpr const char* raise_collision =
     "DO $$ BEGIN RAISE EXCEPTION 'a test''s collision' USING ERRCODE = '40001'; END $$";
 
@@ -177,22 +185,30 @@ class PreparedStatement final : public Statement {
     return changed;
   }
 
-  void run_later(Deadline deadline) override {
+  void may_wait(Deadline deadline, Wanted wanted) override {
     set_values();
-    connection_.run_later(sql(), variants_, types_, values_, deadline);
-    connection_.note_written(cost_.of_run(1));
-  }
-  void send_ahead(Deadline deadline) override {
-    set_values();
-    connection_.run_later(sql(), variants_, types_, values_, deadline, &result_);
-    is_ahead_ = true;
+    switch (wanted) {
+      case Wanted::nothing:
+        connection_.run_later(sql(), variants_, types_, values_, deadline);
+        connection_.note_written(cost_.of_run(1));
+        break;
+      case Wanted::one_change:
+        if (checked_sql_.empty()) checked_sql_ = one_change_begin + sql() + one_change_end;
+        connection_.run_later(checked_sql_, connection_.variants_of(checked_sql_), types_, values_,
+                              deadline);
+        connection_.note_written(cost_.of_run(1));
+        break;
+      case Wanted::rows:
+        connection_.run_later(sql(), variants_, types_, values_, deadline, &result_);
+        is_ahead_ = true;
+    }
   }
 
   std::int64_t integer(int column) const override {
-    const std::string_view digits = value(column);
-    std::int64_t number = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return number;
+    if (null(column)) return 0;
+    const auto number = parse_number<std::int64_t>(value(column));
+    if (!number) throw not_an_integer(sql(), columns_, column);
+    return *number;
   }
   std::string text(int column) const override { return std::string(value(column)); }
   bool null(int column) const override { return PQgetisnull(result_.get(), row_, column) != 0; }
@@ -227,7 +243,7 @@ class PreparedStatement final : public Statement {
     row_ = -1;
   }
 
-  // Makes sure that there is a result: that of send_ahead(), or one of a new run.
+  // Makes sure that there is a result: that of a statement that waited, or one of a new run.
   void wait_or_execute(Deadline deadline) {
     if (is_ahead_ && !result_) connection_.run_waiting(deadline);
     if (!result_) execute(deadline);
@@ -258,8 +274,8 @@ class PreparedStatement final : public Statement {
   std::vector<Text> texts_;
   std::vector<const char*> values_;
   Result result_;
-  // Whether the answer of send_ahead() belongs to the rows that are read next.
-  bool is_ahead_ = false;
+  bool is_ahead_ = false;    // what was sent, or waits, is for the rows to come
+  std::string checked_sql_;  // see one_change_begin; empty until it is needed
   int row_ = -1;
 };
 
@@ -677,6 +693,10 @@ Result Connection::checked(Result result, std::string_view sql, Deadline deadlin
       throw too_slow("a statement took too long");
     }
     if (state.starts_with("23")) throw ConstraintViolated(what);
+    if (state == division_by_zero && sql.starts_with(one_change_begin)) {
+      collided_ = true;
+      throw Overtaken(overtaken_by(std::string(sql)));
+    }
     throw Failure(what, state);
   } catch (...) {
     // After the first failure, the server refuses each statement with 25P02

@@ -57,7 +57,7 @@ class Connection final : public db::Connection {
   Connection& operator=(const Connection&) = delete;
 
   std::unique_ptr<Statement> prepare(std::string_view sql) override;
-  bool writers_collide() const override { return true; }
+  Writers writers() const override { return Writers::many; }
   bool has_waiting_statements() const override;
   // Without a savepoint, it forgets all that wait.
   void forget_waiting_statements(std::string_view savepoint = "") override;
@@ -131,7 +131,8 @@ class Connection final : public db::Connection {
     const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
   }
-  // Whether a statement of the present transaction had a serialization failure or a deadlock.
+  // Whether a statement of the present transaction had a serialization failure or a deadlock, or
+  // didn't make the change that it has to make (Wanted::one_change).
   bool has_collided() const { return collided_; }
   // Returns the exception of a statement of the present transaction that failed, unless it was
   // rolled back to a savepoint; otherwise null.
@@ -155,6 +156,7 @@ class Connection final : public db::Connection {
   // Runs a statement. The values of NULLs are null pointers.
   Result run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
              const std::vector<const char*>& values, Deadline deadline);
+  Variants& variants_of(const std::string& sql) { return variants_[sql]; }
   // Adds a statement to those that wait. Its result is moved to `answer` when it has run, unless
   // that is null.
   void run_later(const std::string& sql, Variants& variants, const std::vector<Oid>& types,

@@ -222,7 +222,7 @@ bool Database::try_read(const TxWork& work, View view, std::string& why) {
   }
   Connection& connection = **lease;
   try {
-    Tx tx(connection, clock_.now(), limit);
+    Tx tx(connection, clock_.now(), limit, Isolation::read);
     work(tx);
     if (is_outdated(connection)) throw refusal(replaced);
     answered();
@@ -307,7 +307,7 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     transaction.incarnation = connection.incarnation();
     connection.limit_statements(limit);
     connection.begin({begin, limit ? number_and_message_sql : number_sql});
-    Tx tx(connection, clock_.now(), limit);
+    Tx tx(connection, clock_.now(), limit, isolation);
     connection.take_written();
     work(tx);
     transaction.written = connection.take_written();
@@ -348,6 +348,10 @@ Database::Outcome Database::commit(Connection& connection, bool has_limit) {
     if (std::string_view(PQcmdStatus(done.get())) != "COMMIT")
       throw std::logic_error("COMMIT was answered by " + std::string(PQcmdStatus(done.get())));
   } catch (const Collision&) {
+    ++collisions_;
+    roll_back(connection, Deadline::max());
+    return Outcome::undone;
+  } catch (const Overtaken&) {  // by a statement that waited until now
     ++collisions_;
     roll_back(connection, Deadline::max());
     return Outcome::undone;

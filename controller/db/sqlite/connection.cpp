@@ -58,7 +58,12 @@ class Prepared final : public Statement {
     return changed;
   }
 
-  std::int64_t integer(int column) const override { return prepared_.getColumn(column).getInt64(); }
+  // SQLite would read a text without digits as 0, and cut off what is behind a point.
+  std::int64_t integer(int column) const override {
+    const SQLite::Column value = prepared_.getColumn(column);
+    if (!value.isInteger() && !value.isNull()) throw not_an_integer(sql(), columns_, column);
+    return value.getInt64();
+  }
   std::string text(int column) const override { return prepared_.getColumn(column).getString(); }
   bool null(int column) const override { return prepared_.isColumnNull(column); }
 

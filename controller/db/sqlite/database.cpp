@@ -152,7 +152,7 @@ Database::Reader::Reader(Database& database)
   lock.unlock();
   try {
     tx_.emplace(reader_->connection, database.clock_.now(),
-                RequestLimits::statement_time_of_thread());
+                RequestLimits::statement_time_of_thread(), Isolation::read);
     // The epoch is read before the snapshot is taken, so the snapshot may be newer than its epoch
     // but never older. Everything that was answered before this read began is in it.
     const std::uint64_t epoch = database.epoch_;
@@ -203,7 +203,8 @@ void Database::run_read(const TxWork& work, View /*a snapshot costs nothing*/) {
   work(reader.tx());
 }
 
-void Database::run_write(const TxWork& work, Isolation /*there is one writer*/) {
+// There is one writer, so the isolation matters to those alone who ask for it.
+void Database::run_write(const TxWork& work, Isolation isolation) {
   // The request for which the caller writes learns its user or app within the work, as at a login.
   const TxWork for_claimant = [&work, claimant = LentClaimant::of_thread()](Tx& tx) {
     const LentClaimant lent(claimant);
@@ -211,6 +212,7 @@ void Database::run_write(const TxWork& work, Isolation /*there is one writer*/) 
   };
   Job job{.work = for_claimant,
           .statement_time = RequestLimits::statement_time_of_thread(),
+          .isolation = isolation,
           .notes = {},
           .failure = {},
           .written = {}};
@@ -265,7 +267,7 @@ void Database::roll_back() {
 
 // Runs one write in its savepoint. Returns false if SQLite rolled back the whole transaction.
 bool Database::run_job(Job& job, Instant now) {
-  Tx tx(*writer_, now, job.statement_time);
+  Tx tx(*writer_, now, job.statement_time, job.isolation);
   bool was_too_slow = false;
   try {
     tx.execute("SAVEPOINT job");

@@ -75,6 +75,7 @@ class Database final : public db::Database {
   struct Job {
     const TxWork& work;
     std::optional<std::chrono::milliseconds> statement_time;
+    Isolation isolation;
     std::vector<Note> notes;
     std::exception_ptr failure;
     Written written;

@@ -59,11 +59,11 @@ bool replace_password_hash(db::Tx& tx, const std::string& user_id, const std::st
 }
 
 void lock(db::Tx& tx, const std::string& user_id) {
-  if (tx.writers_collide())
-    tx.execute(R"(UPDATE users SET updated_at = updated_at WHERE id = $1)", user_id);
+  tx.lock(R"(UPDATE users SET updated_at = updated_at WHERE id = $1)", user_id);
 }
 
 void mark_deleted(db::Tx& tx, const std::string& user_id) {
+  tx.require_serializable();
   if (const auto user = find(tx, user_id)) give_up(tx, NameKind::user, user->username, user_id);
   forget_who_gave_up(tx, user_id);
   email_changes::forget(tx, user_id);
@@ -76,14 +76,14 @@ void mark_deleted(db::Tx& tx, const std::string& user_id) {
       SET direct_referrals = direct_referrals - 1
       WHERE id = (SELECT referred_by FROM users WHERE id = $1))",
       user_id);
-  tx.execute(
+  tx.require_change(
       R"(
       UPDATE users
       SET email = '', email_key = 'deleted:' || id, username = 'deleted',
           username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id,
           referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2,
           deleted_at = $2, updated_at = $2
-      WHERE id = $1)",
+      WHERE id = $1 AND deleted_at IS NULL)",
       user_id, tx.now());
 }
 

@@ -52,7 +52,9 @@ constexpr int most_creates_at_once = 1'000;
 // late as possible, because all who create deployments of this owner wait for it. Whether the app
 // is still there is asked by a trigger, even later (deployments_in_living_apps).
 void check_tier_cap_again(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {
-  if (!tx.writers_collide() || !tier.max_deployments) return;
+  const bool may_others_commit =
+      tx.isolation() == db::Isolation::row_locks && tx.writers() == db::Writers::many;
+  if (!may_others_commit || !tier.max_deployments) return;
   const auto used = [&] { return used_of_tier(tx, owner_id, tier.id); };
   if (used() <= *tier.max_deployments - most_creates_at_once) return;
   accounts::lock(tx, owner_id);

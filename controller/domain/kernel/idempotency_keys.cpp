@@ -8,10 +8,8 @@
 namespace berth::idempotency_keys {
 namespace {
 
-// Stores nothing, and so changes no row, if a row is there that is younger than `replaced_until`.
-db::Query storing(db::Tx& tx, const Slot& slot, int status, std::string_view body,
-                  Instant replaced_until) {
-  return tx.query(R"(
+// Stores nothing, and so changes no row, if a row is there that is younger than $9.
+constexpr std::string_view store = R"(
       INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body,
                                     created_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -20,15 +18,13 @@ db::Query storing(db::Tx& tx, const Slot& slot, int status, std::string_view bod
             status = excluded.status,
             body = excluded.body,
             created_at = excluded.created_at
-        WHERE idempotency_keys.created_at <= $9)",
-                  slot.principal, slot.method, slot.path, slot.key, slot.request_hash, status, body,
-                  tx.now(), replaced_until);
-}
+        WHERE idempotency_keys.created_at <= $9)";
 
 // Returns false if there is an answer that isn't too old. The reserved row has the status 0, which
 // no answer has.
 bool reserve(db::Tx& tx, const Slot& slot) {
-  return storing(tx, slot, 0, "", tx.now() - kept_for).run() == 1;
+  return tx.execute(store, slot.principal, slot.method, slot.path, slot.key, slot.request_hash, 0,
+                    "", tx.now(), tx.now() - kept_for) == 1;
 }
 
 // The prefix of the hash that a row has instead of a body that is stored once for all keys. Bodies
@@ -113,13 +109,16 @@ std::optional<Answer> find(db::Tx& tx, const Slot& slot) {
 }
 
 std::optional<Answer> find_or_reserve(db::Tx& tx, const Slot& slot) {
-  if (tx.writers_collide() && reserve(tx, slot)) return std::nullopt;
+  // Whoever looks for a key that isn't there collides with all who insert one beside it. Where
+  // nobody can, one statement less does.
+  if (tx.writers() == db::Writers::many && reserve(tx, slot)) return std::nullopt;
   return find(tx, slot);
 }
 
 void keep(db::Tx& tx, const Slot& slot, int status, const std::string& body) {
   // It replaces the row that this write has reserved, too.
-  storing(tx, slot, status, kept_body(tx, slot.principal, body), Instant::max()).run_later();
+  tx.execute_later(store, slot.principal, slot.method, slot.path, slot.key, slot.request_hash,
+                   status, kept_body(tx, slot.principal, body), tx.now(), Instant::max());
 }
 
 bool is_any_old(db::Tx& tx) {

@@ -6,51 +6,12 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
-#include "controller/domain/ledger/day_rows.h"
+#include "controller/domain/ledger/crediting.h"
+#include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/pending_rows.h"
-#include "controller/domain/ledger/transaction_rows.h"
 
 namespace berth::ledger {
 namespace {
-
-// An account's number and what was ever posted on it, which is empty if the account's row wasn't
-// changed because the credit stays pending.
-struct Changed {
-  std::int64_t number = 0;
-  std::optional<Totals> totals;
-  std::int64_t bonus = 0;
-};
-
-Changed changed_of(const db::Query& rows) {
-  return {
-      .number = rows.integer("number"),
-      .totals = Totals{.credited = rows.integer("credited"), .debited = rows.integer("debited")},
-      .bonus = rows.integer("bonus")};
-}
-
-constexpr const char* and_return_changed = R"(RETURNING number, credited, debited, bonus)";
-
-// Changes an account's row by `update`, whose $1 is its id and whose other values follow. Returns
-// nothing if no row was changed. PostgreSQL returns the row in the same round trip, by
-// `update_and_return`. SQLite would build a table in memory for what a statement returns, which
-// takes longer than reading the row again.
-template <typename... Values>
-std::optional<Changed> change_row(db::Tx& tx, const Account& account, const std::string& update,
-                                  const std::string& update_and_return, const Values&... values) {
-  const std::string id = account.id();
-  if (tx.writers_collide()) {
-    auto rows = tx.query(update_and_return, id, values...);
-    return rows.next() ? std::optional(changed_of(rows)) : std::nullopt;
-  }
-  if (tx.execute(update, id, values...) == 0) return std::nullopt;
-  auto rows = tx.query(R"(
-      SELECT number, credited, debited, bonus
-      FROM ledger_accounts
-      WHERE id = $1)",
-                       id);
-  rows.next();
-  return changed_of(rows);
-}
 
 // A conditional UPDATE checks the balance and takes the points; it changes no row if there weren't
 // enough. The issuance account may go down to -max_points.
@@ -61,7 +22,9 @@ std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::in
       WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
       )";
   static const std::string update_and_return = update + and_return_changed;
-  return change_row(tx, account, update, update_and_return, amount, -max_points);
+  return crediting_of(tx).change(
+      tx, account,
+      {.update = update, .update_and_return = update_and_return, .values = {amount, -max_points}});
 }
 
 // Pending credits can only make a balance higher, so they aren't needed if the row has enough.
@@ -84,7 +47,10 @@ std::optional<Changed> give_to_row(db::Tx& tx, const Account& account, std::int6
       WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
       )";
   static const std::string update_and_return = update + and_return_changed;
-  return change_row(tx, account, update, update_and_return, amount, max_points, max_credited);
+  return crediting_of(tx).change(tx, account,
+                                 {.update = update,
+                                  .update_and_return = update_and_return,
+                                  .values = {amount, max_points, max_credited}});
 }
 
 bool takes_from(const Transaction& transaction, const Account& account) {
@@ -98,12 +64,11 @@ class MayStayPending {
  public:
   MayStayPending(db::Tx& tx, const Leg& leg, const Transaction& transaction) {
     if (!may_have_pending(tx, leg.to) || takes_from(transaction, leg.to)) return;
-    rows_.emplace(tx.query(R"(
+    rows_.emplace(tx.query_later(R"(
         SELECT number
         FROM ledger_accounts
         WHERE id = $1 AND credited <= $2)",
-                           leg.to.id(), max_credited_with_pending - leg.amount));
-    rows_->send_ahead();
+                                 leg.to.id(), max_credited_with_pending - leg.amount));
   }
   // Returns the account's number, without totals, or nothing if the credit may not stay pending.
   std::optional<Changed> account() {
@@ -195,41 +160,19 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
   if (moved.marked > 0) add_bonus(tx, leg.to, -moved.marked);
 }
 
-// Used on an engine with concurrent writers. Returns the first day on which the accounts of a leg
-// may be posted: the newest day for which the accounts whose rows were changed have sums, or the
-// day after the newest closed day if that is later. This statement has to follow those that locked
-// the accounts' rows: in a write with row locks, a statement that waits for a lock doesn't see what
-// was committed while it waited.
-std::int64_t first_day(db::Tx& tx, const Leg& leg, const Moved& moved) {
-  return tx.number(R"(
-      SELECT coalesce(max(day), 0) AS day
-      FROM (
-        SELECT max(day) + 1 AS day FROM ledger_closed_days
-        UNION ALL
-        SELECT max(day) AS day FROM ledger_days WHERE account_id = $1
-        UNION ALL
-        SELECT max(day) AS day FROM ledger_days WHERE account_id = $2
-      ) AS days)",
-                   leg.from.id(), moved.to.totals ? leg.to.id() : leg.from.id());
-}
-
 // Returns the time of a transaction. It is never on a closed day (closed_days.h), nor before a day
 // for which one of its accounts has sums, because these include the days before. If the clock was
 // set back that far, or the clock of another process is ahead, it is the first moment that is
-// allowed. `newest` is the number of the newest transaction, or 0 on an engine with concurrent
-// writers. On such an engine, another process could close the day while a write with row locks
-// runs. It does so closing_margin after the day's end, and no write runs for that long.
+// allowed.
 Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vector<Moved>& moved,
                      std::int64_t newest) {
-  std::int64_t first = utc_day(time_of_number(newest));
-  if (tx.writers_collide()) {
-    for (size_t i = 0; i < moved.size(); ++i)
-      first = std::max(first, first_day(tx, transaction.legs[i], moved[i]));
-  } else {
-    first = std::max(first, 1 + tx.number(R"(
-        SELECT coalesce(max(day), -1)
-        FROM ledger_closed_days)"));
+  std::vector<const Account*> changed;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const Leg& leg = transaction.legs[i];
+    changed.push_back(&leg.from);
+    changed.push_back(moved[i].to.totals ? &leg.to : &leg.from);
   }
+  const std::int64_t first = crediting_of(tx).first_day(tx, changed, newest);
   return std::max(tx.now(), Instant(std::chrono::days(first)));
 }
 
@@ -248,12 +191,13 @@ std::optional<Posted> post_legs(db::Tx& tx, const Transaction& transaction) {
     }
     moved.push_back(*one);
   }
-  const std::int64_t newest = newest_transaction(tx);
+  const Crediting& crediting = crediting_of(tx);
+  const std::int64_t newest = crediting.newest_transaction(tx);
   const Instant at = posting_time(tx, transaction, moved, newest);
   const std::string id = new_uuid(at);
   const std::int64_t kind = kind_lookup.number();
-  const std::int64_t number =
-      add_transaction(tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
+  const std::int64_t number = crediting.add_transaction(
+      tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
   int place = 0;  // the leg's place in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
     tx.execute_later(R"(
@@ -280,6 +224,20 @@ std::optional<Posted> post_legs(db::Tx& tx, const Transaction& transaction) {
   return Posted{.id = id, .bonus = moved.front().bonus, .bonus_left = moved.front().bonus_left};
 }
 
+// `points` in one row, or no row if the account doesn't exist.
+std::string_view balance_sql(const db::Tx& tx, const Account& account) {
+  static constexpr std::string_view plain =
+      R"(SELECT balance AS points FROM ledger_accounts WHERE id = $1)";
+  // One statement, so that in a write with row locks, too, each credit is in one of the two places.
+  static constexpr std::string_view with_pending = R"(
+      SELECT a.balance + coalesce((SELECT sum(p.amount)
+                                   FROM ledger_pending p
+                                   WHERE p.account_number = a.number), 0) AS points
+      FROM ledger_accounts a
+      WHERE a.id = $1)";
+  return may_have_pending(tx, account) ? with_pending : plain;
+}
+
 }  // namespace
 
 Account user_account(const std::string& user_id) { return {"user", user_id}; }
@@ -300,26 +258,15 @@ void open_account(db::Tx& tx, const Account& account) {
 }
 
 void lock(db::Tx& tx, const Account& account) {
-  if (tx.writers_collide())
-    tx.execute(R"(UPDATE ledger_accounts SET balance = balance WHERE id = $1)", account.id());
+  tx.lock(R"(UPDATE ledger_accounts SET balance = balance WHERE id = $1)", account.id());
 }
 
 std::int64_t balance(db::Tx& tx, const Account& account) {
-  auto rows = balance_query(tx, account);
-  return rows.next() ? rows.integer("points") : 0;
+  return tx.number(balance_sql(tx, account), account.id());
 }
 
-db::Query balance_query(db::Tx& tx, const Account& account) {
-  if (!may_have_pending(tx, account))
-    return tx.query(R"(SELECT balance AS points FROM ledger_accounts WHERE id = $1)", account.id());
-  // One statement, so that in a write with row locks, too, each credit is in one of the two places.
-  return tx.query(R"(
-      SELECT a.balance + coalesce((SELECT sum(p.amount)
-                                   FROM ledger_pending p
-                                   WHERE p.account_number = a.number), 0) AS points
-      FROM ledger_accounts a
-      WHERE a.id = $1)",
-                  account.id());
+db::Query balance_later(db::Tx& tx, const Account& account) {
+  return tx.query_later(balance_sql(tx, account), account.id());
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {

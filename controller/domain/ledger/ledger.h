@@ -36,8 +36,9 @@ void open_account(db::Tx& tx, const Account& account);
 void lock(db::Tx& tx, const Account& account);
 // The account's balance; 0 if the account doesn't exist.
 std::int64_t balance(db::Tx& tx, const Account& account);
-// The statement that reads it: `points` in one row, or no row if the account doesn't exist.
-db::Query balance_query(db::Tx& tx, const Account& account);
+// Starts the statement that reads it (Tx::query_later): `points` in one row, or no row if the
+// account doesn't exist.
+db::Query balance_later(db::Tx& tx, const Account& account);
 
 // Bonus points are a part of an account's balance: what the treasury gave its owner for nothing
 // (rewards.h). The ledger keeps the mark on them wherever they go, and refuses nothing because of

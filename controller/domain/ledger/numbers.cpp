@@ -26,9 +26,7 @@ void append_hex(std::string& text, std::int64_t value) {
     text += digits[std::bit_cast<std::uint64_t>(value) >> shift & 0xf];
 }
 
-db::Query find_kind(db::Tx& tx, std::string_view kind) {
-  return tx.query(R"(SELECT number FROM ledger_kinds WHERE kind = $1)", kind);
-}
+constexpr std::string_view find_kind = R"(SELECT number FROM ledger_kinds WHERE kind = $1)";
 
 }  // namespace
 
@@ -64,15 +62,10 @@ std::int64_t account_number(db::Tx& tx, const Account& account) {
   return tx.number(R"(SELECT number FROM ledger_accounts WHERE id = $1)", account.id());
 }
 
-std::int64_t kind_number(db::Tx& tx, std::string_view kind) {
-  auto rows = find_kind(tx, kind);
-  return rows.next() ? rows.integer("number") : 0;
-}
+std::int64_t kind_number(db::Tx& tx, std::string_view kind) { return tx.number(find_kind, kind); }
 
 KindLookup::KindLookup(db::Tx& tx, std::string_view kind)
-    : tx_(tx), kind_(kind), rows_(find_kind(tx, kind)) {
-  rows_->send_ahead();
-}
+    : tx_(tx), kind_(kind), rows_(tx.query_later(find_kind, kind)) {}
 
 std::int64_t KindLookup::number() {
   const std::int64_t known = rows_->next() ? rows_->integer("number") : 0;

@@ -3,6 +3,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "controller/domain/ledger/crediting.h"
 #include "controller/domain/ledger/day_rows.h"
 #include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/pending_rows.h"
@@ -67,7 +68,7 @@ int add_to_accounts(db::Tx& tx, db::Query taken) {
 }  // namespace
 
 bool may_have_pending(const db::Tx& tx, const Account& account) {
-  return tx.writers_collide() && (account.kind == "app" || account.kind == "treasury");
+  return crediting_of(tx).may_have_pending(account);
 }
 
 bool is_any_pending(db::Tx& tx) {
@@ -96,7 +97,8 @@ int fold_in_batches(db::Database& database, const std::function<bool()>& is_stop
   return all;
 }
 
-void fold_all(db::Tx& tx) {
+void fold_foreign(db::Tx& tx) {
+  if (!crediting_of(tx).has_foreign_pending()) return;
   while (fold(tx) > 0) {
   }
 }

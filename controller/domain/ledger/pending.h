@@ -32,7 +32,8 @@ int fold(db::Tx& tx);
 // so. Returns the number of credits. Throws Error `unavailable` if the database can't be used.
 int fold_in_batches(
     db::Database& database, const std::function<bool()>& is_stopping = [] { return false; });
-// Adds all of them. For a database that nobody else uses.
-void fold_all(db::Tx& tx);
+// Adds all of them where none become pending: they came with a database from PostgreSQL. Otherwise
+// it does nothing. For a database that nobody else uses.
+void fold_foreign(db::Tx& tx);
 
 }  // namespace berth::ledger

@@ -15,37 +15,43 @@ std::int64_t last_place(db::Tx& tx, std::int64_t first) {
                    first, first + places);
 }
 
-std::int64_t add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
+void require_number(const TransactionRow& row, std::int64_t number) {
   if (time_of_number(number) != row.at)
     throw Error(Code::unavailable, "the ledger has no room for another transaction at this time");
+}
+
+std::int64_t add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
+  require_number(row, number);
   const IdParts id = parts_of_id(row.id);
-  static const std::string insert = R"(
+  tx.execute(R"(
       INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo)
-      VALUES ($1, $2, $3, $4, $5)
-      )";
-  static const std::string insert_and_return = insert + R"(RETURNING number)";
-  // Only where a trigger changes the number. SQLite would build a table in memory for RETURNING.
-  if (tx.writers_collide())
-    number = tx.number(insert_and_return, number, id.high, id.low, row.kind, row.memo);
-  else
-    tx.execute(insert, number, id.high, id.low, row.kind, row.memo);
+      VALUES ($1, $2, $3, $4, $5))",
+             number, id.high, id.low, row.kind, row.memo);
   return number;
 }
 
 }  // namespace
 
 std::int64_t newest_transaction(db::Tx& tx) {
-  if (tx.writers_collide()) return 0;
   return tx.number(R"(SELECT coalesce(max(number), 0) FROM ledger_transactions)");
 }
 
 std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest) {
   const std::int64_t first = first_number(row.at);
-  // The trigger ledger_transactions_places adds a place that is free.
-  if (tx.writers_collide()) return add(tx, row, first);
   // The newest one is only of a later time if the clock has gone back.
   const std::int64_t last = newest < first + places ? newest : last_place(tx, first);
   return add(tx, row, last >= first ? last + 1 : first);
+}
+
+std::int64_t add_transaction_by_sequence(db::Tx& tx, const TransactionRow& row) {
+  const std::int64_t number = first_number(row.at);
+  require_number(row, number);
+  const IdParts id = parts_of_id(row.id);
+  return tx.number(R"(
+      INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo)
+      VALUES ($1, $2, $3, $4, $5)
+      RETURNING number)",
+                   number, id.high, id.low, row.kind, row.memo);
 }
 
 }  // namespace berth::ledger

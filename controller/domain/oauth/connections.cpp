@@ -68,7 +68,7 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
   tx.execute(R"(
       UPDATE grants
       SET daily_spend_limit = $2
-      WHERE id = $1)",
+      WHERE id = $1 AND revoked_at IS NULL)",
              get(tx, user_id, app_id).grant_id, limit);
   return get(tx, user_id, app_id);
 }
@@ -78,7 +78,7 @@ Connection set_session_access(db::Tx& tx, const std::string& user_id, const std:
   tx.execute(R"(
       UPDATE grants
       SET session_access = $2
-      WHERE id = $1)",
+      WHERE id = $1 AND revoked_at IS NULL)",
              get(tx, user_id, app_id).grant_id, to_string(access));
   return get(tx, user_id, app_id);
 }
@@ -95,6 +95,7 @@ play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
 }
 
 void end_grant(db::Tx& tx, const std::string& grant_id) {
+  tx.require_serializable();
   oauth::revoke_contents(tx, grant_id);
   std::string app_id;
   {
@@ -132,7 +133,7 @@ std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id) {
 }
 
 db::Query spending_count(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
-  return tx.query(R"(
+  return tx.query_later(R"(
       UPDATE grants
       SET spent_day = $2,
           spent_on_day = CASE WHEN spent_day = $2 AND spent_on_day + $3 < $4 THEN spent_on_day + $3
@@ -141,7 +142,7 @@ db::Query spending_count(db::Tx& tx, const std::string& grant_id, std::int64_t a
       WHERE id = $1
         AND (daily_spend_limit IS NULL
              OR CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit))",
-                  grant_id, utc_day(tx.now()), amount, ledger::max_points);
+                        grant_id, utc_day(tx.now()), amount, ledger::max_points);
 }
 
 void require_counted(db::Query& count) {

@@ -35,10 +35,8 @@ Taken begin(db::Tx& tx, const Payer& payer, const Debit& debit) {
                                                 std::to_string(debit.amount) +
                                                 " points that this takes");
   Taken taken = {.own = debit.amount - posted->bonus, .limit = {}};
-  if (payer.grant_id) {
+  if (payer.grant_id)
     taken.limit.emplace(connections::spending_count(tx, *payer.grant_id, debit.amount));
-    taken.limit->send_ahead();
-  }
   if (posted->bonus + posted->bonus_left > 0) settle_bonus(tx, payer, debit, posted->bonus);
   return taken;
 }

@@ -9,11 +9,11 @@
 namespace berth::oauth {
 namespace {
 
-db::Query find_access_token(db::Tx& tx, const std::string& hash) {
+const std::string& find_access_token() {
   static const std::string sql = select_holder + R"(
              t.scopes, t.expires_at, t.revoked_at
       FROM access_tokens t)" + of_token;
-  return tx.query(sql, hash);
+  return sql;
 }
 
 Caller caller_of(const db::Query& row, Instant now) {
@@ -86,7 +86,7 @@ void refuse_unless(bool is_own) {
 }  // namespace
 
 Caller check_access_token(db::Tx& tx, const std::string& token) {
-  auto rows = find_access_token(tx, token_hash(token));
+  auto rows = tx.query(find_access_token(), token_hash(token));
   if (!rows.next()) throw Error(Code::invalid_token, "the access token is unknown");
   try {
     return caller_of(rows, tx.now());
@@ -128,10 +128,9 @@ Introspection introspect(db::Tx& tx, const std::string& token) {
 
 TokenLookup::TokenLookup(db::Tx& tx, std::string token) : tx_(tx), token_(std::move(token)) {
   if (token_.starts_with("at_live_"))
-    rows_.emplace(find_access_token(tx, token_hash(token_)));
+    rows_.emplace(tx.query_later(find_access_token(), token_hash(token_)));
   else if (token_.starts_with("rt_live_"))
-    rows_.emplace(find_refresh_token(tx, token_hash(token_)));
-  if (rows_) rows_->send_ahead();
+    rows_.emplace(tx.query_later(find_refresh_token, token_hash(token_)));
 }
 
 std::optional<TokenFacts> TokenLookup::facts_for(const apps::App& client) {
@@ -143,14 +142,14 @@ std::optional<TokenFacts> TokenLookup::facts_for(const apps::App& client) {
 
 void revoke(db::Tx& tx, const apps::App& client, const std::string& token) {
   const std::string hash = token_hash(token);
-  if (auto access = find_access_token(tx, hash); access.next()) {
+  if (auto access = tx.query(find_access_token(), hash); access.next()) {
     refuse_unless(is_held_by(access, client.id));
     tx.execute(R"(
         UPDATE access_tokens
-        SET revoked_at = coalesce(revoked_at, $2)
-        WHERE token_hash = $1)",
+        SET revoked_at = $2
+        WHERE token_hash = $1 AND revoked_at IS NULL)",
                hash, tx.now());
-  } else if (auto refresh_token = find_refresh_token(tx, hash); refresh_token.next()) {
+  } else if (auto refresh_token = tx.query(find_refresh_token, hash); refresh_token.next()) {
     refuse_unless(is_held_by(refresh_token, client.id));
     revoke_family(tx, refresh_token.text("family_id"));
   } else if (const auto session = play::find(tx, token)) {

@@ -20,7 +20,7 @@ std::unexpected<Error> bad_refresh(const char* why, std::string_view reason,
 Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::string& refresh_token,
                const Policy& policy, const std::optional<std::string>& scope) {
   const std::string hash = token_hash(refresh_token);
-  auto rows = find_refresh_token(tx, hash);
+  auto rows = tx.query(find_refresh_token, hash);
   if (!rows.next()) return bad_refresh("the refresh token is unknown", "unknown");
   const Holder holder = holder_of(rows);
   if (client && holder.app_id != client->id)
@@ -59,11 +59,11 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   if (scopes.empty())
     return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
                        holder.user_id);
-  tx.execute_later(R"(
+  tx.require_change(R"(
       UPDATE refresh_tokens
       SET consumed_at = $2
-      WHERE token_hash = $1)",
-                   hash, tx.now());
+      WHERE token_hash = $1 AND consumed_at IS NULL)",
+                    hash, tx.now());
   Tokens tokens =
       add_tokens(tx, family, scopes, holder.user_id, scope ? std::optional(scopes) : std::nullopt);
   tokens.first_party = holder.built_in;

@@ -29,7 +29,8 @@ void end_surplus_families(db::Tx& tx, const std::string& grant_id) {
         FROM token_families
         WHERE grant_id = $1 AND revoked_at IS NULL
         ORDER BY created_at DESC, id DESC
-        LIMIT $4 OFFSET $3))",
+        LIMIT $4 OFFSET $3)
+        AND revoked_at IS NULL)",
                    grant_id, tx.now(), max_families_per_grant, all_of_them);
 }
 
@@ -121,7 +122,11 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id) {
       DELETE FROM authorization_codes
       WHERE grant_id = $1 AND family_id IS NULL)",
              grant_id);
-  tx.execute(R"(UPDATE device_codes SET denied_at = $2 WHERE grant_id = $1)", grant_id, tx.now());
+  tx.execute(R"(
+      UPDATE device_codes
+      SET denied_at = $2
+      WHERE grant_id = $1 AND denied_at IS NULL)",
+             grant_id, tx.now());
 }
 
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators) {
@@ -186,11 +191,8 @@ void check_holder(const db::Query& row, Instant expires_at, Instant now) {
   if (!row.null("user_suspended_at") || !row.null("app_suspended_at")) refuse_suspended();
 }
 
-db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
-  static const std::string sql = select_holder + R"(
+const std::string find_refresh_token = select_holder + R"(
              t.expires_at, t.consumed_at, a.refresh_requires_client
       FROM refresh_tokens t)" + of_token;
-  return tx.query(sql, hash);
-}
 
 }  // namespace berth::oauth

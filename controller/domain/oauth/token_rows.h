@@ -58,9 +58,9 @@ ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_op
 extern const std::string select_holder;
 extern const std::string of_token;
 
-// Finds a refresh token by its hash: the holder's columns and the token's own family_id, expires_at
-// and consumed_at, and the app's refresh_requires_client.
-db::Query find_refresh_token(db::Tx& tx, const std::string& hash);
+// Finds a refresh token by its hash ($1): the holder's columns and the token's own family_id,
+// expires_at and consumed_at, and the app's refresh_requires_client.
+extern const std::string find_refresh_token;
 
 struct Holder {
   std::string grant_id;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 2> earnings = {"spend", "impression"};
 // Counts what a user whom somebody has referred, and for whom nobody was rewarded yet, has spent of
 // their own points.
 db::Query referral_count(db::Tx& tx, const Spending& spending, std::int64_t own) {
-  return tx.query(R"(
+  return tx.query_later(R"(
       UPDATE users
       SET referral_spent = CASE WHEN referral_spent + $2 < $4 THEN referral_spent + $2
                                 ELSE $4 END
@@ -34,7 +34,7 @@ db::Query referral_count(db::Tx& tx, const Spending& spending, std::int64_t own)
           SELECT 1
           FROM apps a
           WHERE a.id = $3 AND a.owner_id IN (users.id, users.referred_by)))",
-                  spending.user_id, own, spending.app_id, ledger::max_points);
+                        spending.user_id, own, spending.app_id, ledger::max_points);
 }
 
 // Rewards the referrer once the spending that was counted is enough. If the reward is refused (a
@@ -60,11 +60,11 @@ void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rule
                     .amount = rules.referral,
                     .memo = "somebody whom you referred uses the service"});
   if (outcome.points > 0)
-    tx.execute(R"(
+    tx.require_change(R"(
         UPDATE users
         SET referral_rewarded_at = $2
-        WHERE id = $1)",
-               spending.user_id, tx.now());
+        WHERE id = $1 AND referral_rewarded_at IS NULL)",
+                      spending.user_id, tx.now());
 }
 
 std::string find_recipient(db::Tx& tx, const std::string& from_user_id, const Recipient& to) {
@@ -218,8 +218,7 @@ std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& r
   // together. The reward doesn't change the balance that they read, because it is paid to the
   // referrer.
   auto referral = referral_count(tx, spending, taken.own);
-  auto left = ledger::balance_query(tx, user);
-  for (db::Query* one : {&referral, &left}) one->send_ahead();
+  auto left = ledger::balance_later(tx, user);
   debits::finish(taken);
   if (referral.run() > 0) consider_referral(tx, spending, rules);
   return left.next() ? left.integer("points") : 0;

@@ -44,7 +44,7 @@ struct Fixture {
     world.write([&](db::Tx& tx) {
       REQUIRE(ledger::post(
           tx, {.kind = "spend", .from = user, .to = app, .amount = amount, .memo = "a hat"}));
-      ledger::fold_all(tx);
+      ledger::fold_foreign(tx);
     });
   }
   std::optional<std::int64_t> next_to_close() {

@@ -26,7 +26,7 @@ struct Fixture {
     world.write([&](db::Tx& tx) { ledger::open_account(tx, account); });
     world.mint(ledger::treasury(), 1'000);
     world.mint(account, 5);
-    world.write(ledger::fold_all);
+    world.write(ledger::fold_foreign);
   }
   void change(std::string_view sql) {
     world.write([&](db::Tx& tx) {

@@ -25,8 +25,12 @@ std::int64_t balance_of(db::Tx& tx, const Account& account) {
 // prices may exceed 64 bits, so it is a floating-point number, which is exact up to the largest
 // balance.
 bool is_covered(db::Tx& tx, const Account& account) {
-  const std::int64_t before = tx.number(R"(
-      SELECT coalesce(sum(CAST(t.monthly_cost_points AS DOUBLE PRECISION)), 0)
+  const std::int64_t balance = balance_of(tx, account);
+  if (account.price > balance) return false;
+  return tx.number(R"(
+      SELECT CASE WHEN coalesce(sum(CAST(t.monthly_cost_points AS DOUBLE PRECISION)), 0)
+                       <= CAST($4 AS DOUBLE PRECISION)
+                  THEN 1 ELSE 0 END AS is_covered
       FROM deployment_billing b
       JOIN deployments d ON d.id = b.deployment_id
       JOIN deploy_tiers t ON t.id = d.tier_id
@@ -34,9 +38,7 @@ bool is_covered(db::Tx& tx, const Account& account) {
         AND d.status NOT IN ('stopped', 'destroyed')
         AND d.billing_status IN ('current', 'warning')
         AND (b.paid_until < $3 OR (b.paid_until = $3 AND b.deployment_id < $2)))",
-                                        account.app_id, account.id, account.paid_until);
-  const std::int64_t balance = balance_of(tx, account);
-  return before <= balance && account.price <= balance - before;
+                   account.app_id, account.id, account.paid_until, balance - account.price) == 1;
 }
 
 Instant stop_time(const Account& account) {
@@ -159,6 +161,7 @@ Outcome outcome_of(const Account& before, const Account& after) {
 }  // namespace
 
 Outcome settle_due(db::Tx& tx, const std::string& deployment_id, const std::string& data_key) {
+  tx.require_serializable();
   const auto before = find_account(tx, deployment_id);
   if (!before) return Outcome::nothing;
   Account account = *before;

@@ -178,6 +178,20 @@ TEST_CASE("points are counted once over the renewals of all of the app's deploym
   CHECK(f.find_deployment(second.id).status == Status::stopped);
 }
 
+TEST_CASE("prices of which a floating-point sum is written with an exponent are counted, too") {
+  BillingWorld f;
+  constexpr std::int64_t dear = 1'000'000'000'000'000;
+  f.new_tier(paid_tier("dear", dear));
+  f.give(3 * dear + 5);
+  const auto first = f.running("first", "dear");
+  f.run_for(1h);
+  const auto second = f.running("second", "dear");
+  f.run_until(f.start + month - day + 2h);
+  CHECK(f.points() == dear + 5);
+  CHECK(f.billing_of(first.id) == billing::Status::current);
+  CHECK(f.billing_of(second.id) == billing::Status::warning);
+}
+
 TEST_CASE("what its owner stopped stays stopped and isn't renewed") {
   Fixture f;
   f.give(10 * price);
