@@ -84,6 +84,7 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
 }
 
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
+  tx.require_serializable();  // for the limit of the day
   const std::int64_t amount = bonus.points * user.signup_multiplier;
   if (amount < 1) return;
   if (tx.number(R"(SELECT is_returning FROM users WHERE id = $1)", user.id) != 0) return;
@@ -101,12 +102,11 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
                           .amount = amount,
                           .memo = "sign-up bonus"}))
     return;
-  tx.execute(
-      R"(
+  tx.require_change(R"(
       UPDATE users
       SET signup_bonus = $2, signup_bonus_at = $3
-      WHERE id = $1)",
-      user.id, amount, tx.now());
+      WHERE id = $1 AND signup_bonus_at IS NULL)",
+                    user.id, amount, tx.now());
 }
 
 }  // namespace
@@ -160,6 +160,7 @@ void check_not_reserved(std::string_view username, const ReservedNames& reserved
 
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url) {
+  tx.require_serializable();
   refuse_taken(tx, registration);
   const auto referred_by = referrer(tx, registration.referral_code);
   const std::int64_t number =
@@ -196,6 +197,7 @@ std::optional<User> find(db::Tx& tx, const std::string& id) {
 
 User rename(db::Tx& tx, const std::string& id, const std::string& username,
             const ReservedNames& reserved) {
+  tx.require_serializable();
   check_username(username);
   const auto user = find(tx, id);
   if (!user) throw Error(Code::user_not_found, "there is no such user");
@@ -242,6 +244,7 @@ void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bo
 
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
                          const std::string& base_url) {
+  tx.require_serializable();
   if (user.email_verified) throw Error(Code::invalid_state, "the address is already verified");
   if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
       max_verification_mails_per_hour) {

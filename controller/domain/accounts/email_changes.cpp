@@ -109,6 +109,7 @@ outbox::Letter changed_letter(const User& user, const Change& change) {
 
 void ask(db::Tx& tx, const User& user, const std::string& new_email, const Keys& keys,
          const std::string& base_url) {
+  tx.require_serializable();
   check_email(new_email, "new_email");
   if (email_key(new_email) == email_key(user.email))
     throw invalid_field("new_email", "is the present address of the account");
@@ -133,6 +134,7 @@ void ask(db::Tx& tx, const User& user, const std::string& new_email, const Keys&
 }
 
 User confirm(db::Tx& tx, const std::string& token, const SignupBonus& bonus, const Keys& keys) {
+  tx.require_serializable();
   constexpr std::string_view by_token = R"(
       SELECT user_id, old_email, new_email, old_verified, asked_at, confirmed_at
       FROM email_changes
@@ -172,8 +174,9 @@ Stopped stop(db::Tx& tx, const std::string& token) {
     throw refused_token("is unknown or was used before", "unknown");
   if (change->asked_at + undone_within <= tx.now())
     throw refused_token("has expired", "token_expired");
-  tx.execute(R"(DELETE FROM email_changes WHERE user_id = $1 AND asked_at >= $2)", change->user_id,
-             change->asked_at);
+  if (tx.execute(R"(DELETE FROM email_changes WHERE user_id = $1 AND asked_at >= $2)",
+                 change->user_id, change->asked_at) == 0)
+    throw db::Overtaken("the change of address was stopped already");
   const Stopped stopped = {.user_id = change->user_id,
                            .was_confirmed = change->confirmed_at.has_value()};
   if (!stopped.was_confirmed) return stopped;

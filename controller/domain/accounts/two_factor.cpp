@@ -136,6 +136,7 @@ Error wrong_code() { return Error(Code::invalid_totp, "the code is wrong or was 
 }  // namespace
 
 Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys) {
+  tx.require_serializable();
   require_disabled(tx, user);
   initialize();
   const std::string secret = random_bytes(secret_bytes);
@@ -160,16 +161,16 @@ Setup pending(db::Tx& tx, const accounts::User& user, const Keys& keys) {
 
 std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const std::string& code,
                                 const Keys& keys, const std::string& base_url) {
+  tx.require_serializable();
   require_disabled(tx, user);
   if (!stored(tx, user.id, keys))
     throw Error(Code::invalid_state, "TOTP setup hasn't been started");
   if (!take_totp(tx, user.id, typed(code), keys)) throw wrong_code();
-  tx.execute(
-      R"(
+  tx.require_change(R"(
       UPDATE users
       SET totp_enabled_at = $2, updated_at = $2
-      WHERE id = $1)",
-      user.id, tx.now());
+      WHERE id = $1 AND totp_enabled_at IS NULL)",
+                    user.id, tx.now());
   accounts::send(
       tx, user, keys,
       accounts::notice_letter(user, "logging in now requires a second factor", base_url));
@@ -188,6 +189,7 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
 
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
                                             const Keys& keys, const std::string& base_url) {
+  tx.require_serializable();
   require_enabled(tx, user);
   outbox::put(
       tx, keys.data,

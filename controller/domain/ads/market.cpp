@@ -196,6 +196,7 @@ std::int64_t Pricing::effective_rate() const {
 }
 
 Pricing create_pricing(db::Tx& tx, const Pricing& pricing) {
+  tx.require_serializable();
   check(tx, pricing);
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(
@@ -208,6 +209,7 @@ Pricing create_pricing(db::Tx& tx, const Pricing& pricing) {
 }
 
 Pricing update_pricing(db::Tx& tx, const Pricing& pricing) {
+  tx.require_serializable();
   check(tx, pricing);
   tx.execute(R"(
       UPDATE ad_pricing

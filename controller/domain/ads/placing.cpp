@@ -143,6 +143,7 @@ Page<CampaignPlacement> list_campaign_placements(db::Tx& tx, const campaigns::Ac
 
 CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::string& campaign_id,
                         const NewCampaignPlacement& wanted) {
+  tx.require_serializable();
   const auto campaign = get_living(tx, actor, campaign_id);
   const auto placement = find_placement(tx, wanted.ad_placement_id);
   if (!placement || !placement->is_active)
@@ -183,6 +184,7 @@ CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::st
 CampaignPlacement change_placement(db::Tx& tx, const campaigns::Actor& actor,
                                    const std::string& campaign_id, const std::string& id,
                                    const PlacementChange& change) {
+  tx.require_serializable();
   const auto campaign = get_living(tx, actor, campaign_id);
   CampaignPlacement placed = find(tx, campaign_id, id);
   if (change.allocated_budget) {
@@ -223,6 +225,7 @@ CampaignPlacement remove_placement(db::Tx& tx, const campaigns::Actor& actor,
 PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
                              const std::string& campaign_id, const std::string& id,
                              const Segment& segment) {
+  tx.require_serializable();
   const auto campaign = get_living(tx, actor, campaign_id);
   const CampaignPlacement placed = find(tx, campaign_id, id);
   if (segment.value.empty() && segment.match_mode != MatchMode::any)

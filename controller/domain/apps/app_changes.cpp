@@ -87,6 +87,7 @@ bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string&
 }
 
 void mark_deleted(db::Tx& tx, const App& app) {
+  tx.require_serializable();
   give_name_up(tx, app);
   tx.execute(
       R"(
@@ -94,13 +95,13 @@ void mark_deleted(db::Tx& tx, const App& app) {
       SET status = 'withdrawn', decided_by = $2, decided_at = $3
       WHERE app_id = $1 AND status = 'pending')",
       app.id, app.owner_id, tx.now());
-  tx.execute(
+  tx.require_change(
       R"(
       UPDATE apps
       SET deleted_at = $2, updated_at = $2, listed = 0, client_secret_hash = '',
           previous_secret_hash = NULL, app_name = '', app_description = '', logo_url = NULL,
           website_url = NULL, redirect_uris = '[]'
-      WHERE id = $1)",
+      WHERE id = $1 AND deleted_at IS NULL)",
       app.id, tx.now());
   store_origins(tx, app.id, {});
 }

@@ -87,11 +87,11 @@ std::optional<ScopeRequest> pending_of(db::Tx& tx, const std::string& app_id) {
 
 ScopeRequest decide(db::Tx& tx, const std::string& id, RequestStatus status,
                     const std::optional<std::string>& reason, const std::string& actor) {
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE scope_requests
       SET status = $2, reason = $3, decided_by = $4, decided_at = $5
-      WHERE id = $1)",
-             id, to_string(status), reason, actor, tx.now());
+      WHERE id = $1 AND status = 'pending')",
+                    id, to_string(status), reason, actor, tx.now());
   auto rows = tx.query(select_request, id);
   rows.next();
   const ScopeRequest decided = request_of(rows);
@@ -106,7 +106,9 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, RequestStatus status,
   return decided;
 }
 
+// The scopes follow from those that the caller has read.
 void store_scopes(db::Tx& tx, const App& app) {
+  tx.require_serializable();
   tx.execute(R"(
       UPDATE apps
       SET allowed_scopes = $2, approved_scopes = $3, updated_at = $4
@@ -117,6 +119,7 @@ void store_scopes(db::Tx& tx, const App& app) {
 }  // namespace
 
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked) {
+  tx.require_serializable();
   const bool can_be_had = asked.within(app.approved_scopes);
   ScopeSet scopes = asked;
   std::optional<std::string> replaced;
@@ -126,8 +129,11 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked) {
     // revoked before the request is decided.
     const ScopeSet automatic = ScopeSet::automatic();
     if (pending->requested - automatic == scopes - automatic) {
-      tx.execute(R"(UPDATE scope_requests SET requested_scopes = $2 WHERE id = $1)", pending->id,
-                 scopes.text());
+      tx.require_change(R"(
+          UPDATE scope_requests
+          SET requested_scopes = $2
+          WHERE id = $1 AND status = 'pending')",
+                        pending->id, scopes.text());
       return get_pending(tx, pending->id);
     }
     // A new request replaces the pending one, so that no admin approves scopes that they haven't

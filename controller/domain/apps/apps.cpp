@@ -16,6 +16,7 @@ namespace {
 constexpr size_t client_id_bytes = 12;
 
 void check_owner(db::Tx& tx, const std::string& owner_id) {
+  tx.require_serializable();
   if (tx.number(R"(
       SELECT count(*)
       FROM users
@@ -245,6 +246,7 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
 }
 
 UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
+  tx.require_serializable();
   check_profile(profile);
   if (looks_of_name(profile.app_name) != looks_of_name(app.app_name)) {
     accounts::take_up(tx, "app_name", accounts::NameKind::app, profile.app_name, app.owner_id);

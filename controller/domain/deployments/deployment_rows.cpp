@@ -269,6 +269,7 @@ void store(db::Tx& tx, const std::string& id, const Order& order, const std::str
 }
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
+  tx.require_serializable();
   tx.execute(R"(
       UPDATE deployments
       SET generation = generation + 1,

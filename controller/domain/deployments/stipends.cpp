@@ -7,6 +7,7 @@
 namespace berth::stipends {
 
 Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
+  tx.require_serializable();
   const Instant now = tx.now();
   auto last =
       tx.query(R"(SELECT max(paid_at) AS paid_at FROM stipends WHERE owner_id = $1)", owner_id);

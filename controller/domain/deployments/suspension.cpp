@@ -30,7 +30,11 @@ void log(db::Tx& tx, const std::string& id, LogAction action, const char* reason
 Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id) {
   if (const auto row = get_undestroyed(tx, id); row.suspended_at) return row;
   billing::suspended_by_admin(tx, id);
-  tx.execute(R"(UPDATE deployments SET suspended_at = $2 WHERE id = $1)", id, tx.now());
+  tx.require_change(R"(
+      UPDATE deployments
+      SET suspended_at = $2
+      WHERE id = $1 AND suspended_at IS NULL)",
+                    id, tx.now());
   begin_generation(tx, id,
                    {.status = Status::stopped,
                     .request_id = action.request_id,
@@ -43,7 +47,11 @@ Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id)
 Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& id) {
   if (const auto row = get_undestroyed(tx, id); !row.suspended_at) return row;
   const bool starts = billing::released_by_admin(tx, id);
-  tx.execute(R"(UPDATE deployments SET suspended_at = NULL WHERE id = $1)", id);
+  tx.require_change(R"(
+      UPDATE deployments
+      SET suspended_at = NULL
+      WHERE id = $1 AND suspended_at IS NOT NULL)",
+                    id);
   NewGeneration next = {.status = starts ? Status::deploying : Status::stopped,
                         .request_id = action.request_id};
   if (find(tx, id)->billing_status == billing::Status::suspended)

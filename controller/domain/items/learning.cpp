@@ -114,6 +114,7 @@ Progress find(db::Tx& tx, const std::string& user_id, std::int64_t number) {
 
 Report report(db::Tx& tx, const rewards::Rules& rules, const Learner& learner, std::int64_t number,
               std::int64_t completed) {
+  tx.require_serializable();
   Report result = {
       .progress = find(tx, learner.user_id, number), .counted = Counted::yes, .reward = {}};
   Progress& progress = result.progress;

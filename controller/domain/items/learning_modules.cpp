@@ -56,6 +56,7 @@ Module get(db::Tx& tx, const std::string& id) {
 }
 
 Module create(db::Tx& tx, const Module& wanted) {
+  tx.require_serializable();
   Module module = wanted;
   module.id = new_uuid(tx.now());
   if (module.number == 0)
@@ -73,6 +74,7 @@ Module create(db::Tx& tx, const Module& wanted) {
 }
 
 Module update(db::Tx& tx, const Module& module) {
+  tx.require_serializable();
   check_number_is_free(tx, module);
   tx.execute(
       R"(

@@ -80,7 +80,7 @@ void sent(db::Tx& tx, const std::string& id) {
   tx.execute(R"(
       UPDATE outbox
       SET sent_at = $2, last_error = NULL
-      WHERE id = $1)",
+      WHERE id = $1 AND sent_at IS NULL)",
              id, tx.now());
 }
 
@@ -88,7 +88,7 @@ void failed(db::Tx& tx, const std::string& id, const std::string& reason) {
   tx.execute(R"(
       UPDATE outbox
       SET failed_at = $2, last_error = $3
-      WHERE id = $1)",
+      WHERE id = $1 AND sent_at IS NULL AND failed_at IS NULL)",
              id, tx.now(), cut(reason, kept_of_a_reason));
 }
 

@@ -24,6 +24,7 @@ App changed(db::Tx& tx, const std::string& app_id, bool is_there) {
 }  // namespace
 
 void remove(db::Tx& tx, const App& app) {
+  tx.require_serializable();
   if (deployments::list(tx, app.id, {.page = 1, .page_size = 1}).total > 0)
     throw Error(Code::invalid_state, "the app has deployments; delete them first");
   if (campaigns::has_live(tx, app.id))

@@ -55,6 +55,7 @@ void remove_apps(db::Tx& tx, const std::string& owner_id) {
 }
 
 void empty_ledger_account(db::Tx& tx, const User& user) {
+  tx.require_serializable();
   if (user.points < 1) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::post(tx, {.kind = "account_deleted",
@@ -106,6 +107,7 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
 }
 
 void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
+  tx.require_serializable();
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
   for (const auto forget : forget_user) forget(tx, user.id);

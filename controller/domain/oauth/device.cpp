@@ -114,6 +114,7 @@ void require_room(db::Tx& tx, const Networks& networks) {
 
 DeviceAuthorization authorize_device(db::Tx& tx, const apps::App& client,
                                      const DeviceAsking& asking, const std::string& data_key) {
+  tx.require_serializable();
   if (!client.built_in || client.suspended)
     throw Error(Code::unauthorized_client, "this client may not use the device grant");
   const ScopeSet scopes = asked_scopes_of(client, asking.scope);
@@ -163,11 +164,17 @@ bool decide_device_request(db::Tx& tx, const accounts::User& user, const std::st
   // The consent begins now and not when the device polls, so that the person sees it at once, and
   // a device that is disconnected before it polls gets nothing.
   if (decision == DeviceDecision::allow)
-    tx.execute(R"(UPDATE device_codes SET grant_id = $2 WHERE user_code_hash = $1)", hash,
-               consent(tx, request->app.id, user.id, request->scopes));
+    tx.require_change(R"(
+        UPDATE device_codes
+        SET grant_id = $2
+        WHERE user_code_hash = $1 AND grant_id IS NULL AND denied_at IS NULL)",
+                      hash, consent(tx, request->app.id, user.id, request->scopes));
   else
-    tx.execute(R"(UPDATE device_codes SET denied_at = $2 WHERE user_code_hash = $1)", hash,
-               tx.now());
+    tx.require_change(R"(
+        UPDATE device_codes
+        SET denied_at = $2
+        WHERE user_code_hash = $1 AND grant_id IS NULL AND denied_at IS NULL)",
+                      hash, tx.now());
   return true;
 }
 
@@ -178,12 +185,13 @@ DeviceRefusal poll(db::Tx& tx, const std::string& hash, const db::Query& row) {
   const auto polled = row.instant_or_null("polled_at");
   const Duration interval(row.integer("poll_interval"));
   const bool is_early = polled && tx.now() - *polled < interval;
-  tx.execute(
-      R"(
+  tx.require_change(R"(
       UPDATE device_codes
       SET polled_at = $2, poll_interval = $3
-      WHERE device_code_hash = $1)",
-      hash, tx.now(), std::int64_t((is_early ? interval + slow_down_by : interval).count()));
+      WHERE device_code_hash = $1 AND grant_id IS NULL AND denied_at IS NULL
+        AND polled_at IS NOT DISTINCT FROM $4)",
+                    hash, tx.now(),
+                    std::int64_t((is_early ? interval + slow_down_by : interval).count()), polled);
   return is_early ? DeviceRefusal::slow_down : DeviceRefusal::authorization_pending;
 }
 
@@ -227,7 +235,10 @@ std::expected<Tokens, DeviceRefusal> exchange_device_code(db::Tx& tx, const apps
   const ScopeSet consented = stored_scopes(rows.text("scopes"));
   const ScopeSet scopes = usable(consented, client.approved_scopes, client.built_in);
   if (user_id.empty() || scopes.empty()) return finish(DeviceRefusal::access_denied);
-  remove(tx, hash);
+  tx.require_change(R"(
+      DELETE FROM device_codes
+      WHERE device_code_hash = $1 AND grant_id = $2 AND denied_at IS NULL)",
+                    hash, *grant_id);
   const Family family = open_family(tx, *grant_id, consented, policy.family_lifetime);
   Tokens tokens = add_tokens(tx, family, scopes, user_id);
   tokens.first_party = client.built_in;

@@ -30,6 +30,7 @@ bool verifies(const std::string& verifier, const std::string& challenge) {
 struct Grant {
   std::string id;
   ScopeSet scopes;
+  std::string stored_scopes;  // as the row has them
 };
 Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id) {
   auto rows = tx.query(R"(
@@ -43,17 +44,19 @@ Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id
         INSERT INTO grants (id, app_id, user_id, scopes, connected_at)
         VALUES ($1, $2, $3, '', $4))",
                id, app_id, user_id, tx.now());
-    return {id, {}};
+    return {.id = id, .scopes = {}, .stored_scopes = {}};
   }
-  const Grant grant = {rows.text("id"), stored_scopes(rows.text("scopes"))};
+  const Grant grant = {.id = rows.text("id"),
+                       .scopes = stored_scopes(rows.text("scopes")),
+                       .stored_scopes = rows.text("scopes")};
   if (rows.null("revoked_at")) return grant;
   revoke_contents(tx, grant.id);
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE grants
       SET revoked_at = NULL, scopes = ''
-      WHERE id = $1)",
-             grant.id);
-  return {grant.id, {}};
+      WHERE id = $1 AND revoked_at IS NOT NULL)",
+                    grant.id);
+  return {.id = grant.id, .scopes = {}, .stored_scopes = {}};
 }
 
 std::unexpected<Error> refused(Code code, const std::string& why) {
@@ -70,8 +73,11 @@ std::string consent(db::Tx& tx, const std::string& app_id, const std::string& us
     tx.execute(R"(UPDATE grants SET connected_at = $2 WHERE id = $1)", grant.id, tx.now());
   if (grant.scopes.empty() && !scopes.empty()) count_app_users(tx, app_id, 1);
   if (!scopes.within(grant.scopes))
-    tx.execute(R"(UPDATE grants SET scopes = $2 WHERE id = $1)", grant.id,
-               (grant.scopes | scopes).text());
+    tx.require_change(R"(
+        UPDATE grants
+        SET scopes = $2
+        WHERE id = $1 AND scopes = $3 AND revoked_at IS NULL)",
+                      grant.id, (grant.scopes | scopes).text(), grant.stored_scopes);
   return grant.id;
 }
 
@@ -176,11 +182,11 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   if (scopes.empty()) return bad_code("the app has lost the scopes of this code");
 
   const Family family = open_family(tx, rows.text("grant_id"), consented, policy.family_lifetime);
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE authorization_codes
       SET used_at = $2, family_id = $3
-      WHERE code_hash = $1)",
-             hash, tx.now(), family.id);
+      WHERE code_hash = $1 AND used_at IS NULL)",
+                    hash, tx.now(), family.id);
   Tokens tokens = add_tokens(tx, family, scopes, user_id);
   tokens.first_party = client.built_in;
   // The user only consented to a session token if the app took session tokens at that time, too.

@@ -86,11 +86,14 @@ Duration lived(db::Tx& tx, const Session& session, const LiveTime& before) {
       WHERE user_id = $1)",
                                                 session.user_id)));
   if (since >= now) return Duration(0);
-  tx.execute(R"(
+  const int counted = tx.execute(R"(
       INSERT INTO play_time (user_id, counted_until)
       VALUES ($1, $2)
-      ON CONFLICT (user_id) DO UPDATE SET counted_until = excluded.counted_until)",
-             session.user_id, now);
+      ON CONFLICT (user_id) DO UPDATE
+        SET counted_until = excluded.counted_until
+        WHERE play_time.counted_until <= $3)",
+                                 session.user_id, now, since);
+  if (counted == 0) throw db::Overtaken("another heartbeat of the user has counted this time");
   return now - since;
 }
 
@@ -138,11 +141,12 @@ Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rule
                            .amount = minutes * rules.session,
                            .memo = "live minutes in app " + session.app_id})
                  .points;
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE play_sessions
       SET last_heartbeat_at = $2, unpaid_ms = $3, points_earned = points_earned + $4
-      WHERE id = $1)",
-             session.id, tx.now(), (live % minute).count(), earned);
+      WHERE id = $1 AND ended_at IS NULL AND last_heartbeat_at IS NOT DISTINCT FROM $5)",
+                    session.id, tx.now(), (live % minute).count(), earned,
+                    before.last_heartbeat_at);
   Session seen = session;
   seen.last_heartbeat_at = tx.now();
   seen.points_earned = before.points_earned + earned;
@@ -164,8 +168,8 @@ Token refresh(db::Tx& tx, const Session& session) {
 void end(db::Tx& tx, const Session& session) {
   tx.execute(R"(
       UPDATE play_sessions
-      SET ended_at = coalesce(ended_at, $2)
-      WHERE id = $1)",
+      SET ended_at = $2
+      WHERE id = $1 AND ended_at IS NULL)",
              session.id, session.ended_at.value_or(tx.now()));
 }
 

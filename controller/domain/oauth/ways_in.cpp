@@ -65,7 +65,7 @@ EndedTokens end_all_tokens(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(
       UPDATE device_codes
       SET denied_at = $2
-      WHERE grant_id IN (SELECT id FROM grants WHERE user_id = $1))",
+      WHERE grant_id IN (SELECT id FROM grants WHERE user_id = $1) AND denied_at IS NULL)",
              user_id, tx.now());
   return ended;
 }

@@ -104,6 +104,7 @@ void note_abandoned(db::Tx& tx, const std::string& user_id,
 
 Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
              const std::optional<std::string>& ref_id) {
+  tx.require_serializable();
   if (ref_id && (ref_id->empty() || ref_id->size() > max_ref_id_bytes))
     throw invalid_field("ref_id", "must have 1 to " + std::to_string(max_ref_id_bytes) + " bytes");
   if (type == ChannelType::table && !ref_id) throw invalid_field("ref_id", "must name the table");
@@ -150,6 +151,7 @@ Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& q
 }
 
 Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  tx.require_serializable();
   Channel channel = get(tx, user_id, channel_id);
   if (channel.joined) return channel;
   require_room(tx, user_id, channel_id);
@@ -164,6 +166,7 @@ Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_
 }
 
 Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  tx.require_serializable();
   Channel channel = get(tx, user_id, channel_id);
   if (!channel.joined) return channel;
   note_abandoned(tx, user_id, channel_id);

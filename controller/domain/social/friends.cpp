@@ -112,6 +112,7 @@ void require_room_for_friend(db::Tx& tx, const std::string& user_id) {
 }
 
 Friendship make_friends(db::Tx& tx, const Row& row) {
+  tx.require_serializable();
   require_room_for_friend(tx, row.low_id);
   require_room_for_friend(tx, row.high_id);
   if (!change(tx, row.id, Status::pending, Status::accepted))
@@ -120,6 +121,7 @@ Friendship make_friends(db::Tx& tx, const Row& row) {
 }
 
 Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
+  tx.require_serializable();
   if (count_requests(tx, user_id, Direction::outgoing) >= max_open_requests)
     throw Error(Code::invalid_state, "you have " + std::to_string(max_open_requests) +
                                          " unanswered requests, which is the limit");

@@ -49,11 +49,11 @@ void put_off(db::Tx& tx, const std::string& webhook_id, const std::optional<std:
 }
 
 void finish(db::Tx& tx, std::int64_t id, DeliveryState state, const Outcome& outcome) {
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE webhook_deliveries
       SET state = $2, response_status = $3, last_error = $4, done_at = $5
-      WHERE id = $1)",
-             id, to_string(state), outcome.status, outcome.error, tx.now());
+      WHERE id = $1 AND state = 'waiting')",
+                    id, to_string(state), outcome.status, outcome.error, tx.now());
 }
 
 // The receiver doesn't want events any more (Standard Webhooks 1.0.0, "Operational
@@ -64,7 +64,8 @@ void end(db::Tx& tx, const std::string& webhook_id, const Outcome& outcome) {
       SET state = $2, response_status = $3, last_error = $4, done_at = $5
       WHERE webhook_id = $1 AND state = 'waiting')",
              webhook_id, to_string(DeliveryState::failed), outcome.status, outcome.error, tx.now());
-  tx.execute(R"(UPDATE webhooks SET ended_at = $2 WHERE id = $1)", webhook_id, tx.now());
+  tx.execute(R"(UPDATE webhooks SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL)", webhook_id,
+             tx.now());
 }
 
 }  // namespace
@@ -82,6 +83,7 @@ Page<Delivery> deliveries(db::Tx& tx, const Webhook& webhook, const PageRequest&
 }
 
 Delivery test(db::Tx& tx, const Webhook& webhook) {
+  tx.require_serializable();
   const std::string subject = "test:" + webhook.id;
   if (tx.number(R"(
       SELECT 1 AS waiting
@@ -201,9 +203,11 @@ Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Insta
   auto row = tx.query(R"(
       SELECT subject, created_at
       FROM webhook_deliveries
-      WHERE id = $1)",
+      WHERE id = $1 AND state = 'waiting')",
                       attempt.id);
-  if (!row.next()) return Settled::failed;  // the webhook has been deleted in the meantime
+  // The webhook has been deleted in the meantime, or has ended, or another berthd, which had taken
+  // this one for dead, has settled the delivery.
+  if (!row.next()) return Settled::failed;
   const std::string subject = row.text("subject");
   if (!kept.error) {
     finish(tx, attempt.id, DeliveryState::delivered, kept);
@@ -220,11 +224,11 @@ Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Insta
     put_off(tx, attempt.webhook_id, subject, tx.now());
     return Settled::failed;
   }
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE webhook_deliveries
       SET response_status = $2, last_error = $3
-      WHERE id = $1)",
-             attempt.id, kept.status, kept.error);
+      WHERE id = $1 AND state = 'waiting')",
+                    attempt.id, kept.status, kept.error);
   put_off(tx, attempt.webhook_id, subject, retry_at);
   return Settled::waits;
 }

@@ -82,6 +82,7 @@ std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
 WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::string& url,
                          const std::vector<std::string>& events, Schemes schemes,
                          const std::string& data_key) {
+  tx.require_serializable();
   check_url(url, schemes);
   check_events(events);
   if (tx.number(R"(SELECT count(*) FROM webhooks WHERE app_id = $1)", app_id) >= max_per_app)
@@ -120,6 +121,7 @@ Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& pag
 }
 
 Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes) {
+  tx.require_serializable();
   if (change.url && *change.url != webhook.url) {
     check_url(*change.url, schemes);
     require_other_url(tx, webhook.app_id, *change.url, webhook.id);

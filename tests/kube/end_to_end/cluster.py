@@ -132,10 +132,9 @@ class Cluster:
             "layers": [{"mediaType": "application/vnd.docker.image.rootfs.diff.tar.gzip", "digest": blob(b"a layer"), "size": size}],
         }).encode(), of_docker)
 
-    def writes(self, namespace=None):
+    def writes(self):
         """Returns berth's writes that have arrived at the API server so far, read from its audit log: verb, resource,
-        name. Those of the Lease, which berthd renews all the time, are left out. With a namespace only the writes to it and
-        in it: the berthd of other tests may write at the same time."""
+        name. Those of the Lease, which berthd renews all the time, are left out."""
         found = []
         with open(self.state / "logs/audit.log") as log:
             for line in log:
@@ -143,7 +142,7 @@ class Cluster:
                     break  # it is still being written
                 entry = json.loads(line)
                 about = entry.get("objectRef", {})
-                if about.get("resource") != "leases" and namespace in (None, about.get("namespace"), about.get("name")):
+                if about.get("resource") != "leases":
                     found.append((entry["verb"], about.get("resource"), about.get("name")))
         return found
 

@@ -94,6 +94,7 @@ void open_account(db::Tx& tx, const deployments::Deployment& deployment, const t
 }
 
 void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& deployment_id) {
+  tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   follow_price(account, tx.now());
   pay_and_go_on(tx, account, actor);
@@ -101,6 +102,7 @@ void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& depl
 }
 
 bool stop_renewal(db::Tx& tx, const std::string& deployment_id) {
+  tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   const bool would_start = !runs(account) && !rests(account);
   if (account.status == Status::suspended)
@@ -117,6 +119,7 @@ bool stop_renewal(db::Tx& tx, const std::string& deployment_id) {
 
 std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
                          const std::string& deployment_id, const tiers::Tier& tier) {
+  tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   follow_price(account, tx.now());
   const std::string from_tier = account.tier_id;
@@ -132,6 +135,7 @@ std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
 }
 
 void suspended_by_admin(db::Tx& tx, const std::string& deployment_id) {
+  tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   account.resumes = runs(account) || account.status == Status::suspended;
   account.due_at.reset();
@@ -140,6 +144,7 @@ void suspended_by_admin(db::Tx& tx, const std::string& deployment_id) {
 }
 
 bool released_by_admin(db::Tx& tx, const std::string& deployment_id) {
+  tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   const bool was_to_run = account.resumes;
   account.resumes = false;

@@ -97,6 +97,7 @@ void write(db::Tx& tx, const Purchase& purchase, Kind kind, std::optional<Result
 }  // namespace
 
 std::optional<Refusal> take(db::Tx& tx, const Purchase& purchase) {
+  tx.require_serializable();
   if (auto refusal = failed_too_often(tx, purchase.domain)) return refusal;
   if (auto refusal = domain_spent(tx, purchase.domain)) return refusal;
   if (auto refusal = registered_domain_spent(tx, domain_names::registered(purchase.domain)))
@@ -120,7 +121,8 @@ void note_result(db::Tx& tx, const std::string& domain, Result result) {
   tx.execute(R"(
       UPDATE certificate_orders
       SET outcome = $2, ended_at = $3
-      WHERE id = (SELECT id
+      WHERE outcome IS NULL
+        AND id = (SELECT id
                   FROM certificate_orders
                   WHERE domain = $1 AND outcome IS NULL
                   ORDER BY ordered_at DESC

@@ -22,16 +22,16 @@ bool says_the_same(const Claim& a, const Claim& b) {
 // Writes what the loop may change, and an entry to the deployment's log if state or reason changed.
 Claim store(db::Tx& tx, const Claim& before, Claim claim) {
   if (claim.message) claim.message = cut(*claim.message, max_message_length);
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE custom_domains
       SET state = $2, reason = $3, message = $4, addresses = $5, failures = $6,
           checked_at = $7, next_check_at = $8, proven_at = $9, refuted_since = $10,
           expires_at = $11, renews_at = $12
-      WHERE id = $1)",
-             claim.id, to_string(claim.state), to_string(claim.reason), claim.message,
-             nlohmann::json(claim.addresses).dump(), claim.failures, claim.checked_at,
-             claim.next_check_at, claim.proven_at, claim.refuted_since, claim.expires_at,
-             claim.renews_at);
+      WHERE id = $1 AND generation = $13 AND state = $14 AND released_at IS NULL)",
+                    claim.id, to_string(claim.state), to_string(claim.reason), claim.message,
+                    nlohmann::json(claim.addresses).dump(), claim.failures, claim.checked_at,
+                    claim.next_check_at, claim.proven_at, claim.refuted_since, claim.expires_at,
+                    claim.renews_at, before.generation, to_string(before.state));
   if (claim.state != before.state || (claim.reason && claim.reason != before.reason))
     log_state(tx, claim);
   return claim;

@@ -80,11 +80,11 @@ Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain,
 }
 
 Claim ask_again(db::Tx& tx, const Claim& claim) {
-  tx.execute(R"(
+  tx.require_change(R"(
       UPDATE custom_domains
       SET generation = generation + 1, asked_at = $2, next_check_at = $2
-      WHERE id = $1)",
-             claim.id, tx.now());
+      WHERE id = $1 AND released_at IS NULL)",
+                    claim.id, tx.now());
   return *find(tx, claim.id);
 }
 
@@ -134,7 +134,11 @@ Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain,
 void release(db::Tx& tx, const std::string& deployment_id) {
   const auto own = living(tx, deployment_id);
   if (!own) return;
-  tx.execute(R"(UPDATE custom_domains SET released_at = $2 WHERE id = $1)", own->id, tx.now());
+  tx.require_change(R"(
+      UPDATE custom_domains
+      SET released_at = $2
+      WHERE id = $1 AND released_at IS NULL)",
+                    own->id, tx.now());
   note(tx, own->owner_id, "domain.release", *own);
   tx.notify(db::Topic::custom_domain, deployment_id);
 }
