@@ -16,7 +16,7 @@ FOLDERS = ("api", "controller", "manifests", "reconcilers")
 # Files that throw Code::unavailable for another reason than that others have taken everything.
 NO_POOL = {
     "api/gate/write_guard.cpp": "the disk is nearly full",
-    "controller/berthd/platform.cpp": "the database can't be reached",
+    "controller/berthd/storage.cpp": "the database can't be reached",
     "controller/berthd/isolation_watch.cpp": "only admins ask",
     "controller/berthd/backup/maker.cpp": "only admins ask",
     "controller/db/postgres/database.cpp": "the database can't be reached; its connections are used by handlers",

@@ -23,6 +23,17 @@ struct StartError : std::runtime_error {
   int code;
 };
 
+// Runs `work()` and returns its result. If it throws std::runtime_error, throws StartError with
+// this exit code, and with `what` at the beginning of the message.
+template <typename Work>
+auto or_end_with(int code, const std::string& what, Work&& work) {
+  try {
+    return work();
+  } catch (const std::runtime_error& failure) {
+    throw StartError(code, what + ": " + failure.what());
+  }
+}
+
 struct ExitCode {
   int code;
   std::string_view meaning;

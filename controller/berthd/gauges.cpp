@@ -261,7 +261,7 @@ void add_isolation(Families& families, const std::optional<Gauges::Isolation>& i
                             std::move(open)));
 }
 
-void add_connections(Families& families, const Gauges::Http& http) {
+void add_connections(Families& families, const api::ServerCounters& http) {
   families.push_back(gauges("http_open_connections", "Open connections of the API.",
                             {gauge(double(http.open_connections))}));
   families.push_back(gauges("http_running_handlers", "Requests that are being handled.",

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/transport/server.h"
 #include "controller/db/database.h"
 #include "controller/db/postgres/database.h"
 #include "controller/domain/kernel/replicas.h"
@@ -20,13 +21,6 @@ namespace berth {
 // database, what waits in its tables, connections.
 class Gauges : public prometheus::Collectable {
  public:
-  struct Http {
-    size_t open_connections = 0;
-    size_t running_handlers = 0;
-    size_t open_streams = 0;
-    std::uint64_t refused_connections = 0;
-    std::uint64_t displaced_connections = 0;
-  };
   // What the isolation probe has found.
   struct Isolation {
     bool proven = false;
@@ -37,7 +31,7 @@ class Gauges : public prometheus::Collectable {
     db::postgres::Database* postgres;  // the same object, if it is on PostgreSQL; otherwise null
     const Replicas* replicas;          // null if the database isn't on PostgreSQL
     std::filesystem::path data_dir;
-    std::function<Http()> http;
+    std::function<api::ServerCounters()> http;            // of `listen`
     std::function<std::optional<Isolation>()> isolation;  // nothing if nothing is probed
     // How often billing came to each outcome, by name.
     std::function<std::vector<std::pair<std::string, std::uint64_t>>()> billing;

@@ -9,9 +9,7 @@ IsolationWatch::IsolationWatch(Parts parts)
     : parts_(std::move(parts)),
       is_simulated_(parts_.config.kubernetes == Cluster::simulated),
       known_(read()),
-      probe_(parts_of_probe()),
-      probing_("isolation", [this] { probe_.run_once(); },
-               {.interval = reconcilers::IsolationProbe::interval}) {}
+      probe_(parts_of_probe()) {}
 
 reconcilers::IsolationProbe::Parts IsolationWatch::parts_of_probe() {
   return {.database = parts_.database,
@@ -26,15 +24,20 @@ reconcilers::IsolationProbe::Parts IsolationWatch::parts_of_probe() {
                                               cluster_access(parts_.config).server);
               },
           .leads = [this] { return parts_.engine.is_leading(); },
-          .stopping = [this] { return probing_.stopping(); },
+          .stopping = [this] { return stop_.stop_requested(); },
           .changed = [this] { take_result(); }};
 }
 
-void IsolationWatch::start() {
-  if (!is_simulated_) probing_.start();
+Loop IsolationWatch::loop() {
+  return {.name = std::string(name),
+          .interval = reconcilers::IsolationProbe::interval,
+          .round =
+              [this](Round& round) {
+                stop_ = round.stop_token();
+                probe_.run_once();
+              },
+          .failure = "the isolation probe failed"};
 }
-
-void IsolationWatch::stop() { probing_.stop(); }
 
 std::shared_ptr<const isolation::Known> IsolationWatch::read() const {
   return std::make_shared<const isolation::Known>(parts_.database.read(isolation::known));
@@ -78,7 +81,7 @@ api::Isolation IsolationWatch::ask() {
   if (!parts_.engine.is_leading())
     throw Error(Code::unavailable, "another berthd works for the cluster; ask that one");
   probe_.ask();
-  probing_.wake();
+  parts_.wake();
   return now();
 }
 

@@ -10,17 +10,16 @@
 #include "api/gate/services.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/gauges.h"
+#include "controller/domain/kernel/loop.h"
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/cluster/isolation_probe.h"
-#include "reconcilers/loops/repeating.h"
 
 namespace berth {
 
-// Runs the isolation probe on a thread of its own, and keeps what is known of the isolation of
-// tenants in memory, because anybody may request /health. On the simulated cluster nothing is
-// probed.
+// Has a loop that runs the isolation probe, and keeps what is known of the isolation of tenants in
+// memory, because anybody may request /health. On the simulated cluster nothing is probed.
 //
-// All functions may be called from any thread, except for start() and stop().
+// All functions may be called from any thread.
 class IsolationWatch {
  public:
   struct Parts {
@@ -31,11 +30,14 @@ class IsolationWatch {
     manifests::Settings settings;  // those of the tenants
     // berthd's own listeners, with the ports that they have.
     std::function<std::vector<Address>()> listeners;
+    // Starts the next round of the loop at once.
+    std::function<void()> wake;
   };
   explicit IsolationWatch(Parts parts);
 
-  void start();
-  void stop();
+  static constexpr std::string_view name = "isolation";
+  // The loop isn't to be run on the simulated cluster.
+  Loop loop();
 
   api::Isolation now();
   // Asks for a run of the probe. Throws Error `invalid_state` if nothing is probed, and
@@ -58,8 +60,8 @@ class IsolationWatch {
   const bool is_simulated_;
   std::mutex mutex_;
   std::shared_ptr<const isolation::Known> known_;  // what the database says
+  std::stop_token stop_;                           // of the round that runs, which alone uses it
   reconcilers::IsolationProbe probe_;
-  reconcilers::Repeating probing_;
 };
 
 }  // namespace berth

@@ -36,6 +36,13 @@ UsageSampler::UsageSampler(Parts parts)
       client_(parts_.cluster, unhurried()),
       traefik_(parts_.traefik_metrics_url) {}
 
+Loop UsageSampler::loop() {
+  return {.name = "usage",
+          .interval = std::chrono::seconds(2),
+          .round = [this](Round&) { run_once(); },
+          .failure = "what the deployments use couldn't be measured"};
+}
+
 void UsageSampler::run_once() {
   const Instant now = parts_.clock.now();
   const std::int64_t minute = now.time_since_epoch() / usage_history::minute;

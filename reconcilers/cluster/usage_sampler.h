@@ -4,6 +4,7 @@
 #include <string>
 
 #include "controller/base/clock.h"
+#include "controller/domain/kernel/loop.h"
 #include "reconcilers/cluster/cache.h"
 #include "reconcilers/cluster/traefik_metrics.h"
 #include "reconcilers/cluster/usage_history.h"
@@ -27,8 +28,8 @@ class UsageSampler {
   };
   explicit UsageSampler(Parts parts);
 
-  // How often run_once() should be called, so that no minute is missed.
-  static constexpr std::chrono::seconds interval{2};
+  // Calls run_once() every two seconds, so that no minute is missed.
+  Loop loop();
   // Measures and stores, unless that was done within the clock's present minute. Takes some seconds
   // at most. Never throws: logs what couldn't be measured or stored, which is then missing.
   void run_once();

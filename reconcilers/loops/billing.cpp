@@ -13,74 +13,72 @@ constexpr Duration retry = std::chrono::minutes(1);
 
 }  // namespace
 
-BillingLoop::BillingLoop(db::Database& database, std::string data_key, Options options)
-    : database_(database),
-      data_key_(std::move(data_key)),
-      options_(options),
-      turn_(database, options.replicas, "billing"),
-      rounds_("billing", [this] { run_and_log(); },
-              {.interval = options.poll, .rest = options.rest}) {}
+Loop BillingLoop::loop() {
+  return {.name = std::string(name),
+          .interval = std::chrono::seconds(1),
+          .rest = std::chrono::milliseconds(100),
+          .lease = "billing",
+          .round = [this](Round& round) { run_once(round); },
+          .failure = "a round of the billing loop failed"};
+}
 
 void BillingLoop::credited(const std::string& app_id) {
+  const std::lock_guard lock(mutex_);
+  if (credited_.size() < max_credited)
+    credited_.insert(app_id);
+  else
+    is_sweep_due_ = true;
+}
+
+int BillingLoop::run_once(Round& round) {
+  std::set<std::string> apps;
   {
     const std::lock_guard lock(mutex_);
-    if (!credited_.insert(app_id).second) return;  // the app is waiting for its check already
+    apps.swap(credited_);
   }
-  rounds_.wake();
-}
-
-std::set<std::string> BillingLoop::take_credited() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(credited_, {});
-}
-
-int BillingLoop::run_once() {
-  const std::set<std::string> apps = take_credited();
-  if (!turn_.is_mine()) {
-    // This process checks all debts once it is its turn again.
-    next_sweep_ = SteadyClock::time_point::min();
-    return 0;
-  }
-  int looked = look_at_due();
-  if (is_sweep_due_.exchange(false)) next_sweep_ = SteadyClock::time_point::min();
-  if (SteadyClock::now() >= next_sweep_) {
-    looked += look_at_debts("");
+  // Apps that were taken in a round that failed, or that another process has, aren't known any
+  // more.
+  const bool sweeps =
+      is_sweep_due_.exchange(false) || round.is_first() || SteadyClock::now() >= next_sweep_;
+  int looked = look_at_due(round);
+  if (sweeps) {
+    looked += look_at_debts(round, "");
     next_sweep_ = SteadyClock::now() + options_.sweep;
   } else {
-    for (const std::string& app : apps) looked += look_at_debts(app);
+    for (const std::string& app : apps) looked += look_at_debts(round, app);
   }
   return looked;
 }
 
-int BillingLoop::look_at_due() {
+int BillingLoop::look_at_due(Round& round) {
   int looked = 0;
-  while (!rounds_.stopping()) {
-    const auto ids = database_.read([&](db::Tx& tx) { return billing::due(tx, options_.batch); });
+  while (!round.is_stopping()) {
+    const auto ids = round.read([&](db::Tx& tx) { return billing::due(tx, options_.batch); });
     if (ids.empty()) break;
-    look_at(ids);
+    look_at(round, ids);
     looked += int(ids.size());
   }
   return looked;
 }
 
-int BillingLoop::look_at_debts(const std::string& app_id) {
+int BillingLoop::look_at_debts(Round& round, const std::string& app_id) {
   int looked = 0;
   std::string last;
-  while (!rounds_.stopping()) {
-    const auto ids = database_.read(
-        [&](db::Tx& tx) { return billing::in_debt(tx, app_id, last, options_.batch); });
+  while (!round.is_stopping()) {
+    const auto ids =
+        round.read([&](db::Tx& tx) { return billing::in_debt(tx, app_id, last, options_.batch); });
     if (ids.empty()) break;
-    look_at(ids);
+    look_at(round, ids);
     looked += int(ids.size());
     last = ids.back();
   }
   return looked;
 }
 
-void BillingLoop::look_at(const std::vector<std::string>& ids) {
+void BillingLoop::look_at(Round& round, const std::vector<std::string>& ids) {
   std::vector<billing::Outcome> outcomes;
   std::uint64_t failures = 0;
-  turn_.write([&](db::Tx& tx) {
+  round.write([&](db::Tx& tx) {
     outcomes.clear();  // an earlier run of this transaction may have filled it
     failures = 0;
     for (const std::string& id : ids) {
@@ -106,16 +104,6 @@ std::vector<std::pair<std::string, std::uint64_t>> BillingLoop::outcomes() const
           {"suspended", count(billing::Outcome::suspended)},
           {"reactivated", count(billing::Outcome::reactivated)},
           {"failed", failures_}};
-}
-
-void BillingLoop::run_and_log() {
-  try {
-    run_once();
-  } catch (const std::exception& failure) {
-    // The next round tries again, and checks all debts, since the credited apps were already taken.
-    next_sweep_ = SteadyClock::time_point::min();
-    log::warning("a round of the billing loop failed", {{"error", failure.what()}});
-  }
 }
 
 }  // namespace berth::reconcilers

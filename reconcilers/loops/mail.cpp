@@ -1,8 +1,7 @@
 #include "reconcilers/loops/mail.h"
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 
 #include "controller/base/log.h"
@@ -29,51 +28,33 @@ MailLoop::MailLoop(Parts parts, Options options)
       retries_(counter(*parts_.registry, "berth_mail_retries_total",
                        "Attempts that failed and will be repeated")) {}
 
-MailLoop::~MailLoop() { stop(); }
-
-void MailLoop::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  pthread_setname_np(thread_.native_handle(), "mail");
+Loop MailLoop::loop() {
+  return {.name = "mail",
+          .interval = options_.poll,
+          .round = [this](Round& round) { run_once(round); },
+          .failure = "a round of the mail loop failed",
+          .level = log::Level::error};
 }
 
-void MailLoop::stop() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    give_up_at_ = SteadyClock::now() + options_.last_mail;
-  }
-  thread_.request_stop();
-  thread_.join();
-}
-
-bool MailLoop::may_go_on() {
-  const std::lock_guard lock(mutex_);
-  return SteadyClock::now() < give_up_at_;
-}
-
-void MailLoop::run(const std::stop_token& stop) {
-  auto server_again_at = SteadyClock::now();
-  while (!stop.stop_requested()) {
-    try {
-      if (SteadyClock::now() >= server_again_at && send_due(stop) == ServerState::in_trouble)
-        server_again_at = SteadyClock::now() + delay_before(++troubles_);
-      clean_up();
-    } catch (const std::exception& failure) {
-      log::error("a round of the mail loop failed", {{"error", failure.what()}});
-    }
-    std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, stop, options_.poll, [] { return false; });
-  }
+void MailLoop::run_once(Round& round) {
+  if (SteadyClock::now() >= server_again_at_ && send_due(round) == ServerState::in_trouble)
+    server_again_at_ = SteadyClock::now() + delay_before(++troubles_);
+  clean_up();
 }
 
 // Stops at the first mail that shows that the server has a problem, because the rest would only
 // fail, too.
-MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
+MailLoop::ServerState MailLoop::send_due(Round& round) {
+  std::atomic<SteadyClock::time_point> give_up_at = SteadyClock::time_point::max();
+  const std::stop_callback stops(round.stop_token(),
+                                 [&] { give_up_at = SteadyClock::now() + options_.last_mail; });
   for (;;) {
     const auto ids = parts_.database.read([](db::Tx& tx) { return outbox::due(tx, batch); });
     for (const std::string& id : ids) {
-      if (stop.stop_requested()) return ServerState::well;
-      if (send(id) == ServerState::in_trouble) return ServerState::in_trouble;
+      if (round.is_stopping()) return ServerState::well;
+      if (send(id, [&] { return SteadyClock::now() < give_up_at.load(); }) ==
+          ServerState::in_trouble)
+        return ServerState::in_trouble;
       troubles_ = 0;
     }
     if (int(ids.size()) < batch) break;
@@ -81,7 +62,8 @@ MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
   return ServerState::well;
 }
 
-MailLoop::ServerState MailLoop::send(const std::string& id) {
+MailLoop::ServerState MailLoop::send(const std::string& id,
+                                     const std::function<bool()>& may_go_on) {
   const auto attempt = parts_.database.write([&](db::Tx& tx) {
     const int next = outbox::attempts(tx, id) + 1;
     // The next attempt is due only after this one has ended at the latest, so that another process
@@ -102,8 +84,7 @@ MailLoop::ServerState MailLoop::send(const std::string& id) {
   } catch (const std::invalid_argument& refusal) {
     return settle(*attempt, {.verdict = MailVerdict::refused, .words = refusal.what()});
   }
-  return settle(*attempt,
-                client_.send(parts_.from.address, to, text, [this] { return may_go_on(); }));
+  return settle(*attempt, client_.send(parts_.from.address, to, text, may_go_on));
 }
 
 MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const MailAnswer& answer) {

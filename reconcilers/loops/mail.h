@@ -4,15 +4,13 @@
 #include <prometheus/registry.h>
 
 #include <chrono>
-#include <condition_variable>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
-#include <thread>
 
 #include "controller/base/mail_text.h"
-#include "controller/db/database.h"
+#include "controller/domain/kernel/loop.h"
 #include "controller/domain/kernel/outbox.h"
 #include "reconcilers/loops/smtp.h"
 
@@ -49,24 +47,21 @@ class MailLoop {
 
   explicit MailLoop(Parts parts) : MailLoop(std::move(parts), Options()) {}
   MailLoop(Parts parts, Options options);
-  ~MailLoop();  // calls stop()
-  MailLoop(const MailLoop&) = delete;
-  MailLoop& operator=(const MailLoop&) = delete;
 
-  void start();  // starts the thread
-  void stop();   // returns when the mail that is being sent is done, after `last_mail` at most
+  // A round sends what is due. When berthd stops, the mail that is being sent is done after
+  // `last_mail` at most.
+  Loop loop();
 
  private:
   using SteadyClock = std::chrono::steady_clock;
   enum class ServerState { well, in_trouble };
 
-  void run(const std::stop_token& stop);
-  ServerState send_due(const std::stop_token& stop);
-  ServerState send(const std::string& id);
+  void run_once(Round& round);
+  ServerState send_due(Round& round);
+  ServerState send(const std::string& id, const std::function<bool()>& may_go_on);
   ServerState settle(const outbox::Attempt& attempt, const MailAnswer& answer);
   void clean_up();
   Duration delay_before(int attempt);
-  bool may_go_on();
 
   Parts parts_;
   const Options options_;
@@ -76,11 +71,7 @@ class MailLoop {
   prometheus::Counter& retries_;
   std::mt19937 random_{std::random_device{}()};
   int troubles_ = 0;  // consecutive failures of the server
-
-  std::mutex mutex_;
-  std::condition_variable_any wakes_;
-  SteadyClock::time_point give_up_at_ = SteadyClock::time_point::max();
-  std::jthread thread_;
+  SteadyClock::time_point server_again_at_;
 };
 
 }  // namespace berth::reconcilers

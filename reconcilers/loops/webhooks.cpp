@@ -1,7 +1,5 @@
 #include "reconcilers/loops/webhooks.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -77,51 +75,40 @@ WebhookLoop::WebhookLoop(Parts parts, Options options)
       failed_(counter(family(*parts_.registry), "failed")),
       retries_(counter(family(*parts_.registry), "retried")) {}
 
-WebhookLoop::~WebhookLoop() { stop(); }
-
-void WebhookLoop::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  pthread_setname_np(thread_.native_handle(), "webhooks");
-}
-
-void WebhookLoop::stop() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
-  sender_.wake();
-  thread_.join();
+Loop WebhookLoop::loop() {
+  return {.name = "webhooks",
+          .round = [this](Round& round) { run_once(round); },
+          .at_end = true,
+          .failure = "a round of the webhook loop failed",
+          .level = log::Level::error};
 }
 
 void WebhookLoop::wake() {
   if (looked_.exchange(false)) sender_.wake();
 }
 
-void WebhookLoop::run(const std::stop_token& stop) {
-  using SteadyClock = std::chrono::steady_clock;
-  auto clean_at = SteadyClock::now();
-  while (!stop.stop_requested()) {
-    try {
-      looked_ = true;
-      begin_due();
-      keep(sender_.wait(options_.poll));
-      settle();
-      if (SteadyClock::now() >= clean_at) {
-        clean_up();
-        clean_at = SteadyClock::now() + 10 * options_.poll;
-      }
-    } catch (const std::exception& failure) {
-      log::error("a round of the webhook loop failed", {{"error", failure.what()}});
-      keep(sender_.wait(options_.poll));
-    }
+// Begins by waiting, so that also rounds that fail let the requests under way go on.
+void WebhookLoop::run_once(Round& round) {
+  if (round.is_stopping()) return finish();
+  {
+    const std::stop_callback wakes(round.stop_token(), [this] { sender_.wake(); });
+    keep(sender_.wait(options_.poll));
   }
+  settle();
+  if (SteadyClock::now() >= clean_at_) {
+    clean_up();
+    clean_at_ = SteadyClock::now() + 10 * options_.poll;
+  }
+  if (round.is_stopping()) return;
+  looked_ = true;
+  begin_due();
+}
+
+void WebhookLoop::finish() {
   const auto give_up_at = SteadyClock::now() + options_.last_answers;
-  try {
-    while (sender_.under_way() > 0 && SteadyClock::now() < give_up_at) {
-      keep(sender_.wait(std::chrono::milliseconds(100)));
-      settle();
-    }
-  } catch (const std::exception& failure) {
-    log::error("the results of the last webhooks couldn't be recorded",
-               {{"error", failure.what()}});
+  while (sender_.under_way() > 0 && SteadyClock::now() < give_up_at) {
+    keep(sender_.wait(std::chrono::milliseconds(100)));
+    settle();
   }
 }
 

@@ -10,10 +10,9 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 
 #include "controller/base/shares.h"
-#include "controller/db/database.h"
+#include "controller/domain/kernel/loop.h"
 #include "controller/domain/webhooks/webhooks.h"
 #include "reconcilers/loops/webhook_sender.h"
 
@@ -59,17 +58,18 @@ class WebhookLoop {
 
   explicit WebhookLoop(Parts parts) : WebhookLoop(std::move(parts), Options()) {}
   WebhookLoop(Parts parts, Options options);
-  ~WebhookLoop();  // calls stop()
-  WebhookLoop(const WebhookLoop&) = delete;
-  WebhookLoop& operator=(const WebhookLoop&) = delete;
 
-  void start();
-  void stop();
+  // A round waits until something is due or answered. At its end, the loop waits for those under
+  // way.
+  Loop loop();
   // Tells the loop that something may be due. Never blocks; may be called from any thread.
   void wake();
 
  private:
-  void run(const std::stop_token& stop);
+  using SteadyClock = std::chrono::steady_clock;
+
+  void run_once(Round& round);
+  void finish();
   void begin_due();
   std::optional<webhooks::Attempt> begin(db::Tx& tx, const webhooks::Due& due);
   WebhookRequest request_of(const webhooks::Attempt& attempt) const;
@@ -97,8 +97,8 @@ class WebhookLoop {
   // The claims of the deliveries under way, by their rows.
   std::map<std::int64_t, Shares::Claim> claims_;
   // wake() hasn't been called since the loop last looked for work.
-  std::atomic<bool> looked_ = false;
-  std::jthread thread_;
+  std::atomic<bool> looked_ = true;
+  SteadyClock::time_point clean_at_;
 };
 
 // The JSON body of a delivery: {id, type, created_at, data}.

@@ -16,7 +16,6 @@
 #include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/running_audit.h"
 #include "reconcilers/loops/ledger.h"
-#include "reconcilers/loops/pending_credits.h"
 #include "tests/store.h"
 
 namespace berth::test {
@@ -314,9 +313,13 @@ TEST_CASE("a day is closed after what was pending of it was added to its rows") 
   f.clock.advance(days(1));
   REQUIRE(f.post(user(0), app, 20));
   REQUIRE(f.pending() == 2);
-  reconcilers::LedgerLoop loop(f.opened, {.interval = std::chrono::hours(1)});
+  reconcilers::LedgerLoop loop;
+  Round round(f.opened);
   int rounds = 0;
-  while (loop.run_once()) REQUIRE(++rounds < 100);
+  for (bool is_idle = false; !is_idle;) {
+    round.run([&](Round& running) { is_idle = !loop.run_once(running); });
+    REQUIRE(++rounds < 100);
+  }
   CHECK(f.number("SELECT count(*) FROM ledger_closed_days WHERE hash IS NOT NULL") == 1);
   CHECK(f.pending() == 0);
   CHECK(f.broken().empty());
@@ -325,18 +328,23 @@ TEST_CASE("a day is closed after what was pending of it was added to its rows") 
 TEST_CASE("the loop adds what is pending while it is its turn") {
   Fixture f;
   Replicas own(f.opened), others(f.opened);
-  reconcilers::PendingCredits mine(f.opened, {.replicas = &own});
-  reconcilers::PendingCredits theirs(f.opened, {.replicas = &others});
+  Round mine(f.opened, &own, "pending_credits");
+  Round theirs(f.opened, &others, "pending_credits");
+  const auto run = [](Round& of) {
+    int added = 0;
+    of.run([&](Round& round) { added = ledger::fold_pending(round); });
+    return added;
+  };
   own.beat();
   others.beat();
-  CHECK(mine.run_once() == 0);
+  CHECK(run(mine) == 0);
   REQUIRE(f.post(user(0), app, 10));
-  REQUIRE(mine.run_once() == 1);
+  REQUIRE(run(mine) == 1);
   REQUIRE(f.post(user(0), app, 10));
-  CHECK(theirs.run_once() == 0);
+  CHECK(run(theirs) == 0);
   own.leave();
   others.beat();
-  CHECK(theirs.run_once() == 1);
+  CHECK(run(theirs) == 1);
   CHECK(f.broken().empty());
 }
 

@@ -1,6 +1,7 @@
 // What /metrics says of the process, the disk, the database and what waits.
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "tests/process/event_client.h"
@@ -73,6 +74,25 @@ TEST_CASE("the metrics tell of the process, the build, the disk and the database
   CHECK(build->second == 1);
   CHECK_THAT(build->first, Contains("commit=\"" + commit.substr(0, commit.find(')')) + "\"") &&
                                Contains("version=\""));
+}
+
+TEST_CASE("each loop runs rounds, which the metrics count, and none fails") {
+  const Berthd berthd;
+  // Those of a process that has its database for itself, simulates its cluster and sends no mail.
+  const std::set<std::string> loops = {
+      "ads",      "billing", "campaign index", "expiry",       "last uses", "ledger",
+      "presence", "resets",  "usage",          "security log", "webhooks",  "write counts"};
+  const auto with = [](const std::map<std::string, double>& series, const std::string& outcome) {
+    const std::string begin = "berth_loop_rounds_total{loop=\"";
+    const std::string end = "\",outcome=\"" + outcome + "\"}";
+    std::set<std::string> names;
+    for (const auto& [name, value] : series)
+      if (name.starts_with(begin) && name.ends_with(end) && value > 0)
+        names.insert(name.substr(begin.size(), name.size() - begin.size() - end.size()));
+    return names;
+  };
+  CHECK(eventually([&] { return with(metrics_of(berthd), "done") == loops; }));
+  CHECK(with(metrics_of(berthd), "failed").empty());
 }
 
 TEST_CASE("the metrics count logins that fail, from 0 on") {

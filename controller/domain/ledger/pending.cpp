@@ -103,6 +103,21 @@ void fold_foreign(db::Tx& tx) {
   }
 }
 
+// The lease needn't be checked within the transaction, because a credit is added only once even if
+// two processes try.
+int fold_pending(Round& round) {
+  if (!round.read(is_any_pending)) return 0;
+  return fold_in_batches(round.database(), [&] { return round.is_stopping(); });
+}
+
+Loop pending_loop() {
+  return {.name = "pending credits",
+          .interval = std::chrono::milliseconds(100),
+          .lease = "pending_credits",
+          .round = [](Round& round) { fold_pending(round); },
+          .failure = "pending credits couldn't be added to their accounts; trying again"};
+}
+
 int fold(db::Tx& tx, const Account& account) {
   if (!may_have_pending(tx, account)) return 0;
   return add_to_accounts(tx, tx.query(R"(

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "controller/db/database.h"
+#include "controller/domain/kernel/loop.h"
 
 // Credits that aren't in the rows of their account yet.
 //
@@ -35,5 +36,10 @@ int fold_in_batches(
 // Adds all of them where none become pending: they came with a database from PostgreSQL. Otherwise
 // it does nothing. For a database that nobody else uses.
 void fold_foreign(db::Tx& tx);
+// Adds what is pending, until a batch isn't full. Returns the number of credits. Throws Error
+// `unavailable` if the database can't be used.
+int fold_pending(Round& round);
+// Calls fold_pending() ten times a second.
+Loop pending_loop();
 
 }  // namespace berth::ledger

@@ -53,4 +53,19 @@ int remove_some(db::Tx& tx, int limit) {
   return removed;
 }
 
+int remove_all(Round& round, int batch) {
+  const int removed =
+      round.repeat(is_anything_due, [&](db::Tx& tx) { return remove_some(tx, batch); });
+  if (removed > 0) log::debug("removed expired rows", {{"rows", removed}});
+  return removed;
+}
+
+Loop loop() {
+  return {.name = "expiry",
+          .interval = std::chrono::seconds(10),
+          .lease = "expiry",
+          .round = [](Round& round) { remove_all(round); },
+          .failure = "expired rows couldn't be removed"};
+}
+
 }  // namespace berth::expiry

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "reconcilers/loops/loops.h"
 #include "tests/domain/deployments/billing/billing_world.h"
 
 namespace {
@@ -14,6 +15,12 @@ using deployments::Status;
 using reconcilers::BillingLoop;
 
 constexpr auto month = 30 * 24h;
+
+int run(BillingLoop& loop, Round& round) {
+  int looked = 0;
+  round.run([&](Round& running) { looked = loop.run_once(running); });
+  return looked;
+}
 
 bool eventually(const std::function<bool()>& holds) {
   const auto until = std::chrono::steady_clock::now() + 30s;
@@ -30,25 +37,33 @@ TEST_CASE("the billing loop settles everything that is due, in any number of bat
   std::vector<std::string> ids;
   for (int i = 0; i < 25; ++i)
     ids.push_back(world.deploy(world.app, order("d" + std::to_string(i), "paid")).id);
-  BillingLoop loop(world.db, world.keys.data, {.poll = 1h, .sweep = 1h, .batch = 7});
-  loop.run_once();
+  BillingLoop loop(world.keys.data, {.sweep = 1h, .batch = 7});
+  Round round(world.db);
+  run(loop, round);
   CHECK(world.points() == 75 * price);
   world.clock.advance(month);
-  CHECK(loop.run_once() == 25);
+  CHECK(run(loop, round) == 25);
   CHECK(world.points() == 50 * price);
   const auto writes = world.db.writes();
-  CHECK(loop.run_once() == 0);
+  CHECK(run(loop, round) == 0);
   CHECK(world.db.writes() == writes);
   CHECK(world.charges(ids[24]).size() == 2);
 }
 
 TEST_CASE("a credit wakes the billing loop, and its clock may be moved") {
   BillingWorld world;
-  BillingLoop loop(world.db, world.keys.data, {.poll = 5ms, .sweep = 1h, .batch = 10});
+  BillingLoop loop(world.keys.data, {.sweep = 1h, .batch = 10});
+  prometheus::Registry registry;
+  reconcilers::Loops loops(world.db, nullptr, registry);
+  Loop running = loop.loop();
+  running.interval = 5ms;
+  loops.add(running);
   world.db.subscribe([&](db::Topic topic, const std::string& id) {
-    if (topic == db::Topic::app_balance) loop.credited(id);
+    if (topic != db::Topic::app_balance) return;
+    loop.credited(id);
+    loops.wake(BillingLoop::name);
   });
-  loop.start();
+  loops.start();
   world.give(price);
   const auto row = world.deploy(world.app, order("shop", "paid"));
   world.clock.advance(month - 24h);
@@ -58,7 +73,7 @@ TEST_CASE("a credit wakes the billing loop, and its clock may be moved") {
   world.give(price);
   CHECK(eventually([&] { return world.find_deployment(row.id).status == Status::deploying; }));
   CHECK(world.points() == 0);
-  loop.stop();
+  loops.stop();
 }
 
 TEST_CASE("a credit from a time without a billing loop is found by the next one") {
@@ -68,8 +83,9 @@ TEST_CASE("a credit from a time without a billing loop is found by the next one"
   world.run_until(world.start + month);
   REQUIRE(world.billing_of(row.id) == billing::Status::suspended);
   world.give(price);
-  BillingLoop loop(world.db, world.keys.data);
-  CHECK(loop.run_once() == 1);
+  BillingLoop loop(world.keys.data);
+  Round round(world.db);
+  CHECK(run(loop, round) == 1);
   CHECK(world.billing_of(row.id) == billing::Status::current);
 }
 
@@ -89,8 +105,9 @@ TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
         broken.id + "' BEGIN SELECT RAISE(ABORT, 'broken'); END");
   });
   world.clock.advance(month);
-  BillingLoop loop(world.db, world.keys.data);
-  loop.run_once();
+  BillingLoop loop(world.keys.data);
+  Round round(world.db);
+  run(loop, round);
   CHECK(loop.outcomes().back().first == "failed");
   CHECK(loop.outcomes().back().second >= 1);
   CHECK(world.charges(well.id).size() == 2);
@@ -98,7 +115,7 @@ TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
   CHECK(world.points() == 7 * price);
   world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER no_charge"); });
   world.clock.advance(1min);
-  loop.run_once();
+  run(loop, round);
   CHECK(world.charges(broken.id).size() == 2);
 }
 
@@ -106,26 +123,27 @@ TEST_CASE("the billing loop counts what it came to") {
   BillingWorld world;
   world.give(2 * price);
   const auto row = world.deploy(world.app, order("shop", "paid"));
-  BillingLoop loop(world.db, world.keys.data);
+  BillingLoop loop(world.keys.data);
+  Round round(world.db);
   const auto counted = [&](const std::string& name) {
     const auto all = loop.outcomes();
     return std::ranges::find(all, name, &std::pair<std::string, std::uint64_t>::first)->second;
   };
-  loop.run_once();
+  run(loop, round);
   for (const auto& [name, count] : loop.outcomes()) CHECK(count == 0);
   world.clock.advance(month);
-  loop.run_once();
+  run(loop, round);
   CHECK(counted("renewed") == 1);
   world.clock.advance(month - 24h);
-  loop.run_once();
+  run(loop, round);
   CHECK(counted("warned") == 1);
   world.clock.advance(24h);
-  loop.run_once();
+  run(loop, round);
   CHECK(counted("suspended") == 1);
   REQUIRE(world.billing_of(row.id) == billing::Status::suspended);
   world.give(price);
   loop.credited(world.app.id);
-  loop.run_once();
+  run(loop, round);
   CHECK(counted("reactivated") == 1);
   CHECK(counted("renewed") == 1);
   CHECK(counted("failed") == 0);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "controller/base/crypto.h"
+#include "reconcilers/loops/loops.h"
 #include "tests/domain/world.h"
 #include "tests/listening.h"
 
@@ -116,6 +117,7 @@ struct Fixture {
   std::vector<AddressRange> closed = {};
   WebhookLoop::Options options;
   std::unique_ptr<WebhookLoop> loop;
+  std::unique_ptr<Loops> loops;
 
   webhooks::WebhookWithSecret add(const std::string& url) { return add(app, url); }
   webhooks::WebhookWithSecret add(const apps::App& of, const std::string& url) {
@@ -139,7 +141,13 @@ struct Fixture {
                            .apps_domain = "apps.example.org",
                            .registry = registry},
         options);
-    loop->start();
+    loops = std::make_unique<Loops>(world.db, nullptr, *registry);
+    loops->add(loop->loop());
+    loops->start();
+  }
+  void stop() {
+    loops.reset();
+    loop.reset();
   }
   void emit(const std::string& subject, int number) { emit(app, subject, number); }
   void emit(const apps::App& about, const std::string& subject, int number) {
@@ -373,7 +381,7 @@ TEST_CASE("an answer counts as soon as its head arrives, whatever its body does"
       [&] { return f.deliveries(made.webhook)[0].state == webhooks::DeliveryState::delivered; }));
   CHECK(f.deliveries(made.webhook)[0].attempts == 1);
   CHECK(f.deliveries(made.webhook)[0].response_status == 200);
-  f.loop.reset();
+  f.stop();
   server.stop();
 }
 
@@ -441,7 +449,7 @@ TEST_CASE("deliveries under way when the loop ended are sent again by the next o
   f.start();
   f.emit("s", 1);
   REQUIRE(f.eventually([&] { return receiver.asked() >= 1; }));
-  f.loop.reset();
+  f.stop();
   receiver.answer(204);
   f.emit("s", 2);
   f.start();

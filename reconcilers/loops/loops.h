@@ -1,0 +1,58 @@
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "controller/domain/kernel/loop.h"
+
+namespace berth::reconcilers {
+
+// Runs loops, each on a thread of its own, and starts and stops them and other parts in order: each
+// begins after those that were added before it, and ends before them. Asks before each round
+// whether it is this process's turn, logs what a round throws, and counts the rounds
+// (`berth_loop_rounds_total`). A loop that goes on failing is logged once a minute.
+//
+// The composition root creates one, adds everything before wake() can be called, and calls start()
+// and stop() from one thread.
+class Loops {
+ public:
+  // What isn't a loop, such as a server.
+  struct Part {
+    std::function<void()> start;
+    std::function<void()> stop;  // also called if `start` has thrown; must not throw
+  };
+
+  // `replicas` is null if this process has the database for itself.
+  Loops(db::Database& database, Replicas* replicas, prometheus::Registry& registry);
+  ~Loops();  // calls stop()
+  Loops(const Loops&) = delete;
+  Loops& operator=(const Loops&) = delete;
+
+  void add(Loop loop);
+  void add(Part part) { parts_.push_back(std::move(part)); }
+
+  // The first round of each loop begins at once. Throws what the start of a part throws.
+  void start();
+  // Ends what was started. The current round of each loop ends first; then, on the calling thread,
+  // the last one of those with `at_end` runs.
+  void stop();
+  // Starts the loop's next round at once, or after `rest`. Never blocks for long; may be called
+  // from any thread. Throws std::invalid_argument if there is no such loop.
+  void wake(std::string_view name);
+
+ private:
+  class Running;
+
+  db::Database& database_;
+  Replicas* const replicas_;
+  prometheus::Family<prometheus::Counter>& rounds_;
+  std::vector<std::unique_ptr<Running>> loops_;
+  std::vector<Part> parts_;  // with the loops
+  size_t started_ = 0;       // how many of them
+};
+
+}  // namespace berth::reconcilers
