@@ -229,7 +229,7 @@ std::string admin_actor(const Request& request) {
   return std::string(actor);
 }
 
-std::string scope_names(const std::vector<Scope>& scopes) {
+std::string scope_names(std::span<const Scope> scopes) {
   std::string names;
   for (const Scope scope : scopes) names.append(names.empty() ? "" : " ").append(info(scope).name);
   return names;

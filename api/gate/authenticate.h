@@ -1,11 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 namespace berth::api {
 
@@ -24,7 +24,7 @@ std::string admin_actor(const Request& request);
 inline constexpr std::string_view actor_of_console = "user:";
 
 // Returns the scopes' names, separated by spaces.
-std::string scope_names(const std::vector<Scope>& scopes);
+std::string scope_names(std::span<const Scope> scopes);
 
 // What check_bearer() has found out about the bearer of a token. Only the fields that the route's
 // Access concerns are set.

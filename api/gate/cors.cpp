@@ -1,21 +1,10 @@
 #include "api/gate/cors.h"
 
-#include <algorithm>
-#include <array>
-
 #include "controller/base/log.h"
 #include "controller/domain/apps/apps.h"
 
 namespace berth::api {
 namespace {
-
-// The pages of an app may call these endpoints and whatever is below the prefixes.
-constexpr std::array<std::string_view, 3> paths_for_apps = {"/api/oauth/token", "/api/oauth/revoke",
-                                                            "/api/external/profile"};
-constexpr std::array<std::string_view, 6> prefixes_for_apps = {
-    "/api/external/ads/", "/api/external/points/", "/api/points/",
-    "/api/social/",       "/api/avatars/",         "/api/sessions/"};
-constexpr std::string_view prefix_for_all = "/.well-known/";
 
 constexpr const char* allowed_headers =
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, X-Request-Id";
@@ -42,14 +31,6 @@ void allow(std::string_view origin, Fields& fields) {
 }
 
 }  // namespace
-
-Cors cors_of(std::string_view path) {
-  if (path.starts_with(prefix_for_all)) return Cors::any_origin;
-  if (std::ranges::find(paths_for_apps, path) != paths_for_apps.end()) return Cors::origins_of_apps;
-  for (const std::string_view prefix : prefixes_for_apps)
-    if (path.starts_with(prefix)) return Cors::origins_of_apps;
-  return Cors::none;
-}
 
 void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCaller& caller,
               Fields& fields) {

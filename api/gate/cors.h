@@ -3,16 +3,13 @@
 #include <string>
 #include <string_view>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/db/database.h"
 
 // Cross-origin requests of browsers (the Fetch standard's CORS protocol). An app registers the web
 // origins of its pages; those may read what the API answers to the app's own tokens. Credentials
 // that a browser adds by itself are never allowed: no answer has Access-Control-Allow-Credentials.
 namespace berth::api {
-
-// Returns which origins may read the answers of the route with this path.
-Cors cors_of(std::string_view path);
 
 // Who sent a request, as far as the gate knows.
 struct CorsCaller {

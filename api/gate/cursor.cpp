@@ -13,15 +13,11 @@ constexpr size_t max_cursor_length = 1'024;
 constexpr int max_page = 1'000'000'000;
 constexpr size_t bytes_of_hash = 9;
 
-bool is_filter(std::string_view param) {
-  return param != "page" && param != "page_size" && param != "cursor";
-}
-
 // What a cursor is bound to: the operation, the ids in its path and its filters.
 std::string list_of(const Call& call) {
   std::string text = std::string(call.route->name) + '\n' + canonical_path(call);
   for (const Param& param : call.route->query)
-    if (const auto value = is_filter(param.name) ? call.query(param.name) : std::nullopt)
+    if (const auto value = call.query(param.name))
       text += '\n' + std::string(param.name) + '=' + *value;
   return base64url(sha256(text).substr(0, bytes_of_hash));
 }

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/domain/kernel/page.h"
 
 // Cursors, with which callers ask for the next page of a list. A cursor is a JSON array in

@@ -6,7 +6,7 @@ namespace berth::api {
 namespace {
 
 std::optional<std::int64_t> day_in_query(const Call& call, const char* name) {
-  const auto text = call.query(name);
+  const auto text = call.query(name, Kind::time);
   if (!text) return std::nullopt;
   const auto at = parse_iso8601(*text);
   if (!at) throw invalid_field(name, "must be a date such as 2026-01-31, or a time");
@@ -23,17 +23,6 @@ DayWindow day_window(const Call& call, Instant now, std::optional<std::int64_t> 
     throw invalid_field(
         "from", "must not be more than " + std::to_string(*most_days - 1) + " days before to");
   return window;
-}
-
-std::vector<Param> day_window_query() {
-  return {{.name = "from",
-           .type = "string",
-           .description = "The first day, in UTC. The default is 29 days before `to`.",
-           .example = "2026-01-01"},
-          {.name = "to",
-           .type = "string",
-           .description = "The last day, in UTC. The default is today.",
-           .example = "2026-01-31"}};
 }
 
 }  // namespace berth::api

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <span>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The query parameters `from` and `to` of operations that answer by UTC day.
 namespace berth::api {
@@ -21,7 +21,15 @@ struct DayWindow {
 // before it begins, or if it has more than `most_days` days.
 DayWindow day_window(const Call& call, Instant now,
                      std::optional<std::int64_t> most_days = std::nullopt);
-// Returns the two parameters for the table of routes.
-std::vector<Param> day_window_query();
+// The two parameters for rows of the table of routes.
+inline constexpr Param day_window_query[] = {
+    {.name = "from",
+     .description = "The first day, in UTC. The default is 29 days before `to`.",
+     .example = "2026-01-01",
+     .kind = Kind::time},
+    {.name = "to",
+     .description = "The last day, in UTC. The default is today.",
+     .example = "2026-01-31",
+     .kind = Kind::time}};
 
 }  // namespace berth::api

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/base/enum_text.h"
 #include "controller/base/error.h"
 
@@ -38,7 +38,7 @@ std::optional<E> enum_query(const Call& call, const char* name) {
 using ParseInstant = std::optional<Instant> (*)(std::string_view text);
 inline std::optional<Instant> instant_query(const Call& call, const char* name,
                                             ParseInstant parse = parse_iso8601) {
-  const auto text = call.query(name);
+  const auto text = call.query(name, Kind::time);
   if (!text) return std::nullopt;
   const auto at = parse(*text);
   if (!at) throw invalid_field(name, "must be an ISO 8601 time such as 2026-01-31T12:00:00Z");

@@ -1,7 +1,5 @@
 #include "api/gate/document_texts.h"
 
-#include <stdexcept>
-
 #include "controller/base/embedded.h"
 #include "controller/base/yaml.h"
 
@@ -17,18 +15,10 @@ DocumentTexts load_texts() {
   DocumentTexts result;
   for (const EmbeddedFile& file : texts::files()) {
     const nlohmann::json content = parse_yaml(file.text, std::string(file.name));
-    if (file.name == "resources/tags.yaml") {
+    if (file.name.ends_with("/tags.yaml"))
       result.tags = content;
-    } else if (file.name == "resources/placeholders.yaml") {
-      result.placeholders = content;
-    } else if (file.name.ends_with("/events.yaml")) {
+    else
       result.events = content;
-    } else {
-      for (const auto& [operation, text] : content.items())
-        if (!result.operations.emplace(operation, text).second)
-          throw std::logic_error(std::string(file.name) + ": " + operation +
-                                 " is described elsewhere, too");
-    }
   }
   return result;
 }

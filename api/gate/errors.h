@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/base/error.h"
 
 // The forms that the body of an error can have; only errors.cpp knows them (specification, section

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "api/gate/authenticate.h"
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 namespace berth::api {
 namespace {
@@ -178,7 +178,7 @@ void EventHub::wake_all() {
 
 BearerCheck::BearerCheck(const Call& call, const Services& services)
     : services_(services),
-      check_([access = call.route->access, shown = shown_by(call.http, services),
+      check_([access = call.route->guards.access, shown = shown_by(call.http, services),
               &services](db::Tx& tx) { check_bearer(tx, access, shown, services); }),
       holder_(holder_of(call)) {}
 

@@ -84,7 +84,7 @@ Error too_slow() {
 // entry of the audit log. OAuth's parameters are exempt: `state` goes back as it came (RFC 6749,
 // section 4.1.2), and the others are compared with what the app has registered.
 void check_text(const Route& route, const Param& param, const Call& call) {
-  if (is_oauth(route.shape) || param.type != "string") return;
+  if (is_oauth(route.guards.shape) || param.kind == Kind::integer) return;
   const auto text = call.query(param.name);
   if (text && has_controls(*text, Lines::one))
     throw invalid_field(std::string(param.name),
@@ -93,20 +93,13 @@ void check_text(const Route& route, const Param& param, const Call& call) {
 }
 
 void check_query(const Route& route, const Call& call) {
-  for (const Param& param : route.query) check_text(route, param, call);
+  for (const auto params : params_of(route))
+    for (const Param& param : params) check_text(route, param, call);
   for (const Param& param : route.query)
     if (param.required && !call.query(param.name)) {
       const std::string name(param.name);
       throw Error(param.if_missing, name + " is required", {{name, {"is required"}}});
     }
-}
-
-// Whether the request asks a list for its tenth page or a later one by the number. To reach it, so
-// many entries are skipped that other requests shouldn't wait for it.
-bool asks_for_deep_page(const Route& route, const Call& call) {
-  if (std::ranges::find(route.query, "page", &Param::name) == route.query.end()) return false;
-  const auto page = call.query("page");
-  return page && page->size() > 1;
 }
 
 // Returns the Idempotency-Key of a request whose answer is stored; an empty text for other
@@ -123,7 +116,7 @@ std::string idempotency_key(const Request& request, const Route& route) {
 // Whether a success of the route changes something, such as a login, which opens a session.
 bool request_changes(const Route& route) {
   return !std::holds_alternative<ReadHandler>(route.run) &&
-         (route.method != "GET" || std::holds_alternative<WriteHandler>(route.run));
+         (route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run));
 }
 
 // Makes the caller the claimant of all pools' places for the rest of this request; the log names
@@ -142,53 +135,13 @@ void name_claimant(const Call& call) {
 
 // A deep page has the connections of heavy reads, but no more time than other pages.
 db::RequestLimits limits_of(const Route& route, const Call& call) {
-  if (route.readers == db::Readers::ordinary && asks_for_deep_page(route, call))
+  if (route.readers == db::Readers::ordinary && call.asks_for_deep_page())
     return {.readers = db::Readers::heavy,
             .statement_time = db::RequestLimits::ordinary_statement_time};
   return {.readers = route.readers};
 }
 
 }  // namespace
-
-const std::string& Call::id(std::string_view name) const {
-  const auto value = path.find(name);
-  if (value == path.end())
-    throw std::logic_error("the route's path has no placeholder " + std::string(name));
-  return value->second;
-}
-
-std::optional<std::string> Call::query(std::string_view name) const {
-  const auto found = http.query.find(name);
-  if (found == http.query.end()) return std::nullopt;
-  std::string value = composed(found->second);
-  if (name.ends_with("_id") || name == "before") write_id_in_lower_case(value);
-  return value;
-}
-
-PageRequest Call::page() const {
-  const auto number = [&](const char* name, int otherwise, int most) {
-    const auto text = query(name);
-    if (!text) return otherwise;
-    const bool digits = !text->empty() && text->size() <= 9 &&
-                        std::ranges::all_of(*text, [](unsigned char c) { return std::isdigit(c); });
-    const int value = digits ? std::stoi(*text) : 0;
-    if (value < 1 || value > most)
-      throw invalid_field(name, "must be an integer from 1 to " + std::to_string(most));
-    return value;
-  };
-  constexpr int max_page = 1'000'000;
-  PageRequest request = {
-      .page = number("page", 1, max_page),
-      .page_size = number("page_size", PageRequest::default_size, PageRequest::max_size)};
-  if (const auto cursor = query("cursor")) {
-    if (query("page")) throw invalid_field("cursor", "takes the place of page; send one of them");
-    return read_cursor(*this, *cursor, request.page_size);
-  }
-  if (request.offset() > PageRequest::max_skipped)
-    throw invalid_field("page", "would skip more than " + std::to_string(PageRequest::max_skipped) +
-                                    " entries; go on with `cursor`, the next_cursor of a page");
-  return request;
-}
 
 struct Gate::Passage {
   const Request& request;
@@ -212,10 +165,13 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
       router_(routes(), services.environment),
       internal_secret_(services.internal_secret, services.rate_limits) {
   for (const Route* route : router_.rows()) {
-    if (!route->body.empty()) {
-      check_sizes(inlined_schema(route->body), std::string(route->body));
-      validators_.emplace(route, Validator(route->body));
+    if (route->has_body()) {
+      check_sizes(inlined_schema(route->body.schema), std::string(route->body.schema));
+      validators_.emplace(route, Validator(route->body.schema));
     }
+    if (placeholders_in(route->path()).size() != route->in_path.size())
+      throw std::logic_error("route " + std::string(route->name) +
+                             ": in_path doesn't describe each placeholder");
     if (!all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": there is no schema " +
                              std::string(route->answer.schema));
@@ -263,7 +219,8 @@ void Gate::handle_limited(const Request& request, Response& response) {
 Reply Gate::answer_to_preflight(const Request& request, const std::string& allow) const {
   const Route* wanted =
       router_.find(request.headers.get("Access-Control-Request-Method"), request.path).route;
-  return preflight(services_.db, request, wanted == nullptr ? Cors::none : wanted->cors, allow);
+  return preflight(services_.db, request,
+                   wanted == nullptr ? Cors::none : wanted->guards.access.cors, allow);
 }
 
 // If the answer is a page of a list (encode_page()) and not the last one, turns the position in its
@@ -316,16 +273,18 @@ Reply Gate::answer(Passage& passage) {
     return reply;
   }
   passage.route = match.route;
-  passage.shape = match.route->shape;
-  for (auto& [name, value] : match.parameters)
-    if (name != "table_id") write_id_in_lower_case(value);  // tables are named by apps
+  passage.shape = match.route->guards.shape;
+  const auto placeholders = placeholders_in(match.route->path());
+  for (size_t i = 0; i < placeholders.size(); ++i)
+    if (match.route->in_path[i]->kind == Kind::uuid)
+      write_id_in_lower_case(match.parameters.find(placeholders[i])->second);
   Call call = {.http = request,
                .route = match.route,
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .address = passage.address};
-  if (match.route->access.kind == Access::Kind::internal) {
-    if (admin && match.route->access.first_party == Access::FirstParty::none)
+  if (match.route->guards.access.kind == Access::Kind::internal) {
+    if (admin && match.route->guards.access.first_party == Access::FirstParty::none)
       throw Error(Code::forbidden, "this needs the platform's internal secret");
     call.admin = admin ? std::string(actor_of_console) + admin->user->id : admin_actor(request);
   }
@@ -337,7 +296,7 @@ Reply Gate::answer(Passage& passage) {
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
                 std::string(*repeated) + " was sent more than once");
   Reply reply = run(passage, call);
-  if (!match.route->query.empty()) add_cursor(reply, call);
+  if (match.route->paged) add_cursor(reply, call);
   passage.caller_is_known = call.user || call.caller || call.play || !call.admin.empty();
   return reply;
 }
@@ -352,9 +311,9 @@ Reply Gate::run(Passage& passage, Call& call) {
 Reply Gate::run_limited(Passage& passage, Call& call, const db::RequestLimits& limits) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
-    authenticate(tx, route.access, services_, call);
+    authenticate(tx, route.guards.access, services_, call);
     name_claimant(call);
-    if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
+    if (route.guards.access.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
   const auto* read = std::get_if<ReadHandler>(&route.run);
@@ -362,26 +321,26 @@ Reply Gate::run_limited(Passage& passage, Call& call, const db::RequestLimits& l
     if (limits.readers == db::Readers::heavy) return read_heavily(route, limits, work);
     return route.read_committed ? services_.db.read_committed(work) : services_.db.read(work);
   };
-  if (!takes_token(route.access)) {
-    if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
+  if (!takes_token(route.guards.access)) {
+    if (route.guards.access.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   }
-  if (read != nullptr && route.body_kind == Body::none)
+  if (read != nullptr && !route.has_body())
     return in_read([&](db::Tx& tx) {
       enter(tx);
       check_query(route, call);
       return read->run(tx, call, services_);
     });
-  if (takes_token(route.access)) services_.db.read_committed(enter);
+  if (takes_token(route.guards.access)) services_.db.read_committed(enter);
   // A stored answer is given again even to a caller who has used up their write budget.
   const std::string key = idempotency_key(passage.request, route);
   passage.storage_refusal = refusal_to_store(passage, call);
   if (passage.storage_refusal && key.empty()) throw Error(*passage.storage_refusal);
   check_query(route, call);
-  if (route.body_kind != Body::none) {
+  if (route.has_body()) {
     call.body = body_of(passage);
     check_body(passage, call);
-    if (route.cors == Cors::origins_of_apps && !takes_token(route.access))
+    if (route.guards.access.cors == Cors::origins_of_apps && !takes_token(route.guards.access))
       passage.cors.client_id = text_or_nothing(call.body, "client_id").value_or("");
   }
   if (read != nullptr)
@@ -406,7 +365,7 @@ Reply Gate::read_heavily(const Route& route, const db::RequestLimits& limits,
 // processes on one database divide the limit: each allows its share.
 void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
-  if (!services_.rate_limits || route.rate.limit == 0 || passage.rate) return;
+  if (!services_.rate_limits || route.guards.rate.limit == 0 || passage.rate) return;
   std::string key(route.name);
   RateLimiter& limiter = call.caller || call.play || call.user ? caller_limits_ : network_limits_;
   if (call.caller && !call.caller->grant_id.empty())
@@ -417,7 +376,7 @@ void Gate::take_rate(Passage& passage, const Call& call) {
     key += " user " + call.user->id;
   else
     key += " address " + accounts::network_of(call.address);
-  const Rate rate = share_of(route.rate, services_.live_replicas());
+  const Rate rate = share_of(route.guards.rate, services_.live_replicas());
   passage.rate = limiter.take(key, rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
     throw Error(Code::rate_limited,
@@ -456,7 +415,7 @@ std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) 
       return write_guard::is_verified(services_, id);
     };
   }
-  if (route.stores == Stores::unsaid && route.method == "GET") return std::nullopt;
+  if (route.stores == Stores::unsaid && route.method() == "GET") return std::nullopt;
   return write_guard::refusal(services_, writer, route.stores);
 }
 
@@ -469,14 +428,14 @@ json Gate::body_of(const Passage& passage) const {
   const Route& route = *passage.route;
   const Request& request = passage.request;
   const std::string_view type = request.headers.get("Content-Type");
-  const bool takes_form = route.body_kind == Body::json_or_form;
+  const bool takes_form = route.body.form == Body::Form::json_or_form;
   if (takes_form && !request.body.starts_with('{') && is_form_type(type))
     return parse_form_body(request.body);
-  if (route.body_kind == Body::optional_json && request.body.empty()) return json::object();
+  if (route.body.form == Body::Form::optional_json && request.body.empty()) return json::object();
   try {
     return parse_body(request.body);
   } catch (const Error& error) {
-    const Code code = is_oauth(route.shape) ? Code::invalid_request : error.code;
+    const Code code = is_oauth(route.guards.shape) ? Code::invalid_request : error.code;
     if (!looks_like_form(request.body)) throw Error(code, error.what());
     throw Error(
         code, takes_form ? "the body isn't valid JSON, as which it is read without a Content-Type; "
@@ -492,8 +451,8 @@ void Gate::check_body(const Passage& passage, Call& call) const {
   const auto found = validators_.find(passage.route);
   if (found == validators_.end()) return;
   const Validator& validator = found->second;
-  const bool is_oauth_route = is_oauth(passage.route->shape);
-  if (passage.route->check == Check::by_schema) {
+  const bool is_oauth_route = is_oauth(passage.route->guards.shape);
+  if (passage.route->body.check == Body::Check::by_schema) {
     validator.normalize(call.body);
     const Details wrong = validator.check(call.body);
     if (!wrong.empty()) {
@@ -579,7 +538,7 @@ Reply Gate::answer_to(const Passage& passage, const Error& error) const {
   const Challenge challenge = {
       .base_url = services_.base_url,
       .with_credentials = !bearer_token(passage.request).empty(),
-      .scope = passage.route == nullptr ? "" : scope_names(passage.route->access.any_of)};
+      .scope = passage.route == nullptr ? "" : scope_names(passage.route->guards.access.any_of)};
   return reply_to(error, passage.shape, challenge);
 }
 
@@ -593,7 +552,8 @@ void Gate::note(const Passage& passage, const SecurityEvent& event) const {
 // to the page.
 void Gate::add_cors_fields(const Passage& passage, Response& response) const {
   try {
-    add_cors(services_.db, passage.request, passage.route->cors, passage.cors, response.headers);
+    add_cors(services_.db, passage.request, passage.route->guards.access.cors, passage.cors,
+             response.headers);
   } catch (const std::exception& failure) {
     log::error("an origin could not be looked up",
                {{"request_id", passage.request_id}, {"error", failure.what()}});
@@ -614,7 +574,7 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
     response.body = reply.body.dump(-1, ' ', false, json::error_handler_t::replace);
   }
   response.add_header("X-Request-Id", passage.request_id);
-  if (passage.route != nullptr && passage.route->cors != Cors::none)
+  if (passage.route != nullptr && passage.route->guards.access.cors != Cors::none)
     add_cors_fields(passage, response);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
   // Responses with tokens or codes must not be cached (RFC 6749, section 5.1); neither must any

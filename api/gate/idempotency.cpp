@@ -25,9 +25,8 @@ std::string kept_path(const Call& call) {
 // for 5. The gate has read all of these as the same value, whose fields dump() sorts.
 std::string hash_of_body(const Call& call, const Route& route) {
   const std::string canonical =
-      route.body_kind == Body::none
-          ? call.http.body
-          : call.body.dump(-1, ' ', false, json::error_handler_t::replace);
+      !route.has_body() ? call.http.body
+                        : call.body.dump(-1, ' ', false, json::error_handler_t::replace);
   return hex(sha256(canonical));
 }
 
@@ -37,7 +36,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
   if (key.size() > max_key_length)
     throw Error(Code::malformed_request, "Idempotency-Key must have at most 255 characters");
   return {.principal = principal_of(call),
-          .method = std::string(route.method),
+          .method = std::string(route.method()),
           .path = kept_path(call),
           .key = std::string(key),
           .request_hash = hash_of_body(call, route)};

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/domain/kernel/idempotency_keys.h"
 
 // Implements the header Idempotency-Key: for 24 hours (idempotency_keys::kept_for) the first answer

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 namespace berth::api {
 

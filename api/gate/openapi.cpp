@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "api/gate/call.h"
 #include "api/gate/document_texts.h"
 #include "api/gate/openapi_errors.h"
 #include "api/gate/schema.h"
@@ -65,14 +66,6 @@ json responses(const Route& route, json& components) {
   return result;
 }
 
-// Returns the component that describes the placeholder at the end of a path.
-const json& placeholder_of(std::string_view path) {
-  for (const auto& [end, placeholder] : document_texts().placeholders.items())
-    if (path.ends_with(end)) return placeholder;
-  throw std::logic_error("resources/placeholders.yaml doesn't describe the end of " +
-                         std::string(path));
-}
-
 json header_parameter(const char* name, size_t most, const char* text, const char* example) {
   return {{"name", name},
           {"in", "header"},
@@ -93,9 +86,9 @@ json common_parameters() {
                                          "3f2a9c41")}};
 }
 
-json example_of(const Param& param) {
-  if (param.type != "integer") return param.example;
-  return json::parse(param.example);
+json example_of(Kind kind, std::string_view example) {
+  if (kind != Kind::integer) return example;
+  return json::parse(example);
 }
 
 // Parameters that several operations share are components. This maps their descriptions to their
@@ -103,21 +96,24 @@ json example_of(const Param& param) {
 using SharedParameters = std::map<json, std::string>;
 
 json query_parameter(const Param& param) {
-  json schema = {{"type", param.type}};
+  json schema = {{"type", param.kind == Kind::integer ? "integer" : "string"}};
+  if (param.most > 0 && !param.range_in_words)
+    schema.update({{"minimum", param.least}, {"maximum", param.most}});
   if (!param.limits.empty()) schema.update(json::parse(param.limits));
   json result = {{"name", param.name},
                  {"in", "query"},
                  {"description", param.description},
                  {"schema", std::move(schema)}};
   if (param.required) result["required"] = true;
-  if (!param.example.empty()) result["example"] = example_of(param);
+  if (!param.example.empty()) result["example"] = example_of(param.kind, param.example);
   return result;
 }
 
 SharedParameters shared_parameters(const std::vector<Route>& table) {
   std::map<json, int> uses;
   for (const Route& route : table)
-    for (const Param& param : route.query) ++uses[query_parameter(param)];
+    for (const auto params : params_of(route))
+      for (const Param& param : params) ++uses[query_parameter(param)];
   SharedParameters result;
   std::set<std::string> names;
   for (const auto& [parameter, count] : uses) {
@@ -131,39 +127,39 @@ SharedParameters shared_parameters(const std::vector<Route>& table) {
   return result;
 }
 
-// Adds the placeholder's component if it is missing, and returns a reference to it.
-json path_parameter(std::string_view path, json& components) {
-  const json& text = placeholder_of(path);
-  const std::string component = text.at("name");
-  const size_t open = path.rfind('{') + 1;
-  json schema = {{"type", text.value("type", "string")}};
-  if (text.contains("format")) schema["format"] = text["format"];
-  components[component] = {{"name", path.substr(open, path.size() - 1 - open)},
-                           {"in", "path"},
-                           {"required", true},
-                           {"description", text.at("description")},
-                           {"schema", std::move(schema)},
-                           {"example", text.at("example")}};
-  return reference("parameters", component);
+// Adds the component of the placeholder, which has this name, if it is missing, and returns a
+// reference to it.
+json path_parameter(std::string_view name, const Placeholder& text, json& components) {
+  json schema = {{"type", text.kind == Kind::integer ? "integer" : "string"}};
+  if (text.kind == Kind::uuid) schema["format"] = "uuid";
+  components[std::string(text.component)] = {{"name", name},
+                                             {"in", "path"},
+                                             {"required", true},
+                                             {"description", text.description},
+                                             {"schema", std::move(schema)},
+                                             {"example", example_of(text.kind, text.example)}};
+  return reference("parameters", text.component);
 }
 
 json parameters(const Route& route, const SharedParameters& shared, json& components) {
   json result = json::array();
-  for (size_t close = route.path.find('}'); close != std::string_view::npos;
-       close = route.path.find('}', close + 1))
-    result.push_back(path_parameter(route.path.substr(0, close + 1), components));
-  for (const Param& param : route.query) {
-    json parameter = query_parameter(param);
-    const auto found = shared.find(parameter);
-    result.push_back(found == shared.end() ? std::move(parameter)
-                                           : reference("parameters", found->second));
-  }
+  const std::vector<std::string_view> names = placeholders_in(route.path());
+  for (size_t i = 0; i < names.size(); ++i)
+    result.push_back(path_parameter(names[i], *route.in_path[i], components));
+  for (const auto params : params_of(route))
+    for (const Param& param : params) {
+      json parameter = query_parameter(param);
+      const auto found = shared.find(parameter);
+      result.push_back(found == shared.end() ? std::move(parameter)
+                                             : reference("parameters", found->second));
+    }
   if (route.idempotency == Idempotency::kept)
     result.push_back(reference("parameters", "IdempotencyKey"));
   // Every operation takes an X-Request-Id, but the document says so only here: for an operation
   // with two types of bodies, openapi-python-client makes code that can't be imported unless the
   // operation has an optional parameter.
-  if (route.body_kind == Body::json_or_form) result.push_back(reference("parameters", "RequestId"));
+  if (route.body.form == Body::Form::json_or_form)
+    result.push_back(reference("parameters", "RequestId"));
   return result;
 }
 
@@ -207,24 +203,24 @@ json security(const Access& access) {
 }
 
 json operation(const Route& route, const SharedParameters& shared, json& components) {
-  // A test makes sure that each operation has a text; if one is missing, the summary replaces it.
-  const std::string text =
-      document_texts().operations.value(std::string(route.name), std::string(route.summary) + ".");
-  json result = {{"operationId", route.name},          {"tags", json::array({route.tag})},
-                 {"summary", route.summary},           {"description", text},
-                 {"security", security(route.access)}, {"responses", responses(route, components)}};
+  json result = {{"operationId", route.name},
+                 {"tags", json::array({route.tag})},
+                 {"summary", route.summary},
+                 {"description", route.text},
+                 {"security", security(route.guards.access)},
+                 {"responses", responses(route, components)}};
   if (json list = parameters(route, shared, components["parameters"]); !list.empty())
     result["parameters"] = std::move(list);
-  if (route.body_kind != Body::none) {
-    json types = content("application/json", route.body);
-    if (route.body_kind == Body::json_or_form)
-      types.update(content("application/x-www-form-urlencoded", route.body));
-    result["requestBody"] = {{"required", route.body_kind != Body::optional_json},
+  if (route.has_body()) {
+    json types = content("application/json", route.body.schema);
+    if (route.body.form == Body::Form::json_or_form)
+      types.update(content("application/x-www-form-urlencoded", route.body.schema));
+    result["requestBody"] = {{"required", route.body.form != Body::Form::optional_json},
                              {"content", std::move(types)}};
   }
-  if (route.rate.limit > 0)
-    result["x-rate-limit"] = {{"limit", route.rate.limit},
-                              {"window_seconds", route.rate.window.count()}};
+  if (route.guards.rate.limit > 0)
+    result["x-rate-limit"] = {{"limit", route.guards.rate.limit},
+                              {"window_seconds", route.guards.rate.window.count()}};
   return result;
 }
 
@@ -240,7 +236,7 @@ void add_warnings(json& schemas, const std::vector<Route>& table) {
       {"example", json::array({"env_var was ignored: this operation has no such field; did you "
                                "mean env_vars?"})}};
   for (const Route& route : table) {
-    if (route.body_kind == Body::none || is_oauth(route.shape)) continue;
+    if (!route.has_body() || is_oauth(route.guards.shape)) continue;
     json& schema = schemas.at(std::string(route.answer.schema));
     if (schema.value("type", "object") != "object") continue;  // such as an archive
     // Several operations may have the same schema, which gets the field once.
@@ -378,7 +374,8 @@ json openapi(const std::vector<Route>& table, Environment environment,
     if (route.availability == Availability::development_only &&
         environment != Environment::development)
       continue;
-    paths[std::string(route.path)][lower_case(route.method)] = operation(route, shared, components);
+    paths[std::string(route.path())][lower_case(route.method())] =
+        operation(route, shared, components);
   }
   json requests = webhooks(components["parameters"]);
   return {{"openapi", "3.1.0"},

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "api/gate/route.h"
+#include "api/gate/services.h"
 
 namespace berth::api {
+
+using nlohmann::json;
 
 // The OpenAPI 3.1 document of the table of routes: each operation with its schemas, scopes, rate,
 // errors and examples. This is a pure function.

@@ -26,19 +26,20 @@ bool is_of_server(int http_status) {
 // left out.
 std::set<Code> codes_of(const Route& route) {
   std::set<Code> codes(route.errors.begin(), route.errors.end());
-  const bool oauth = is_oauth(route.shape);
-  switch (route.access.kind) {
+  const bool oauth = is_oauth(route.guards.shape);
+  switch (route.guards.access.kind) {
     case Access::Kind::open:
       break;
     case Access::Kind::oauth:
     case Access::Kind::session_or_oauth:
     case Access::Kind::session:
-      if (!route.access.any_of.empty()) codes.insert(Code::insufficient_scope);
+      if (!route.guards.access.any_of.empty()) codes.insert(Code::insufficient_scope);
       [[fallthrough]];
     case Access::Kind::play_session:
     case Access::Kind::session_or_play_session:
       // Such a route refuses a session token that may only read.
-      if (route.access.kind == Access::Kind::session_or_play_session && route.method != "GET")
+      if (route.guards.access.kind == Access::Kind::session_or_play_session &&
+          route.method() != "GET")
         codes.insert(Code::insufficient_scope);
       codes.insert({Code::invalid_token, Code::token_expired, Code::token_revoked,
                     Code::wrong_token_type, Code::account_suspended});
@@ -47,19 +48,19 @@ std::set<Code> codes_of(const Route& route) {
       codes.insert(Code::forbidden);
       break;
   }
-  if (route.rate.limit > 0) codes.insert(Code::rate_limited);
+  if (route.guards.rate.limit > 0) codes.insert(Code::rate_limited);
   if (const auto* budget = write_budgets::find(route.stores);
       budget != nullptr && route.stores != Stores::unsaid) {
     codes.insert(Code::rate_limited);
     if (budget->unverified.bytes == 0) codes.insert(Code::email_not_verified);
   }
-  if (route.body_kind != Body::none) {
+  if (route.has_body()) {
     if (oauth)
       codes.insert(Code::invalid_request);
     else
       codes.insert({Code::invalid_json, Code::validation_failed});
   }
-  if (!route.query.empty() && !oauth) codes.insert(Code::validation_failed);
+  if ((route.paged || !route.query.empty()) && !oauth) codes.insert(Code::validation_failed);
   if (route.idempotency == Idempotency::kept)
     codes.insert({Code::idempotency_conflict, Code::malformed_request});
   std::erase_if(codes, [](Code code) { return is_of_server(status(code)); });
@@ -184,9 +185,9 @@ json error_responses(const Route& route, json& components) {
     if (http_status == 400) names.insert(route.other_codes.begin(), route.other_codes.end());
     std::string list;
     for (const std::string_view each : names) list.append(list.empty() ? "" : ", ").append(each);
-    const ErrorBody body = body_of(route.shape, http_status);
+    const ErrorBody body = body_of(route.guards.shape, http_status);
     const json schema = reference("schemas", schema_of(body));
-    const json example = example_of(*codes.begin(), route.shape);
+    const json example = example_of(*codes.begin(), route.guards.shape);
     json response = {
         {"description", list},
         {"content", {{"application/json", {{"schema", schema}, {"example", example}}}}}};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,8 @@
 // The part of openapi.json that says how operations refuse requests.
 namespace berth::api {
 
+using nlohmann::json;
+
 // Returns the refusals of the route for the `responses` of its operation: a reference to a
 // component by status, and by `default` for the refusals of the server itself. Adds the components
 // that `components` lacks: a response for each form of error and set of codes, with an example. If
@@ -15,7 +18,7 @@ namespace berth::api {
 json error_responses(const Route& route, json& components);
 
 // Returns a reference to a component of the document, such as reference("schemas", "Deployment").
-nlohmann::json reference(std::string_view kind, std::string_view name);
+json reference(std::string_view kind, std::string_view name);
 
 // Makes the name of a component of words with underscores: "app_not_found" becomes "AppNotFound".
 std::string in_camel_case(std::string_view words);

@@ -1,34 +1,52 @@
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "api/gate/rate.h"
-#include "api/gate/services.h"
-#include "api/transport/http.h"
+#include "api/gate/success_event.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
-#include "controller/domain/accounts/accounts.h"
-#include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/kernel/write_budgets.h"
-#include "controller/domain/oauth/oauth.h"
 
-// A row of the table of routes: everything that the gate needs to serve a route and that
-// openapi.json says about it, but for its description, which is in the resource's operations.yaml.
+// A row of the table of routes: everything that is to be said of an operation. The gate serves the
+// route by it, openapi.json and docs/reference/operations.md are made of it. Rows are constants, at
+// the foot of their resource's file.
 namespace berth::api {
 
-using nlohmann::json;
 using write_budgets::Stores;
 
-// Who may call, and with which credentials.
+// Up to `most` values. Unlike a vector, it can be a part of a constant.
+template <typename T, std::size_t most>
+class Few {
+ public:
+  constexpr Few() = default;
+  // Does not compile, in a constant, if there are more values than `most`.
+  constexpr Few(std::initializer_list<T> values) {
+    for (const T& value : values) items_.at(size_++) = value;
+  }
+  constexpr const T* begin() const { return items_.data(); }
+  constexpr const T* end() const { return items_.data() + size_; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr const T& operator[](std::size_t i) const { return items_[i]; }
+
+ private:
+  std::array<T, most> items_ = {};
+  std::size_t size_ = 0;
+};
+
+// The web origins whose pages may read the answers in browsers (gate/cors.h).
+enum class Cors { none, origins_of_apps, any_origin };
+
+// Who may call, with which credentials, and from whose pages.
 struct Access {
   enum class Kind {
     open,
@@ -40,7 +58,7 @@ struct Access {
     internal
   } kind = Kind::open;
   // Scopes of which an OAuth token needs one; if empty, any token will do.
-  std::vector<Scope> any_of = {};
+  Few<Scope, 3> any_of = {};
   // Which of berth's own programs may call in the name of the person who is logged in: the console
   // (console.h), and the built-in client with its access tokens.
   enum class FirstParty { none, console, console_and_client } first_party = FirstParty::none;
@@ -48,122 +66,131 @@ struct Access {
   // that it names by Berth-App; `one_or_all`: for all of them, unless it names one; `none`: for the
   // person, and for no app.
   enum class ForApp { one, one_or_all, none } for_app = ForApp::one;
+  Cors cors = Cors::none;
 };
-inline Access open_to_all() { return {}; }
+constexpr Access open_to_all() { return {}; }
 // A session JWT, or the console's cookie.
-inline Access session() { return {Access::Kind::session, {}, Access::FirstParty::console}; }
+constexpr Access session() { return {Access::Kind::session, {}, Access::FirstParty::console}; }
 // A session JWT only: for operations that the console must not perform by its cookie.
-inline Access session_jwt() { return {Access::Kind::session}; }
+constexpr Access session_jwt() { return {Access::Kind::session}; }
 // What session() accepts, or an access token of the built-in client, which needs one of the scopes.
-inline Access person(std::vector<Scope> any_of = {}) {
-  return {Access::Kind::session, std::move(any_of), Access::FirstParty::console_and_client};
+constexpr Access person(Few<Scope, 3> any_of = {}) {
+  return {Access::Kind::session, any_of, Access::FirstParty::console_and_client};
 }
-inline Access oauth_token(std::vector<Scope> any_of, Access::ForApp for_app = Access::ForApp::one) {
-  return {Access::Kind::oauth, std::move(any_of), Access::FirstParty::console_and_client, for_app};
+constexpr Access oauth_token(Few<Scope, 3> any_of, Access::ForApp for_app = Access::ForApp::one) {
+  return {Access::Kind::oauth, any_of, Access::FirstParty::console_and_client, for_app};
 }
 // The session token (st_live_) that an app received for a user.
-inline Access play_session() { return {Access::Kind::play_session, {}}; }
+constexpr Access play_session() { return {Access::Kind::play_session}; }
 // A session JWT, or the session token (st_live_) of a play session that hasn't ended: the user
 // calls directly or through an app. Call::user is set in both cases, Call::play with a session
 // token.
-inline Access jwt_or_play_session() {
+constexpr Access jwt_or_play_session() {
   return {Access::Kind::session_or_play_session, {}, Access::FirstParty::console};
 }
 // A session JWT, which needs no scope, or an OAuth token with one of the scopes. Call::user is set
 // in both cases, Call::caller with an OAuth token.
-inline Access jwt_or_oauth(std::vector<Scope> any_of) {
-  return {Access::Kind::session_or_oauth, std::move(any_of), Access::FirstParty::console};
+constexpr Access jwt_or_oauth(Few<Scope, 3> any_of) {
+  return {Access::Kind::session_or_oauth, any_of, Access::FirstParty::console};
 }
 // The internal secret, or the console's cookie of an admin (authenticate.h).
-inline Access internal() { return {Access::Kind::internal, {}, Access::FirstParty::console}; }
+constexpr Access internal() { return {Access::Kind::internal, {}, Access::FirstParty::console}; }
 // The internal secret only.
-inline Access internal_secret() { return {Access::Kind::internal}; }
+constexpr Access internal_secret() { return {Access::Kind::internal}; }
+// The same access, also for the pages of apps, on the origins that the apps have registered.
+constexpr Access with_pages_of_apps(Access access) {
+  access.cors = Cors::origins_of_apps;
+  return access;
+}
+// The same access, also for any page.
+constexpr Access with_any_page(Access access) {
+  access.cors = Cors::any_origin;
+  return access;
+}
 
 // The form of errors (specification, section "Errors"). `simple`: the simple form for all errors,
 // with `details` for validation_failed. `nested_but_access`: the nested form, but the simple form
 // for refusals of who calls (401 and 403). `oauth_and_message`: for OAuth operations below
 // /api/auth, whose clients read `message`.
 enum class Shape { nested, oauth, oauth_and_message, simple, nested_but_access };
-inline bool is_oauth(Shape shape) {
+constexpr bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }
 
-enum class Body { none, only_json, optional_json, json_or_form };
-// The web origins whose pages may read the answers in browsers (gate/cors.h).
-enum class Cors { none, origins_of_apps, any_origin };
-enum class Availability { always, development_only };
-// Whether the header Idempotency-Key has an effect on the route (idempotency.h).
-enum class Idempotency { ignored, kept };
-// How a body is checked: by the gate with its schema, or by the handler, because the specification
-// demands other codes than validation_failed. In the second case the schema is only published in
-// openapi.json.
-enum class Check { by_schema, by_handler };
+// Who may call, how often, and how others are refused.
+struct Guards {
+  Access access = {};
+  Rate rate = {};
+  Shape shape = Shape::nested;
+};
+
+// What a parameter of the path or the query is. The gate gives ids lower-case letters, and leaves
+// other texts as they are.
+enum class Kind { text, uuid, integer, time };
 
 struct Param {  // a parameter of the query
   std::string_view name;
-  std::string_view type;  // string or integer
   std::string_view description;
-  bool required = false;
   std::string_view example = {};
+  Kind kind = Kind::text;
+  // The range of an integer (Call::number()). The document has it as keywords, unless the
+  // description says it.
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  bool range_in_words = false;
+  bool required = false;
+  Code if_missing = Code::validation_failed;  // the error if it is required and missing
   // Further keywords of its schema for the document, as JSON. The handler checks them.
   std::string_view limits = {};
-  Code if_missing = Code::validation_failed;  // the error if it is required and missing
 };
 
-struct Route;
-
-// A request that has passed the gate.
-struct Call {
-  const Request& http;
-  const Route* route;  // its row in the table
-  std::string request_id = {};
-  // The values of the path's {placeholders}.
-  std::map<std::string, std::string, std::less<>> path = {};
-  json body = {};
-  // Sentences about fields of the body that were ignored; the gate adds them to the answer.
-  std::vector<std::string> warnings = {};
-  std::string address = {};  // the client's address, as far as trusted proxies report it
-  // Set if the route accepts a session JWT. With jwt_or_…, it is the user whom the other token
-  // stands for. In the console it is set on all routes that need a login.
-  std::optional<accounts::User> user = {};
-  // The id of the session of the JWT or of the console's cookie, if there was one.
-  std::string session_id = {};
-  // Of the OAuth token, if one was presented; in the console on routes that accept such a token.
-  std::optional<oauth::Caller> caller = {};
-  // The session of an app's session token, if one was presented.
-  std::optional<play::Session> play = {};
-  // Who acts as an admin: the header X-Admin-Actor, or "internal"; "user:" and an id in the
-  // console.
-  std::string admin = {};
-
-  // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
-  // none.
-  const std::string& id(std::string_view name = "id") const;
-  // Returns the value of a query parameter, composed (visible_text.h). An id is in lower case.
-  std::optional<std::string> query(std::string_view name) const;
-  // The page of a list that is asked for, by its number or by a cursor. Throws validation_failed,
-  // also for a number so high that too many rows would be skipped.
-  PageRequest page() const;
+// A placeholder of a path. In the document, it is a component.
+struct Placeholder {
+  std::string_view component;
+  std::string_view description;
+  std::string_view example;
+  Kind kind = Kind::uuid;
 };
 
-struct Reply {
+struct Body {
+  std::string_view schema;  // the name of a schema: resources/*.yaml
+  enum class Form { only_json, optional_json, json_or_form } form = Form::only_json;
+  // How it is checked: by the gate with its schema, or by the handler, because the specification
+  // demands other codes than validation_failed. In the second case the schema is only published in
+  // openapi.json.
+  enum class Check { by_schema, by_handler } check = Check::by_schema;
+};
+
+struct Answer {
   int status = 200;
-  json body = json::object();
-  // Takes the place of `body`: JSON that was printed earlier, for large answers that don't change.
-  std::string text = {};
-  // Takes the place of both: an answer that goes on after the handler has returned. It has this
-  // content type, or if that is empty, the one in the route's answer.
-  Stream stream = {};
-  std::string content_type = {};
-  std::vector<std::pair<std::string, std::string>> headers = {};
-  // If set, the transaction is committed although the answer is a refusal, such as for a replayed
-  // token that causes a revocation. The fields of `body` are added to those of the refusal.
-  std::optional<Error> refusal = {};
+  std::string_view schema;  // the name of a schema: resources/*.yaml
+  std::string_view content_type = "application/json";
+  std::string_view by_accept = {};   // another content type, used if the Accept header names it
+  std::string_view or_nothing = {};  // describes when the answer is 204 instead
+  // Describes when the answer is 304 instead, which needs an ETag on the others (RFC 9110, section
+  // 13.1.2).
+  std::string_view or_unchanged = {};
+  // Describes when the answer is 303 instead, whose header Location says where to go on.
+  std::string_view or_elsewhere = {};
+  // A header of this operation alone: one of the document's components.
+  std::string_view header = {};
 };
 
-// Returns a response with a message that says what was done (the schema `Message`).
-inline Reply message_reply(std::string text) { return {.body = {{"message", std::move(text)}}}; }
+enum class Availability { always, development_only };
+// Whether the header Idempotency-Key has an effect on the route (idempotency.h).
+enum class Idempotency { ignored, kept };
 
+// What else does the same as the operation: a command of the client, and a page; or, if there is
+// neither, a sentence that says why.
+struct ServedBy {
+  std::string_view command = {};
+  std::string_view page = {};
+  std::string_view neither = {};
+};
+
+struct Call;
+struct Reply;
+struct Services;
 using Read = Reply (*)(db::Tx&, const Call&, const Services&);  // runs on a snapshot
 // The gate opens the transaction, and sends the answer once it is on disk.
 using Write = Reply (*)(db::Tx&, const Call&, const Services&);
@@ -180,44 +207,32 @@ struct FreeHandler {
 };
 using AnyHandler = std::variant<ReadHandler, WriteHandler, FreeHandler>;
 
-struct Answer {
-  int status = 200;
-  std::string_view schema;  // the name of a schema: resources/*/schema.yaml
-  std::string_view content_type = "application/json";
-  std::string_view by_accept = {};   // another content type, used if the Accept header names it
-  std::string_view or_nothing = {};  // describes when the answer is 204 instead
-  // Describes when the answer is 304 instead, which needs an ETag on the others (RFC 9110, section
-  // 13.1.2).
-  std::string_view or_unchanged = {};
-  // Describes when the answer is 303 instead, whose header Location says where to go on.
-  std::string_view or_elsewhere = {};
-  // A header of this operation alone: one of the document's components.
-  std::string_view header = {};
-};
+using Errors = Few<Code, 12>;
 
 struct Route {
-  std::string_view method;
-  std::string_view path;  // with {placeholders}
-  std::string_view name;  // the operationId
-  std::string_view tag;
+  std::string_view request;  // method and path, with {placeholders}: "GET /api/apps/{id}"
+  std::string_view name;     // the operationId
+  std::string_view tag;      // a group of operations: gate/document/tags.yaml
   std::string_view summary;
-  Access access = {};
-  Rate rate = {};
+  // What the operation does, what it costs and what happens afterwards. Scopes, limits and errors
+  // follow from the other fields.
+  std::string_view text;
+  Guards guards = {};
   // What it stores, and thereby the budget that it counts against. Rows of operations that may
   // write have to say it; the others can leave it out.
   Stores stores = Stores::unsaid;
-  Shape shape = Shape::nested;
-  Body body_kind = Body::none;
-  std::string_view body = {};  // the schema of the request's body
-  Check check = Check::by_schema;
-  std::vector<Param> query = {};
+  Few<const Placeholder*, 3> in_path = {};  // the path's placeholders, in its order
+  // Whether it returns a list in pages, which takes the parameters of paging (call.h) before those
+  // in `query`.
+  bool paged = false;
+  std::span<const Param> query = {};
+  Body body = {};
   Answer answer = {};
-  std::vector<Code> errors = {};  // in addition to those that follow from access, rate and body
+  Errors errors = {};  // in addition to those that follow from guards and body
   // Codes of answers with the status 400 that aren't berth's own errors (device_authorization).
-  std::vector<std::string_view> other_codes = {};
+  std::span<const std::string_view> other_codes = {};
   Idempotency idempotency = Idempotency::ignored;
   Availability availability = Availability::always;
-  Cors cors = Cors::none;  // set for all rows of the table by their paths
   // `heavy` if the handler may read very many rows, so that other requests never wait for it. Pages
   // with high numbers are heavy in any case.
   db::Readers readers = db::Readers::ordinary;
@@ -227,10 +242,17 @@ struct Route {
   // Whether a WriteHandler runs in Database::write_with_row_locks(): for operations that often
   // change the same row at the same time, and whose statements don't rely on SERIALIZABLE.
   bool with_row_locks = false;
+  // The security log's entry for a success. Each change by an admin has one in any case.
+  SuccessEvent event = {};
+  ServedBy served_by = {};
   AnyHandler run;
+
+  constexpr std::string_view method() const { return request.substr(0, request.find(' ')); }
+  constexpr std::string_view path() const { return request.substr(request.find(' ') + 1); }
+  constexpr bool has_body() const { return !body.schema.empty(); }
 };
 
-// The table of routes, which api/resources/routes.cpp composes.
+// The table of routes: the rows of all resources, in the order of the resources' names.
 const std::vector<Route>& routes();
 
 }  // namespace berth::api

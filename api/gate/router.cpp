@@ -38,17 +38,17 @@ Router::Router(const std::vector<Route>& table, Environment environment) {
         environment != Environment::development)
       continue;
     rows_.push_back(&route);
-    if (route.path.find('{') == std::string_view::npos)
-      fixed_.emplace(std::string(route.method) + " " + std::string(route.path), &route);
-    const auto parts = split(route.path);
+    if (route.path().find('{') == std::string_view::npos)
+      fixed_.emplace(std::string(route.method()) + " " + std::string(route.path()), &route);
+    const auto parts = split(route.path());
     auto& same_length = patterns_[parts.size()];
     const std::vector<std::string> segments(parts.begin(), parts.end());
     auto pattern = std::ranges::find(same_length, segments, &Pattern::segments);
     if (pattern == same_length.end())
       pattern = same_length.insert(same_length.end(), Pattern{segments, {}});
-    if (!pattern->methods.emplace(route.method, &route).second)
-      throw std::logic_error("two routes for " + std::string(route.method) + " " +
-                             std::string(route.path));
+    if (!pattern->methods.emplace(route.method(), &route).second)
+      throw std::logic_error("two routes for " + std::string(route.method()) + " " +
+                             std::string(route.path()));
   }
   // Fixed segments take precedence over placeholders, whatever the order of the table is.
   for (auto& [length, same_length] : patterns_)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/gate/route.h"
+#include "api/gate/services.h"
 
 namespace berth::api {
 

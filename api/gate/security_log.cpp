@@ -15,77 +15,6 @@ namespace {
 
 constexpr std::chrono::seconds minute{60};
 
-struct Success {
-  std::string_view operation;
-  SecurityKind kind;
-  std::string_view reason;
-};
-constexpr Success successes[] = {
-    {"register", SecurityKind::account_registered, "registered"},
-    {"page_register", SecurityKind::account_registered, "registered"},
-    {"deleteMe", SecurityKind::account_deleted, "by_user"},
-    {"page_delete_account", SecurityKind::account_deleted, "by_user"},
-    {"verifyEmail", SecurityKind::account_changed, "address_verified"},
-    {"selfVerifyEmail", SecurityKind::account_changed, "address_verified"},
-    {"page_verify_email", SecurityKind::account_changed, "address_verified"},
-    {"changeEmail", SecurityKind::account_changed, "address_asked"},
-    {"page_change_email", SecurityKind::account_changed, "address_asked"},
-    {"confirmEmailChange", SecurityKind::account_changed, "address_changed"},
-    {"page_email_change", SecurityKind::account_changed, "address_changed"},
-    {"stopEmailChange", SecurityKind::account_changed, "address_kept"},
-    {"page_stop_email_change", SecurityKind::account_changed, "address_kept"},
-    {"resendVerification", SecurityKind::account_changed, "verification_mailed"},
-    {"page_resend", SecurityKind::account_changed, "verification_mailed"},
-    {"updateMe", SecurityKind::account_changed, "renamed"},
-    {"page_username", SecurityKind::account_changed, "renamed"},
-    {"logout", SecurityKind::session_ended, "logout"},
-    {"page_logout", SecurityKind::session_ended, "logout"},
-    {"endSession", SecurityKind::session_ended, "by_user"},
-    {"page_end_session", SecurityKind::session_ended, "by_user"},
-    {"endDevice", SecurityKind::session_ended, "device"},
-    {"page_end_device", SecurityKind::session_ended, "device"},
-    {"endPlaySession", SecurityKind::session_ended, "by_app"},
-    {"stepUp", SecurityKind::proof_given, "step_up"},
-    {"page_prove_totp", SecurityKind::proof_given, "step_up"},
-    {"setUpTotp", SecurityKind::second_factor_changed, "set_up"},
-    {"page_set_up_totp", SecurityKind::second_factor_changed, "set_up"},
-    {"enableTotp", SecurityKind::second_factor_changed, "enabled"},
-    {"page_enable_totp", SecurityKind::second_factor_changed, "enabled"},
-    {"disableTotp", SecurityKind::second_factor_changed, "disabled"},
-    {"page_disable_totp", SecurityKind::second_factor_changed, "disabled"},
-    {"newRecoveryCodes", SecurityKind::second_factor_changed, "new_recovery_codes"},
-    {"page_recovery_codes", SecurityKind::second_factor_changed, "new_recovery_codes"},
-    {"changePassword", SecurityKind::password_changed, "by_password"},
-    {"page_password", SecurityKind::password_changed, "by_password"},
-    {"resetPassword", SecurityKind::password_changed, "by_mail"},
-    {"page_reset_password", SecurityKind::password_changed, "by_mail"},
-    {"forgotPassword", SecurityKind::password_reset_requested, "asked"},
-    {"page_forgot_password", SecurityKind::password_reset_requested, "asked"},
-    {"authorize", SecurityKind::consent_changed, "allowed"},
-    {"limitConnectedApp", SecurityKind::consent_changed, "limited"},
-    {"page_limit_app", SecurityKind::consent_changed, "limited"},
-    {"page_session_access", SecurityKind::consent_changed, "session_access"},
-    {"disconnectApp", SecurityKind::consent_changed, "withdrawn"},
-    {"page_disconnect", SecurityKind::consent_changed, "withdrawn"},
-    {"token", SecurityKind::token_issued, "granted"},
-    {"refresh", SecurityKind::token_issued, "refreshed"},
-    {"refreshSession", SecurityKind::token_issued, "session_refreshed"},
-    {"revoke", SecurityKind::token_revoked, "by_client"},
-    {"authorizeDevice", SecurityKind::device_requested, "asked"},
-    {"createApp", SecurityKind::app_changed, "created"},
-    {"updateOperatorApp", SecurityKind::app_changed, "changed"},
-    {"deleteOperatorApp", SecurityKind::app_changed, "deleted"},
-    {"requestScopes", SecurityKind::app_changed, "scopes_requested"},
-    {"withdrawScopeRequest", SecurityKind::app_changed, "scopes_withdrawn"},
-    {"createWebhook", SecurityKind::app_changed, "webhook_created"},
-    {"changeWebhook", SecurityKind::app_changed, "webhook_changed"},
-    {"deleteWebhook", SecurityKind::app_changed, "webhook_deleted"},
-    {"rotateSecret", SecurityKind::client_secret_changed, "rotated"},
-    {"rotateWebhookSecret", SecurityKind::client_secret_changed, "webhook_rotated"},
-    {"page_approve", SecurityKind::admin_action, "page_approve"},
-    {"page_reject", SecurityKind::admin_action, "page_reject"},
-};
-
 // The series that exist from the start with the value 0. If a series appeared with its first event,
 // the function rate() of Prometheus would miss that event.
 const SecurityEvent from_zero[] = {
@@ -186,16 +115,15 @@ std::optional<SecurityEvent> security_event_of(const Error& error) {
   return SecurityEvent{.kind = SecurityKind::access_refused, .reason = name(error.code)};
 }
 
-std::optional<SecurityEvent> security_event_of_success(std::string_view operation) {
-  const auto found = std::ranges::find(successes, operation, &Success::operation);
-  if (found == std::end(successes)) return std::nullopt;
-  return SecurityEvent{.kind = found->kind, .reason = found->reason};
+std::optional<SecurityEvent> security_event_of_success(const SuccessEvent& event) {
+  if (event.reason.empty()) return std::nullopt;
+  return SecurityEvent{.kind = event.kind, .reason = event.reason};
 }
 
 std::optional<SecurityEvent> security_event_of_success(const Route& route) {
-  if (route.access.kind == Access::Kind::internal && route.method != "GET")
+  if (route.guards.access.kind == Access::Kind::internal && route.method() != "GET")
     return SecurityEvent{.kind = SecurityKind::admin_action, .reason = route.name};
-  return security_event_of_success(route.name);
+  return security_event_of_success(route.event);
 }
 
 }  // namespace berth::api

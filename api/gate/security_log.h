@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "api/gate/rate_limit.h"
+#include "api/gate/success_event.h"
 #include "controller/base/error.h"
 #include "controller/base/security_event.h"
 
@@ -62,10 +63,10 @@ class SecurityLog {
 // Returns the security log's entry for an error: the one in the error, or one that follows from its
 // code. Returns nothing for errors that don't concern security.
 std::optional<SecurityEvent> security_event_of(const Error& error);
-// Returns the security log's entry for the success of an operation with this name, or of a form of
-// the hosted pages; nothing if it doesn't concern security, or if its handler notes it: logins,
-// consents and devices, whose form may also have led to a question or a refusal.
-std::optional<SecurityEvent> security_event_of_success(std::string_view operation);
+// Returns the security log's entry for the success of an operation or of a form of the hosted
+// pages, as its row says; nothing if it doesn't concern security, or if its handler notes it:
+// logins, consents and devices, whose form may also have led to a question or a refusal.
+std::optional<SecurityEvent> security_event_of_success(const SuccessEvent& event);
 struct Route;
 // The same for a route: each change by an admin is one.
 std::optional<SecurityEvent> security_event_of_success(const Route& route);

@@ -8,6 +8,7 @@
 #include "api/gate/metrics.h"
 #include "api/gate/rate_limit.h"
 #include "api/gate/services.h"
+#include "api/gate/success_event.h"
 #include "api/transport/http.h"
 #include "controller/domain/kernel/write_budgets.h"
 
@@ -23,6 +24,7 @@ struct PageRow {
   Who who = Who::anybody;
   // What it stores, as the rows of the API say (gate/route.h); for forms, and for pages that write.
   write_budgets::Stores stores = write_budgets::Stores::nothing;
+  SuccessEvent event = {};  // of a form, unless its handler sets the page's event
 };
 
 // The hosted pages: login, registration, consent, the account, and an admin's list of scope

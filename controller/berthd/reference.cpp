@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "api/gate/operations_page.h"
 #include "controller/base/error.h"
 #include "controller/base/roff.h"
 #include "controller/base/shares.h"
@@ -207,9 +208,13 @@ std::string budgets() {
 
 const std::map<std::string, std::string (*)()>& pages() {
   static const std::map<std::string, std::string (*)()> table = {
-      {"budgets", budgets},     {"configuration", configuration},
-      {"errors", errors},       {"exit-codes", exits},
-      {"keys", keys},           {"manual", manual},
+      {"budgets", budgets},
+      {"configuration", configuration},
+      {"errors", errors},
+      {"exit-codes", exits},
+      {"keys", keys},
+      {"manual", manual},
+      {"operations", api::operations_page},
       {"pools", table_of_pools}};
   return table;
 }

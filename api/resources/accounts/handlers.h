@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of accounts: registration, login, sessions, and the user's own account.
 namespace berth::api {

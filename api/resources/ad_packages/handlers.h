@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of the ad market's packages and of operators' purchases.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of placements, the places in apps where ads are shown. Operators read them,
 // administrators change them.

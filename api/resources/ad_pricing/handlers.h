@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of the prices of ads, for each surface type and each placement.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of audience segments, by which campaigns restrict who sees their ads. Segments belong to
 // the platform or to an app.

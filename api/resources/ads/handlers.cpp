@@ -15,7 +15,7 @@ ads::ServeRequest decode_serve(const Call& call) {
   ads::ServeRequest request = {.app_id = call.caller->app_id,
                                .user_id = call.caller->user_id,
                                .surface_type = *enum_query<ads::SurfaceType>(call, "surface_type"),
-                               .ad_placement_id = call.query("placement_id")};
+                               .ad_placement_id = call.query("placement_id", Kind::uuid)};
   if (request.ad_placement_id && !is_uuid(*request.ad_placement_id))
     throw invalid_field("placement_id", "must be a UUID");
   for (size_t i = 0; i < ads::attributes.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers with which apps get ads to show and report their impressions and clicks.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of operators' OAuth apps: registration, secrets, and administrators' decisions about an
 // app.

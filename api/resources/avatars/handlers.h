@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of avatars, which say how users look in all apps.
 namespace berth::api {

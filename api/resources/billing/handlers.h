@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of deployments' costs and of their suspension by administrators.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of blocks: two users of whom one has blocked the other can't see or reach each other.
 namespace berth::api {

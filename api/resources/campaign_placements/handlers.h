@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The placements of campaigns, under /api/v1/ads/campaigns/{id}/placements.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The campaigns of the token's app, under /api/external/campaigns and in the ad market's form under
 // /api/v1/ads/campaigns.

@@ -30,17 +30,6 @@ chat::ChannelQuery channel_query(const Call& call) {
   return query;
 }
 
-int limit_of(const Call& call) {
-  const auto text = call.query("limit");
-  if (!text) return chat::default_history;
-  const bool digits = !text->empty() && text->size() <= 3 &&
-                      text->find_first_not_of("0123456789") == std::string::npos;
-  const int limit = digits ? std::stoi(*text) : 0;
-  if (limit < 1 || limit > chat::max_history)
-    throw invalid_field("limit", "must be an integer from 1 to 100");
-  return limit;
-}
-
 }  // namespace
 
 Reply list_channels(db::Tx& tx, const Call& call, const Services&) {
@@ -66,7 +55,8 @@ Reply leave_channel(db::Tx& tx, const Call& call, const Services&) {
 Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
   const auto words = services.chat_filter->at(tx);
   const chat::History history = chat::history(
-      tx, call.user->id, call.id(), {.before = call.query("before"), .limit = limit_of(call)},
+      tx, call.user->id, call.id(), {.before = call.query("before", Kind::uuid),
+ .limit = int(call.number("limit").value_or(chat::default_history))},
       {.data_key = services.keys.data, .words = *words});
   json messages = json::array();
   for (const chat::Message& message : history.messages) messages.push_back(encode_message(message));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Chat: channels, messages, their stream, and moderation.
 namespace berth::api {

@@ -78,13 +78,7 @@ Wanted decode(const Call& call, const std::string& id) {
     wanted.since = decode_since(*since, Clock().now());
     wanted.tail = container_logs::max_tail;
   }
-  if (const auto tail = call.query("tail")) {
-    const auto count = number(*tail, container_logs::max_tail);
-    if (!count)
-      throw invalid_field(
-          "tail", "must be an integer from 0 to " + std::to_string(container_logs::max_tail));
-    wanted.tail = int(*count);
-  }
+  if (const auto tail = call.number("tail")) wanted.tail = int(*tail);
   wanted.after = last_event_id(call.http);
   return wanted;
 }

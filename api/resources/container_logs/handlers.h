@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The output of a deployment's containers, also as a stream.
 namespace berth::api {

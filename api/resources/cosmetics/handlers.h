@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Cosmetics: items for avatars, which users buy with points, for themselves or as a gift.
 namespace berth::api {

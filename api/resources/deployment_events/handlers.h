@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of the event streams: one of a deployment's status, and one of everything that happens
 // to the apps of an account.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/domain/deployments/deployments.h"
 
 namespace berth::api {

@@ -188,7 +188,7 @@ constexpr int max_steps = 3'000;
 
 Duration decode_step(const Call& call, Instant from, Instant now) {
   using namespace usage_history;
-  const auto text = call.query("step");
+  const auto text = call.query("step", Kind::integer);
   if (!text) return now - from <= minutes_kept_for ? minute : quarter;
   for (const Duration step : {minute, quarter})
     if (*text == std::to_string(std::chrono::duration_cast<std::chrono::seconds>(step).count()))

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Deployments: their creation, changes, status, log, usage, rollback and deletion.
 namespace berth::api {

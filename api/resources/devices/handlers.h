@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The programs that have logged in to the caller's account by berth's own client.
 namespace berth::api {

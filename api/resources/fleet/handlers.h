@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handler of the fleet's state: berthd's work for all deployments, and the state of its own files.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of berthd itself, for administrators: the audit log, the outbox, the clock and backups.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Learning modules: the progress of users, and the reward for completing one.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The platform's ledger for administrators: minting points, the treasury, and the audit of all
 // entries.

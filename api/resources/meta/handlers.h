@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of public information about berthd: its health, its OpenAPI document, and the metadata
 // of RFC 8414 and RFC 9728.

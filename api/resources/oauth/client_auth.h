@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 #include "controller/domain/apps/apps.h"
 
 namespace berth::api {

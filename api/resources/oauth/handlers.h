@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The authorization server: authorization, tokens, introspection and revocation.
 namespace berth::api {

@@ -1,147 +1,141 @@
-#include "api/resources/routes.h"
-
 #include "api/resources/oauth/handlers.h"
+#include "api/resources/shared.h"
 #include "controller/domain/oauth/device.h"
 
 namespace berth::api {
 namespace {
 
-std::vector<std::string_view> device_refusals() {
-  std::vector<std::string_view> names;
-  for (const std::string_view text : texts_of(oauth::DeviceRefusal())) names.push_back(text);
-  return names;
-}
+constexpr auto device_refusals = texts_of(oauth::DeviceRefusal());
 
-const std::vector<Param> authorize_params = {
-    {.name = "client_id", .type = "string", .description = "The app's client_id."},
-    {.name = "redirect_uri",
-     .type = "string",
-     .description = "Exactly one of the URIs that the app has registered."},
-    {.name = "response_type", .type = "string", .description = "code.", .example = "code"},
+constexpr Param authorize_params[] = {
+    {.name = "client_id", .description = "The app's client_id."},
+    {.name = "redirect_uri", .description = "Exactly one of the URIs that the app has registered."},
+    {.name = "response_type", .description = "code.", .example = "code"},
     {.name = "scope",
-     .type = "string",
      .description = "The scopes to ask for, separated by spaces or pluses.",
      .example = "profile:read"},
-    {.name = "code_challenge",
-     .type = "string",
-     .description = "base64url(SHA-256(code_verifier)): 43 characters."},
-    {.name = "code_challenge_method", .type = "string", .description = "S256.", .example = "S256"},
-    {.name = "response_mode",
-     .type = "string",
-     .description = "Only `query` is supported.",
-     .example = "query"},
-    {.name = "state", .type = "string", .description = "Is returned unchanged.", .example = "xyz"}};
+    {.name = "code_challenge", .description = "base64url(SHA-256(code_verifier)): 43 characters."},
+    {.name = "code_challenge_method", .description = "S256.", .example = "S256"},
+    {.name = "response_mode", .description = "Only `query` is supported.", .example = "query"},
+    {.name = "state", .description = "Is returned unchanged.", .example = "xyz"}};
 
 // Each leaves a row for ten minutes.
-const Rate device_authorizations = per_minute(10);
+constexpr Rate device_authorizations = per_minute(10);
 
 // For one address, which may be a busy resource server; the client is authenticated.
-const Rate introspections = per_minute(1200);
+constexpr Rate introspections = per_minute(1200);
+
+constexpr Route rows[] = {
+    {.request = "GET /api/oauth/authorize",
+     .name = "authorize",
+     .tag = "OAuth",
+     .summary = "Get an authorization code (RFC 6749, section 4.1, with PKCE)",
+     .text = "Gives the app a code for the caller, who consents by this call; it works once, "
+             "within ten minutes, at the token endpoint. With Accept: text/html, a browser gets "
+             "the pages for login and consent instead.",
+     .guards = {session_jwt(), account_reads, Shape::oauth},
+     .stores = Stores::sign_in,
+     .query = authorize_params,
+     .answer = {.schema = "AuthorizationCodeResponse",
+                .or_elsewhere = "A browser is sent to the login, or back to the app."},
+     .errors = {Code::invalid_request, Code::invalid_scope, Code::unsupported_response_type,
+                Code::unauthorized_client},
+     .event = {SecurityKind::consent_changed, "allowed"},
+     .served_by = {"berth login", "/api/oauth/authorize"},
+     .run = WriteHandler{authorize}},
+    {.request = "POST /api/oauth/device_authorization",
+     .name = "authorizeDevice",
+     .tag = "OAuth",
+     .summary = "Get codes for a device without a browser (RFC 8628); for berth's own client",
+     .text = "Begins a login on a device without a browser: the person enters the short code at "
+             "/device, and the device asks the token endpoint until they have decided. The codes "
+             "end after ten minutes. Only berth's own client may ask.",
+     .guards = {open_to_all(), device_authorizations, Shape::oauth},
+     .stores = Stores::sign_in,
+     .body = {"DeviceAuthorizationRequest", Body::Form::json_or_form},
+     .answer = {200, "DeviceAuthorizationResponse"},
+     .errors = {Code::invalid_client, Code::unauthorized_client, Code::invalid_scope},
+     .event = {SecurityKind::device_requested, "asked"},
+     .served_by = {"berth login", "/device"},
+     .run = WriteHandler{authorize_device}},
+    {.request = "POST /api/oauth/token",
+     .name = "token",
+     .tag = "OAuth",
+     .summary = "Get tokens for a code, a refresh token, a device code or the client's own "
+                "credentials",
+     .text = "Exchanges a code, a refresh token or the app's credentials for tokens. The client "
+             "authenticates by HTTP Basic or in the body. A refresh token works once; using it "
+             "again revokes all that came from it.",
+     .guards = {with_pages_of_apps(open_to_all()), token_calls, Shape::oauth},
+     .stores = Stores::sign_in,
+     .body = {"OAuthTokenRequest", Body::Form::json_or_form},
+     .answer = {200, "OAuthTokenResponse"},
+     .errors = {Code::invalid_grant, Code::invalid_scope, Code::unauthorized_client,
+                Code::unsupported_grant_type, Code::invalid_client, Code::consumed_refresh_token},
+     .other_codes = device_refusals,
+     .event = {SecurityKind::token_issued, "granted"},
+     .served_by = {"berth login"},
+     .run = WriteHandler{token}},
+    {.request = "POST /api/auth/refresh",
+     .name = "refresh",
+     .tag = "Account",
+     .summary = "Exchange a refresh token for new tokens; client authentication is required only "
+                "for apps with refresh_requires_client",
+     .text = "Exchanges a refresh token for new tokens; it works once. Apps with "
+             "refresh_requires_client must authenticate.",
+     .guards = {open_to_all(), token_calls, Shape::oauth_and_message},
+     .stores = Stores::sign_in,
+     .body = {"RefreshRequest"},
+     .answer = {200, "OAuthTokenResponse"},
+     .errors = {Code::consumed_refresh_token, Code::invalid_client},
+     .event = {SecurityKind::token_issued, "refreshed"},
+     .served_by = {"berth token"},
+     .run = WriteHandler{refresh_tokens}},
+    {.request = "POST /api/oauth/token/verify",
+     .name = "verifyToken",
+     .tag = "OAuth",
+     .summary = "Show what an access token may be used for at present",
+     .text = "Says whether an access token works now, for which app, user and scopes, or why it "
+             "doesn't. Whoever has the token may ask.",
+     .guards = {open_to_all(), token_calls, Shape::oauth},
+     .stores = Stores::nothing,
+     .body = {"TokenRequest", Body::Form::json_or_form},
+     .answer = {200, "TokenIntrospection"},
+     .read_committed = true,
+     .served_by = {"berth whoami"},
+     .run = ReadHandler{verify_token}},
+    {.request = "POST /api/oauth/introspect",
+     .name = "introspect",
+     .tag = "OAuth",
+     .summary = "Introspect one of the client's own tokens (RFC 7662), with client authentication",
+     .text = "Says whether one of the client's tokens works now, and for what. Tokens of other "
+             "clients are inactive. The client authenticates by HTTP Basic or in the body.",
+     .guards = {open_to_all(), introspections, Shape::oauth},
+     .stores = Stores::nothing,
+     .body = {"ClientTokenRequest", Body::Form::json_or_form},
+     .answer = {200, "ClientTokenIntrospection"},
+     .errors = {Code::invalid_client},
+     .read_committed = true,
+     .served_by = {.neither = called_by_apps},
+     .run = ReadHandler{introspect_token}},
+    {.request = "POST /api/oauth/revoke",
+     .name = "revoke",
+     .tag = "OAuth",
+     .summary = "Revoke one of the client's own tokens (RFC 7009), with client authentication",
+     .text = "Ends a token; a refresh token ends with everything that came from it. Unknown tokens "
+             "are no error. The client authenticates by HTTP Basic or in the body.",
+     .guards = {with_pages_of_apps(open_to_all()), token_calls, Shape::oauth},
+     .stores = Stores::nothing,
+     .body = {"ClientTokenRequest", Body::Form::json_or_form},
+     .answer = {200, "Empty"},
+     .errors = {Code::invalid_client, Code::invalid_grant},
+     .event = {SecurityKind::token_revoked, "by_client"},
+     .served_by = {"berth logout"},
+     .run = WriteHandler{revoke_token}},
+};
 
 }  // namespace
 
-std::vector<Route> oauth_routes() {
-  return {
-      {.method = "GET",
-       .path = "/api/oauth/authorize",
-       .name = "authorize",
-       .tag = "OAuth",
-       .summary = "Get an authorization code (RFC 6749, section 4.1, with PKCE)",
-       .access = session_jwt(),
-       .rate = account_reads,
-       .stores = Stores::sign_in,
-       .shape = Shape::oauth,
-       .query = authorize_params,
-       .answer = {.schema = "AuthorizationCodeResponse",
-                  .or_elsewhere = "A browser is sent to the login, or back to the app."},
-       .errors = {Code::invalid_request, Code::invalid_scope, Code::unsupported_response_type,
-                  Code::unauthorized_client},
-       .run = WriteHandler{authorize}},
-      {.method = "POST",
-       .path = "/api/oauth/device_authorization",
-       .name = "authorizeDevice",
-       .tag = "OAuth",
-       .summary = "Get codes for a device without a browser (RFC 8628); for berth's own client",
-       .rate = device_authorizations,
-       .stores = Stores::sign_in,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "DeviceAuthorizationRequest",
-       .answer = {200, "DeviceAuthorizationResponse"},
-       .errors = {Code::invalid_client, Code::unauthorized_client, Code::invalid_scope},
-       .run = WriteHandler{authorize_device}},
-      {.method = "POST",
-       .path = "/api/oauth/token",
-       .name = "token",
-       .tag = "OAuth",
-       .summary = "Get tokens for a code, a refresh token, a device code or the client's own "
-                  "credentials",
-       .rate = token_calls,
-       .stores = Stores::sign_in,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "OAuthTokenRequest",
-       .answer = {200, "OAuthTokenResponse"},
-       .errors = {Code::invalid_grant, Code::invalid_scope, Code::unauthorized_client,
-                  Code::unsupported_grant_type, Code::invalid_client, Code::consumed_refresh_token},
-       .other_codes = device_refusals(),
-       .run = WriteHandler{token}},
-      {.method = "POST",
-       .path = "/api/auth/refresh",
-       .name = "refresh",
-       .tag = "Account",
-       .summary = "Exchange a refresh token for new tokens; client authentication is required only "
-                  "for apps with refresh_requires_client",
-       .rate = token_calls,
-       .stores = Stores::sign_in,
-       .shape = Shape::oauth_and_message,
-       .body_kind = Body::only_json,
-       .body = "RefreshRequest",
-       .answer = {200, "OAuthTokenResponse"},
-       .errors = {Code::consumed_refresh_token, Code::invalid_client},
-       .run = WriteHandler{refresh_tokens}},
-      {.method = "POST",
-       .path = "/api/oauth/token/verify",
-       .name = "verifyToken",
-       .tag = "OAuth",
-       .summary = "Show what an access token may be used for at present",
-       .rate = token_calls,
-       .stores = Stores::nothing,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "TokenRequest",
-       .answer = {200, "TokenIntrospection"},
-       .read_committed = true,
-       .run = ReadHandler{verify_token}},
-      {.method = "POST",
-       .path = "/api/oauth/introspect",
-       .name = "introspect",
-       .tag = "OAuth",
-       .summary =
-           "Introspect one of the client's own tokens (RFC 7662), with client authentication",
-       .rate = introspections,
-       .stores = Stores::nothing,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "ClientTokenRequest",
-       .answer = {200, "ClientTokenIntrospection"},
-       .errors = {Code::invalid_client},
-       .read_committed = true,
-       .run = ReadHandler{introspect_token}},
-      {.method = "POST",
-       .path = "/api/oauth/revoke",
-       .name = "revoke",
-       .tag = "OAuth",
-       .summary = "Revoke one of the client's own tokens (RFC 7009), with client authentication",
-       .rate = token_calls,
-       .stores = Stores::nothing,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "ClientTokenRequest",
-       .answer = {200, "Empty"},
-       .errors = {Code::invalid_client, Code::invalid_grant},
-       .run = WriteHandler{revoke_token}},
-  };
-}
+std::span<const Route> oauth_routes() { return rows; }
 
 }  // namespace berth::api

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers with which owners manage their apps, and of the public list of operators.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Passwords: changing one, and setting a new one by a token that was mailed.
 namespace berth::api {

@@ -1,49 +1,58 @@
-#include "api/resources/routes.h"
-
 #include "api/resources/passwords/handlers.h"
+#include "api/resources/shared.h"
 
 namespace berth::api {
+namespace {
 
-std::vector<Route> passwords_routes() {
-  return {
-      {.method = "POST",
-       .path = "/api/auth/change-password",
-       .name = "changePassword",
-       .tag = "Account",
-       .summary = "Change the caller's password; other sessions and tokens end",
-       .access = session(),
-       .rate = password_calls,
-       .stores = Stores::account,
-       .shape = Shape::nested_but_access,
-       .body_kind = Body::only_json,
-       .body = "ChangePasswordRequest",
-       .answer = {200, "Message"},
-       .errors = {Code::invalid_credentials},
-       .run = FreeHandler{change_password}},
-      {.method = "POST",
-       .path = "/api/auth/forgot-password",
-       .name = "forgotPassword",
-       .tag = "Account",
-       .summary =
-           "Mail a token for a new password; the answer doesn't tell whether the address is known",
-       .rate = password_calls,
-       .stores = Stores::registration,
-       .body_kind = Body::only_json,
-       .body = "EmailRequest",
-       .answer = {200, "Message"},
-       .run = WriteHandler{forgot_password}},
-      {.method = "POST",
-       .path = "/api/auth/reset-password",
-       .name = "resetPassword",
-       .tag = "Account",
-       .summary = "Set a new password with a mailed token; all sessions and tokens end",
-       .rate = password_calls,
-       .stores = Stores::registration,
-       .body_kind = Body::only_json,
-       .body = "ResetPasswordRequest",
-       .answer = {200, "Message"},
-       .run = FreeHandler{reset_password}},
-  };
-}
+constexpr Route rows[] = {
+    {.request = "POST /api/auth/change-password",
+     .name = "changePassword",
+     .tag = "Account",
+     .summary = "Change the caller's password; other sessions and tokens end",
+     .text = "Sets a new password after checking the current one. This session goes on. All others "
+             "end, and so do the tokens of berth's own client and of apps, session tokens "
+             "included, unless end_others is false. Consents to apps stay, and apps have to ask "
+             "for new tokens. A mail names what has ended.",
+     .guards = {session(), password_calls, Shape::nested_but_access},
+     .stores = Stores::account,
+     .body = {"ChangePasswordRequest"},
+     .answer = {200, "Message"},
+     .errors = {Code::invalid_credentials},
+     .event = {SecurityKind::password_changed, "by_password"},
+     .served_by = {"berth account password", "/console/account"},
+     .run = FreeHandler{change_password}},
+    {.request = "POST /api/auth/forgot-password",
+     .name = "forgotPassword",
+     .tag = "Account",
+     .summary =
+         "Mail a token for a new password; the answer doesn't tell whether the address is known",
+     .text = "Mails a token for reset-password, if the address has an account. The token works "
+             "once, within an hour.",
+     .guards = {open_to_all(), password_calls},
+     .stores = Stores::registration,
+     .body = {"EmailRequest"},
+     .answer = {200, "Message"},
+     .event = {SecurityKind::password_reset_requested, "asked"},
+     .served_by = {.page = "/forgot-password"},
+     .run = WriteHandler{forgot_password}},
+    {.request = "POST /api/auth/reset-password",
+     .name = "resetPassword",
+     .tag = "Account",
+     .summary = "Set a new password with a mailed token; all sessions and tokens end",
+     .text =
+         "Sets a new password and ends all sessions, all tokens of berth's own client and of apps, "
+         "and all other mailed links. The mailed token works once. A mail names what has ended.",
+     .guards = {open_to_all(), password_calls},
+     .stores = Stores::registration,
+     .body = {"ResetPasswordRequest"},
+     .answer = {200, "Message"},
+     .event = {SecurityKind::password_changed, "by_mail"},
+     .served_by = {.page = "/reset-password"},
+     .run = FreeHandler{reset_password}},
+};
+
+}  // namespace
+
+std::span<const Route> passwords_routes() { return rows; }
 
 }  // namespace berth::api

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The sessions of users in an app, with the app's session token (st_live_).
 namespace berth::api {

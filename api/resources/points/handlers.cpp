@@ -91,11 +91,9 @@ std::optional<int> days_in(std::string_view text) {
 
 // The same window may be written as window_days=7 and as period=7d, the form of the answer.
 int window_of(const Call& call) {
-  const auto number = call.query("window_days");
+  const auto window = call.number("window_days");
   const auto period = call.query("period");
-  const auto window = number ? days_in(*number) : std::nullopt;
-  if (number && !window) throw invalid_field("window_days", "must be an integer from 1 to 365");
-  if (!period) return window.value_or(points::default_window_days);
+  if (!period) return int(window.value_or(points::default_window_days));
   const bool in_days = period->ends_with('d');
   const auto days = in_days ? days_in(period->substr(0, period->size() - 1)) : std::nullopt;
   if (!days) throw invalid_field("period", "must be a number of days from 1d to 365d, such as 7d");

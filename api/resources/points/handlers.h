@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Points as users and operators see them: balances, transfers, spending, and an operator's
 // earnings.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of presence: which users are online, and which users are at a table (users who play
 // together in an app).

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of scope requests: owners request scopes for an app, and administrators approve, reject
 // and withdraw them.

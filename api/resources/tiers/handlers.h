@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Deploy tiers, which operators choose from and administrators change.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // The second factor: codes of an authenticator (TOTP, RFC 6238) and recovery codes.
 namespace berth::api {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Accounts for the platform's administrators, under /api/internal/users, and the key that signs
 // sessions.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // Handlers of users' public profiles and of the search for users.
 namespace berth::api {

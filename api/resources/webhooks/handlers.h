@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/gate/route.h"
+#include "api/gate/call.h"
 
 // An app's webhooks, through which its owner is notified over HTTP.
 namespace berth::api {

@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 using berth::test::refusal;
 
 Route row(const Access& access) {
-  return {.method = "GET",
-          .path = "/x",
+  return {.request = "GET /x",
           .name = "x",
           .tag = "X",
           .summary = "X",
-          .access = access,
+          .text = "X.",
+          .guards = {access},
           .answer = {200, "HealthResponse"},
           .run = ReadHandler{}};
 }

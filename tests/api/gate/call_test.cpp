@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
+#include "api/gate/call.h"
 
-#include "api/gate/route.h"
+#include <catch2/catch.hpp>
 
 using namespace berth;
 using namespace berth::api;

@@ -57,12 +57,12 @@ struct Person {
 
 std::string path_of(const Route& route) {
   std::string path;
-  for (size_t at = 0; at < route.path.size();) {
-    const size_t open = std::min(route.path.find('{', at), route.path.size());
-    path += route.path.substr(at, open - at);
-    if (open == route.path.size()) break;
+  for (size_t at = 0; at < route.path().size();) {
+    const size_t open = std::min(route.path().find('{', at), route.path().size());
+    path += route.path().substr(at, open - at);
+    if (open == route.path().size()) break;
     path += nobody;
-    at = route.path.find('}', open) + 1;
+    at = route.path().find('}', open) + 1;
   }
   return path;
 }
@@ -106,11 +106,11 @@ TEST_CASE("every route knows the console's requests from those that other pages 
   Person p;
   p.g.world.approved_app(p.user, all());
   for (const Route& route : routes()) {
-    if (route.access.kind == Access::Kind::open) continue;
-    const std::string method(route.method);
-    INFO(method << " " << route.path);
+    if (route.guards.access.kind == Access::Kind::open) continue;
+    const std::string method(route.method());
+    INFO(method << " " << route.path());
     const std::string path = path_of(route);
-    const bool is_internal = route.access.kind == Access::Kind::internal;
+    const bool is_internal = route.guards.access.kind == Access::Kind::internal;
     const std::string without = is_internal ? "403 forbidden" : "401 invalid_token";
     for (const Fields& fields : forged(p.jwt)) {
       INFO(fields.back().name << ": " << fields.back().value);
@@ -123,7 +123,7 @@ TEST_CASE("every route knows the console's requests from those that other pages 
     const std::string own = p.outcome(method, path, console(p.g.world.jwt(p.user)));
     if (is_internal)
       CHECK(own == "403 forbidden");
-    else if (route.access.first_party == Access::FirstParty::none)
+    else if (route.guards.access.first_party == Access::FirstParty::none)
       CHECK(own == "401 wrong_token_type");
     else if (route.name == "spendPoints" || route.name == "externalTransferPoints")
       CHECK(own == "403 insufficient_scope");
@@ -137,10 +137,10 @@ TEST_CASE("the console gets no further than the login does") {
   p.g.world.approved_app(p.user, all());
   const auto check_all = [&](const std::string& expected) {
     for (const Route& route : routes()) {
-      const bool is_open = route.access.kind == Access::Kind::open;
-      if (is_open || route.access.first_party == Access::FirstParty::none) continue;
-      INFO(route.method << " " << route.path);
-      CHECK(p.outcome(std::string(route.method), path_of(route), console(p.jwt)) == expected);
+      const bool is_open = route.guards.access.kind == Access::Kind::open;
+      if (is_open || route.guards.access.first_party == Access::FirstParty::none) continue;
+      INFO(route.method() << " " << route.path());
+      CHECK(p.outcome(std::string(route.method()), path_of(route), console(p.jwt)) == expected);
     }
   };
   SECTION("expired") {

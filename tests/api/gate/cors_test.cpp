@@ -203,17 +203,18 @@ TEST_CASE(
     "no answer lets a browser send credentials of its own, and no other route names an origin") {
   Fixture f;
   for (const Route& route : routes()) {
-    std::string path(route.path);
+    std::string path(route.path());
     for (size_t open = path.find('{'); open != std::string::npos; open = path.find('{'))
       path.replace(open, path.find('}') + 1 - open, "01936f5e-7c1a-7000-8000-000000000001");
-    INFO(route.method << " " << path);
+    INFO(route.method() << " " << path);
     for (const auto& answer :
-         {f.g.respond(std::string(route.method), path, {f.game_token, from(game)}, "{}"),
-          f.g.respond("OPTIONS", path,
-                      {from(game), {"Access-Control-Request-Method", std::string(route.method)}})})
+         {f.g.respond(std::string(route.method()), path, {f.game_token, from(game)}, "{}"),
+          f.g.respond(
+              "OPTIONS", path,
+              {from(game), {"Access-Control-Request-Method", std::string(route.method())}})})
       for (const auto& [name, value] : answer.headers) {
         CHECK(name != "Access-Control-Allow-Credentials");
-        if (name == allow_origin) CHECK(route.cors != Cors::none);
+        if (name == allow_origin) CHECK(route.guards.access.cors != Cors::none);
       }
   }
 }

@@ -51,7 +51,8 @@ struct Followed {
                  .play = {},
                  .admin = {}};
     call.caller = op.g.world.read([&](db::Tx& tx) {
-      return check_bearer(tx, call.route->access, {.token = bearer_token(request)}, op.g.services)
+      return check_bearer(tx, call.route->guards.access, {.token = bearer_token(request)},
+                          op.g.services)
           .caller;
     });
     return follow_events(

@@ -40,12 +40,12 @@ const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
 
 std::string path_of(const Route& route) {
   std::string path;
-  for (size_t at = 0; at < route.path.size();) {
-    const size_t open = std::min(route.path.find('{', at), route.path.size());
-    path += route.path.substr(at, open - at);
-    if (open == route.path.size()) break;
+  for (size_t at = 0; at < route.path().size();) {
+    const size_t open = std::min(route.path().find('{', at), route.path().size());
+    path += route.path().substr(at, open - at);
+    if (open == route.path().size()) break;
     path += nobody;
-    at = route.path.find('}', open) + 1;
+    at = route.path().find('}', open) + 1;
   }
   return path;
 }
@@ -137,8 +137,8 @@ TEST_CASE("each operation lets in exactly the logins that it is for") {
   for (const Route& route : routes())
     for (const Login login : logins)
       for (const bool by_cookie : {true, false}) {
-        INFO(route.method << " " << route.path << " by " << name_of(login)
-                          << (by_cookie ? " in the console" : " with a session JWT"));
+        INFO(route.method() << " " << route.path() << " by " << name_of(login)
+                            << (by_cookie ? " in the console" : " with a session JWT"));
         const std::string jwt = a.jwt(a.session(login));
         std::vector<Header> fields;
         if (by_cookie)
@@ -146,12 +146,12 @@ TEST_CASE("each operation lets in exactly the logins that it is for") {
         else if (!jwt.empty())
           fields = {bearer(jwt)};
         if (by_cookie && !jwt.empty()) fields.push_back({"Cookie", "__Host-berth_session=" + jwt});
-        const bool is_internal = route.access.kind == Access::Kind::internal;
+        const bool is_internal = route.guards.access.kind == Access::Kind::internal;
         const Response response =
-            a.g.respond(std::string(route.method), path_of(route), fields, "{}");
+            a.g.respond(std::string(route.method()), path_of(route), fields, "{}");
         const bool let_in = is_let_in(response, is_internal);
-        if (route.path.starts_with("/api/")) CHECK(is_kept_nowhere(response));
-        CHECK(let_in == may_call(route.access, login, by_cookie));
+        if (route.path().starts_with("/api/")) CHECK(is_kept_nowhere(response));
+        CHECK(let_in == may_call(route.guards.access, login, by_cookie));
         ++asked;
         admitted += let_in && is_internal ? 1 : 0;
       }

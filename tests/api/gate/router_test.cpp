@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "api/gate/call.h"
+
 namespace {
 
 using namespace berth;
@@ -9,22 +11,22 @@ using namespace berth::api;
 
 Reply nothing(const Call&, const Services&) { return {}; }
 
-Route row(std::string_view method, std::string_view path, std::string_view name,
+Route row(std::string_view request, std::string_view name,
           Availability availability = Availability::always) {
-  return {.method = method,
-          .path = path,
+  return {.request = request,
           .name = name,
           .tag = "",
           .summary = "",
+          .text = "",
           .availability = availability,
           .run = FreeHandler{nothing}};
 }
 
 const std::vector<Route> table = {
-    row("GET", "/things/{id}", "get"), row("GET", "/things/special", "special"),
-    row("PUT", "/things/{id}", "put"), row("GET", "/things", "list"),
-    row("POST", "/things", "create"),  row("GET", "/things/{id}/parts/{part}", "part"),
-    row("POST", "/only-post", "post"), row("GET", "/dev", "dev", Availability::development_only),
+    row("GET /things/{id}", "get"), row("GET /things/special", "special"),
+    row("PUT /things/{id}", "put"), row("GET /things", "list"),
+    row("POST /things", "create"),  row("GET /things/{id}/parts/{part}", "part"),
+    row("POST /only-post", "post"), row("GET /dev", "dev", Availability::development_only),
 };
 
 std::string name_of(const Router::Match& match) {
@@ -76,8 +78,8 @@ TEST_CASE("an unsupported method of a known path is answered with those that are
 
 TEST_CASE("each supported method is named once, also where several rows match a path") {
   std::vector<Route> more = table;
-  more.push_back(row("GET", "/things/mine", "mine"));
-  more.push_back(row("POST", "/things/mine", "add"));
+  more.push_back(row("GET /things/mine", "mine"));
+  more.push_back(row("POST /things/mine", "add"));
   const Router router(more, Environment::development);
   CHECK(router.find("DELETE", "/things/mine").allow == "GET, HEAD, POST, PUT");
 }
@@ -102,9 +104,9 @@ TEST_CASE("production doesn't know routes of development") {
 }
 
 TEST_CASE("two rows with the same method and path keep berthd from starting") {
-  for (const char* path : {"/things", "/things/{id}"}) {
+  for (const char* request : {"GET /things", "GET /things/{id}"}) {
     std::vector<Route> twice = table;
-    twice.push_back(row("GET", path, "again"));
+    twice.push_back(row(request, "again"));
     CHECK_THROWS_AS(Router(twice, Environment::development), std::logic_error);
   }
 }
@@ -113,8 +115,8 @@ TEST_CASE("every row of berth's own table is found by its path") {
   for (const auto environment : {Environment::development, Environment::production}) {
     const Router router(routes(), environment);
     for (const Route* route : router.rows()) {
-      INFO(route->path);
-      CHECK(router.find(route->method, route->path).route == route);
+      INFO(route->path());
+      CHECK(router.find(route->method(), route->path()).route == route);
     }
   }
 }

@@ -14,11 +14,11 @@ using namespace berth::api::test;
 using write_budgets::Counts;
 
 bool may_write(const Route& route) {
-  return route.method != "GET" || std::holds_alternative<WriteHandler>(route.run);
+  return route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run);
 }
 
 std::string text_of(const Route& route) {
-  return std::string(route.method) + " " + std::string(route.path);
+  return std::string(route.method()) + " " + std::string(route.path());
 }
 
 TEST_CASE("each operation that may write says what it stores") {
@@ -44,7 +44,7 @@ TEST_CASE("each operation that may write says what it stores") {
     ++walked;
     INFO(text_of(route));
     CHECK(route.stores != Stores::unsaid);
-    const bool is_internal = route.access.kind == Access::Kind::internal;
+    const bool is_internal = route.guards.access.kind == Access::Kind::internal;
     CHECK(is_internal == (route.stores == Stores::administration));
     if (route.stores == Stores::nothing) found.insert(route.name);
     CHECK((write_budgets::find(route.stores) != nullptr || is_internal ||
@@ -86,7 +86,7 @@ struct Callers {
     });
   }
   std::vector<Header> headers(const Route& route) const {
-    switch (route.access.kind) {
+    switch (route.guards.access.kind) {
       case Access::Kind::open:
         return {};
       case Access::Kind::internal:
@@ -103,11 +103,10 @@ struct Callers {
     return {};
   }
   Answered call(const Route& route, std::vector<Header> headers) {
-    std::string path(route.path);
+    std::string path(route.path());
     for (size_t at; (at = path.find('{')) != std::string::npos;)
       path.replace(at, path.find('}') - at + 1, "01936f5e-7c1a-7000-8000-00000000000c");
-    return g.ask(std::string(route.method), path, headers,
-                 route.body_kind == Body::none ? "" : "{}");
+    return g.ask(std::string(route.method()), path, headers, !route.has_body() ? "" : "{}");
   }
   Answered call(const Route& route) { return call(route, headers(route)); }
 
@@ -130,7 +129,7 @@ std::string code_of(const Answered& answer) {
 std::vector<const Route*> writing_routes() {
   std::vector<const Route*> rows, last;
   for (const Route& route : routes()) {
-    if (!may_write(route) || route.access.kind == Access::Kind::internal) continue;
+    if (!may_write(route) || route.guards.access.kind == Access::Kind::internal) continue;
     const bool ends = route.name == "logout" || route.name == "endPlaySession";
     (ends ? last : rows).push_back(&route);
   }
@@ -143,7 +142,7 @@ TEST_CASE("before its address is verified, an account may do nothing but what is
   int refused = 0, asked = 0;
   for (const bool by_app : {true, false})
     for (const Route* route : writing_routes()) {
-      if (by_app && route->access.kind != Access::Kind::session_or_play_session) continue;
+      if (by_app && route->guards.access.kind != Access::Kind::session_or_play_session) continue;
       const auto headers =
           by_app ? std::vector{bearer(c.tokens.session_token.value())} : c.headers(*route);
       if (headers.empty()) continue;
@@ -187,7 +186,7 @@ TEST_CASE("whoever has used up a budget is refused in the operation's own shape,
     ++refused;
     CHECK(answer.status == 429);
     CHECK(answer.header("Retry-After") == "43200");  // the clock stands at noon
-    CHECK(answer.body.contains("error_description") == is_oauth(route->shape));
+    CHECK(answer.body.contains("error_description") == is_oauth(route->guards.shape));
   }
   WARN(refused << " of " << asked << " operations are refused");
   CHECK(refused >= 62);

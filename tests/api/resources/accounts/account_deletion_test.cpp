@@ -510,8 +510,9 @@ TEST_CASE("the test of deleted accounts knows every operation that takes text") 
   life.advertise();
   life.end();
   for (const Route& route : routes()) {
-    if (route.body.empty() || !takes_text(all_schemas().at(std::string(route.body)))) continue;
-    const std::string operation = std::string(route.method) + " " + std::string(route.path);
+    if (!route.has_body() || !takes_text(all_schemas().at(std::string(route.body.schema))))
+      continue;
+    const std::string operation = std::string(route.method()) + " " + std::string(route.path());
     INFO(operation << " takes text: fill it in, or say why it isn't the person's");
     CHECK((life.asked.contains(operation) || none_of_theirs.contains(operation)));
   }

@@ -91,11 +91,11 @@ TEST_CASE("login has one form for all of its errors") {
 TEST_CASE("an operation has one form for all its refusals, but for those of who calls") {
   for (const Route& route : routes()) {
     INFO(route.name);
-    const bool is_session = route.path.starts_with("/api/auth/");
-    const bool is_internal = route.path.starts_with("/api/internal/");
-    CHECK((route.shape != Shape::nested_but_access || is_session || is_internal));
+    const bool is_session = route.path().starts_with("/api/auth/");
+    const bool is_internal = route.path().starts_with("/api/internal/");
+    CHECK((route.guards.shape != Shape::nested_but_access || is_session || is_internal));
     for (const int status : {404, 409, 422, 429})
-      CHECK(body_of(route.shape, status) == body_of(route.shape, 400));
+      CHECK(body_of(route.guards.shape, status) == body_of(route.guards.shape, 400));
   }
 }
 

@@ -35,7 +35,7 @@ std::string filled(std::string_view path) {
 }
 
 bool opens_to_session_token(const Route& route) {
-  return route.access.kind == Access::Kind::session_or_play_session;
+  return route.guards.access.kind == Access::Kind::session_or_play_session;
 }
 
 TEST_CASE("an app that may only read is refused every write, and nothing else") {
@@ -47,7 +47,7 @@ TEST_CASE("an app that may only read is refused every write, and nothing else") 
   for (const Route& route : routes()) {
     if (!opens_to_session_token(route)) continue;
     INFO(route.name);
-    const std::string method(route.method), path = filled(route.path);
+    const std::string method(route.method()), path = filled(route.path());
     const Response answer = p.g.respond(method, path, {p.token}, "{}");
     if (method == "GET") {
       ++reads;

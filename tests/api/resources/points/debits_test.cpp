@@ -68,9 +68,9 @@ const std::set<std::string_view> others = {
     "changeCampaign",     "buyAdPackage",     "transferPoints"};
 
 bool takes_apps_token(const Route& route) {
-  return route.access.kind == Access::Kind::oauth ||
-         route.access.kind == Access::Kind::session_or_oauth ||
-         route.access.first_party == Access::FirstParty::console_and_client;
+  return route.guards.access.kind == Access::Kind::oauth ||
+         route.guards.access.kind == Access::Kind::session_or_oauth ||
+         route.guards.access.first_party == Access::FirstParty::console_and_client;
 }
 
 const Route& route_called(std::string_view name) {
@@ -98,7 +98,7 @@ TEST_CASE("the daily limit of an app holds for each operation that takes a user'
     Payer p;
     const Header token = p.token(p.app);
     p.set_limit(p.app, limit);
-    std::string path(route_called(member.name).path);
+    std::string path(route_called(member.name).path());
     if (const size_t id = path.find("{id}"); id != path.npos) path.replace(id, 4, p.item);
     const auto ask = [&] { return p.g.ask("POST", path, {token}, member.body(p).dump()); };
     CHECK(ask().error() == "422 spend_limit_reached");
