@@ -8,7 +8,7 @@ namespace berth::api {
 struct DocumentTexts {
   // gate/document/tags.yaml: objects with name and description, in the order of the document.
   nlohmann::json tags;
-  // resources/webhooks/events.yaml: `headers` of all requests, with description and example; and
+  // gate/document/events.yaml: `headers` of all requests, with description and example; and
   // `events`, by type, with name (the operationId), summary, description and the schema of `data`.
   nlohmann::json events;
 };

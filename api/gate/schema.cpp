@@ -11,7 +11,7 @@
 namespace berth::api {
 
 namespace schemas {
-const std::vector<EmbeddedFile>& files();  // gate/errors.yaml and resources/*/schema.yaml
+const std::vector<EmbeddedFile>& files();  // gate/errors.yaml and resources/*.yaml
 }
 
 namespace {

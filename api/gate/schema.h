@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// The schemas in gate/*.yaml and resources/*/schema.yaml: JSON Schema, as far as Validator checks
+// The schemas in gate/*.yaml and resources/*.yaml: JSON Schema, as far as Validator checks
 // it. They check request bodies and are published in openapi.json. One more is made here:
 // ErrorCode, the names of all error codes.
 //

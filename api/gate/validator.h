@@ -14,7 +14,7 @@ namespace berth::api {
 // How many errors a check reports. It stops after it has found this many.
 inline constexpr size_t max_reported_errors = 20;
 
-// Checks values against a schema of api/resources/*/schema.yaml.
+// Checks values against a schema of api/resources/*.yaml.
 class Validator {
  public:
   // Throws std::logic_error if there is no schema with this name.

@@ -2,7 +2,7 @@
 #include "api/pages/page.h"
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
-#include "api/resources/email_changes/email_change.h"
+#include "api/resources/email_changes.h"
 #include "controller/base/program_name.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/devices.h"

@@ -159,7 +159,8 @@ void print_settings(const std::vector<Setting>& settings) {
 
 void print_usage() {
   std::cout << "usage: berthd [config [check]] [--KEY VALUE]… [--config FILE]\n"
-               "       berthd reference budgets|configuration|errors|exit-codes|keys|manual|operations|pools\n"
+               "       berthd reference "
+               "budgets|configuration|errors|exit-codes|keys|manual|operations|pools\n"
                "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
                "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
                "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n"

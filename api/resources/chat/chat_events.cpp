@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "api/resources/chat/chat_feed.h"
-#include "api/resources/chat/handlers.h"
 
 namespace berth::api {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/gate/call.h"
 #include "api/gate/event_stream.h"
 #include "controller/domain/social/chat.h"
 
@@ -61,5 +62,8 @@ class ChatFeeds {
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<ChatFeed>> feeds_;
 };
+
+// The handler of the events of a channel.
+Reply follow_channel(const Call& call, const Services& services);
 
 }  // namespace berth::api

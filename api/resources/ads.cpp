@@ -1,0 +1,137 @@
+// Handlers with which apps get ads to show and report their impressions and clicks.
+#include "api/gate/decode.h"
+#include "api/gate/encode.h"
+#include "api/resources/shared.h"
+#include "controller/base/id.h"
+#include "controller/domain/ads/campaigns.h"
+#include "controller/domain/ads/events.h"
+#include "controller/domain/ads/serving.h"
+
+namespace berth::api {
+namespace {
+
+ads::ServeRequest decode_serve(const Call& call) {
+  ads::ServeRequest request = {.app_id = call.caller->app_id,
+                               .user_id = call.caller->user_id,
+                               .surface_type = *enum_query<ads::SurfaceType>(call, "surface_type"),
+                               .ad_placement_id = call.query("placement_id", Kind::uuid)};
+  if (request.ad_placement_id && !is_uuid(*request.ad_placement_id))
+    throw invalid_field("placement_id", "must be a UUID");
+  for (size_t i = 0; i < ads::attributes.size(); ++i) {
+    request.viewing[i] = call.query(ads::attributes[i]);
+    if (request.viewing[i] && request.viewing[i]->size() > ads::max_attribute_length)
+      throw invalid_field(
+          std::string(ads::attributes[i]),
+          "must have at most " + std::to_string(ads::max_attribute_length) + " bytes");
+  }
+  return request;
+}
+
+json encode_ad(const campaigns::Campaign& campaign) {
+  return {{"id", campaign.id},
+          {"name", campaign.name},
+          {"surface_type", campaign.surface_type},
+          {"payout_rate", campaign.payout_rate},
+          {"targeting_metadata", or_null_object(campaign.targeting_metadata)}};
+}
+
+json encode(const ads::Event& event) {
+  return {{"id", event.id},
+          {"campaign_id", event.campaign_id},
+          {"event_type", event.event_type},
+          {"payout_rate_snapshot", event.payout_rate_snapshot},
+          {"surface_type", event.surface_type},
+          {"inserted_at", to_iso8601(event.inserted_at)}};
+}
+
+// Has its own transaction, because the campaigns in memory are brought up to date before it.
+Reply serve_ad(const Call& call, const Services& services) {
+  const ads::ServeRequest request = decode_serve(call);
+  services.campaign_index.refresh(services.db);
+  const ads::Served served = services.db.write_with_row_locks([&](db::Tx& tx) {
+    return ads::serve(tx, services.campaign_index, services.ad_rules, request);
+  });
+  return {.body = {{"campaign", encode_ad(served.campaign)},
+                   {"impression_token", served.impression_token},
+                   {"expires_at", to_iso8601(served.expires_at)}}};
+}
+
+Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services) {
+  const ads::Recorded recorded =
+      ads::record(tx, services.ad_rules, services.reward_rules,
+                  {.app_id = call.caller->app_id,
+                   .user_id = call.caller->user_id,
+                   .campaign_id = call.body.at("campaign_id"),
+                   .event_type = call.body.at("event_type"),
+                   .surface_type = call.body.value("surface_type", ads::SurfaceType::banner),
+                   .impression_token = text_or_nothing(call.body, "impression_token")});
+  return {.status = 201,
+          .body = {{"event", encode(recorded.event)},
+                   {"paid", recorded.paid},
+                   {"unpaid_reason", or_null(recorded.unpaid_reason)},
+                   {"viewer_reward", recorded.viewer_reward}}};
+}
+
+// From the specification's "Limits".
+constexpr Rate serves = per_minute(60);
+constexpr Rate events = per_minute(30);
+
+constexpr Param serve_ad_query[] = {
+    {.name = "surface_type",
+     .description = "The surface type: banner, video, interstitial, native or rewarded.",
+     .example = "banner",
+     .required = true},
+    {.name = "game_type",
+     .description = "The type of the game, which campaigns may target.",
+     .example = "puzzle"},
+    {.name = "play_tier",
+     .description = "The viewer's tier, in the app's own words, which campaigns may target.",
+     .example = "gold"},
+    {.name = "geography",
+     .description = "The viewer's region, which campaigns may target, whole or by its beginning.",
+     .example = "DE-BE"},
+    {.name = "placement_id",
+     .description = "The id of the ad placement in which the ad is shown.",
+     .example = "01936f5e-7c1a-7000-8000-00000000000c",
+     .kind = Kind::uuid}};
+
+constexpr Access access = with_pages_of_apps(oauth_token({Scope::profile_read}));
+
+constexpr Route rows[] = {
+    {.request = "GET /api/external/ads/serve",
+     .name = "serveAd",
+     .tag = "Ads",
+     .summary = "Get an ad to show, and reserve its payout",
+     .text = "Chooses a campaign that pays for this viewer and reserves its payout for some "
+             "minutes. Show the ad, then report the impression with impression_token. It is "
+             "refused if none matches.",
+     .guards = {access, serves},
+     .stores = Stores::ads,
+     .query = serve_ad_query,
+     .answer = {200, "ServedAd"},
+     .errors = {Code::no_ad_available, Code::placement_not_found, Code::forbidden},
+     .served_by = {.neither = called_by_apps},
+     .run = FreeHandler{serve_ad}},
+    {.request = "POST /api/external/ads/event",
+     .name = "recordAdEvent",
+     .tag = "Ads",
+     .summary = "Report an impression or a click; an impression that was served is paid once",
+     .text = "Records what the viewer saw or clicked. The first report of a served impression pays "
+             "the app from the campaign's budget, and the viewer may get a reward from the "
+             "treasury. Reports that aren't paid say why.",
+     .guards = {access, events},
+     .stores = Stores::ads,
+     .body = {"AdEventRequest"},
+     .answer = {201, "AdEventResult"},
+     .errors = {Code::campaign_not_found},
+     .idempotency = Idempotency::kept,
+     .with_row_locks = true,
+     .served_by = {.neither = called_by_apps},
+     .run = WriteHandler{record_ad_event}},
+};
+
+}  // namespace
+
+std::span<const Route> ads_routes() { return rows; }
+
+}  // namespace berth::api

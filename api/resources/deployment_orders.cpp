@@ -1,0 +1,220 @@
+// What is to run: the orders that create and change deployments, and their dry run.
+#include "api/gate/decode.h"
+#include "api/gate/encode.h"
+#include "api/resources/deployments.h"
+#include "api/resources/shared.h"
+#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/dry_run.h"
+
+namespace berth::api {
+namespace {
+
+using deployments::Deployment;
+
+const json& field_or_null(const json& body, const char* field) {
+  static const json null;
+  const auto value = body.find(field);
+  return value == body.end() ? null : *value;
+}
+
+// The variables under either of their two names, or null.
+const json& env_of(const json& body) {
+  const json& env_vars = field_or_null(body, "env_vars");
+  const json& env = field_or_null(body, "env");
+  if (!env_vars.is_null() && !env.is_null())
+    throw invalid_field("env", "and env_vars have the same meaning; send only one of them");
+  return env_vars.is_null() ? env : env_vars;
+}
+
+// berth sets this variable of each container to the field `port`. A value from a request would have
+// no effect, so it isn't stored, and the answer says so.
+constexpr const char* variable_of_port = "PORT";
+
+bool sets_port_variable(const json& body) {
+  return env_of(body).is_object() && !field_or_null(env_of(body), variable_of_port).is_null();
+}
+
+void warn_of_port(const json& request, json& answer) {
+  if (sets_port_variable(request))
+    answer["warnings"].push_back(
+        "env_vars.PORT was left out: the container's PORT is always the field port");
+}
+
+std::map<std::string, std::string> decode_env(const json& body) {
+  const json& env = env_of(body);
+  if (env.is_null()) return {};
+  auto variables = env.get<std::map<std::string, std::string>>();
+  variables.erase(variable_of_port);
+  return variables;
+}
+
+deployments::Labels decode_labels(const json& body) {
+  const json& labels = field_or_null(body, "labels");
+  return labels.is_null() ? deployments::Labels() : labels.get<deployments::Labels>();
+}
+
+std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
+  std::map<std::string, std::optional<std::string>> changes;
+  for (const auto& [key, value] : env_of(body).items())
+    if (key != variable_of_port || value.is_null())
+      changes[key] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+  return changes;
+}
+
+std::optional<deployments::RegistryCredentials> decode_credentials(const json& body) {
+  const json& credentials = field_or_null(body, "registry_credentials");
+  if (credentials.is_null()) return std::nullopt;
+  return deployments::RegistryCredentials{.username = credentials.at("username"),
+                                          .password = credentials.at("password")};
+}
+
+deployments::Order decode_order(const json& body) {
+  deployments::Order order = {
+      .name = body.at("name"),
+      .tier = body.at("tier"),
+      .custom_domain = text_or_nothing(body, "custom_domain"),
+      .container = {.image = body.at("image"), .health_path = text_or_nothing(body, "health_path")},
+      .secrets = {.env = decode_env(body), .registry_credentials = decode_credentials(body)},
+      .labels = decode_labels(body)};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.container.port = port;
+  return order;
+}
+
+deployments::Change decode_change(const json& body) {
+  deployments::Change change = {.image = text_or_nothing(body, "image"),
+                                .port = {},
+                                .env = decode_env_changes(body),
+                                .custom_domain = {},
+                                .health_path = {},
+                                .registry_credentials = {},
+                                .tier = text_or_nothing(body, "tier")};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) change.port = port;
+  if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
+  if (body.contains("health_path")) change.health_path = text_or_nothing(body, "health_path");
+  if (body.contains("labels")) change.labels = decode_labels(body);
+  if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
+  return change;
+}
+
+deployments::Operation decode_operation(const json& body, const std::string& where) {
+  const json& create = field_or_null(body, "create");
+  const json& change = field_or_null(body, "change");
+  const auto id = text_or_nothing(body, "id");
+  if (create.is_null() == change.is_null() || change.is_null() == id.has_value())
+    throw invalid_field(where, "must have either create, or id and change");
+  if (!create.is_null()) return {.order = decode_order(create), .id = {}};
+  return {.order = {}, .id = *id, .change = decode_change(change)};
+}
+
+Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
+                                             services.deployment_rules, services.keys.data);
+  json body = {{"deployment", encode(row, services)},
+               {"id", row.id},
+               {"name", row.name},
+               {"status", row.status},
+               {"url", url_of(row, services)},
+               {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
+                               row.id + "/status"}};
+  warn_of_port(call.body, body);
+  return {.status = 201, .body = std::move(body)};
+}
+
+Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services) {
+  std::vector<deployments::Operation> operations;
+  for (const json& each : call.body.at("operations"))
+    operations.push_back(decode_operation(each, "operations." + std::to_string(operations.size())));
+  const auto outcomes = deployments::dry_run(tx, actor_of(call), operations,
+                                             services.deployment_rules, services.keys.data);
+  json list = json::array();
+  for (const deployments::Outcome& outcome : outcomes) {
+    json entry = {{"action", outcome.effect},
+                  {"fields", outcome.fields},
+                  {"replaces_container", outcome.replaces_container},
+                  {"points", outcome.points},
+                  {"deployment", nullptr},
+                  {"refusal", nullptr}};
+    if (outcome.deployment) entry["deployment"] = encode(*outcome.deployment, services);
+    if (outcome.refusal)
+      entry["refusal"] = {{"status", status(outcome.refusal->code)},
+                          {"code", name(outcome.refusal->code)},
+                          {"message", outcome.refusal->what()},
+                          {"details", outcome.refusal->details}};
+    list.push_back(std::move(entry));
+  }
+  json body = {{"operations", std::move(list)}};
+  for (const json& each : call.body.at("operations"))
+    if (!body.contains("warnings"))
+      warn_of_port(each.at(each.contains("create") ? "create" : "change"), body);
+  return {.body = std::move(body)};
+}
+
+Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  json body =
+      encode_both(deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
+                                      services.deployment_rules, services.keys.data),
+                  services);
+  warn_of_port(call.body, body);
+  return {.body = std::move(body)};
+}
+
+constexpr Access deploy = oauth_token({Scope::deploy_manage});
+
+constexpr Route rows[] = {
+    {.request = "POST /api/deploy/apps",
+     .name = "createDeployment",
+     .tag = "Deployments",
+     .summary = "Create a deployment: run a container under a name",
+     .text = "Accepts the order with status pending and starts the container; follow …/status or "
+             "…/events until it is running. A paid tier's price for 30 days is taken from the "
+             "app's balance at once, and again every 30 days.",
+     .guards = {deploy, deploy_writes},
+     .stores = Stores::deployments,
+     .body = {"CreateDeploymentRequest"},
+     .answer = {201, "CreateDeploymentResponse"},
+     .errors = {Code::unsupported_registry, Code::unknown_tier, Code::payment_method_unsupported,
+                Code::tier_not_allowed, Code::subdomain_taken, Code::domain_taken,
+                Code::deployment_limit_reached, Code::insufficient_balance},
+     .idempotency = Idempotency::kept,
+     .with_row_locks = true,
+     .served_by = {"berth deploy create", "/console/new"},
+     .run = WriteHandler{create_deployment}},
+    {.request = "POST /api/deploy/dry-run",
+     .name = "dryRunDeployments",
+     .tag = "Deployments",
+     .summary = "Say what creating and changing deployments would do, and do nothing",
+     .text = "Carries the creations and changes out, one after the other, and undoes all of it, so "
+             "that nothing is kept, charged or sent to the cluster. Each one meets limits, names "
+             "and points as those before it leave them. The answer says for each one which fields "
+             "would change and what it would cost, or why it would be refused.",
+     .guards = {deploy, deploy_writes},
+     .stores = Stores::nothing,
+     .body = {"DryRunRequest"},
+     .answer = {200, "DryRunResponse"},
+     .served_by = {"berth deploy up"},
+     .run = WriteHandler{dry_run_deployments}},
+    {.request = "PATCH /api/deploy/apps/{id}",
+     .name = "changeDeployment",
+     .tag = "Deployments",
+     .summary = "Change a deployment; fields that aren't sent stay",
+     .text = "Changes the fields that are sent, and replaces the container without dropping "
+             "requests if it must. A dearer tier costs the difference for the rest of the period, "
+             "a cheaper one credits it; an unpaid period is charged first.",
+     .guards = {deploy, deploy_writes},
+     .stores = Stores::deployments,
+     .in_path = {&deployment_in_path},
+     .body = {"ChangeDeploymentRequest"},
+     .answer = {200, "DeploymentEnvelope"},
+     .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
+                Code::deployment_suspended, Code::unsupported_registry, Code::unknown_tier,
+                Code::payment_method_unsupported, Code::tier_not_allowed, Code::domain_taken,
+                Code::deployment_limit_reached, Code::insufficient_balance},
+     .served_by = {"berth deploy update", "/console"},
+     .run = WriteHandler{change_deployment}},
+};
+
+}  // namespace
+
+std::span<const Route> deployment_orders_routes() { return rows; }
+
+}  // namespace berth::api

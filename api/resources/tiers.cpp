@@ -1,0 +1,146 @@
+// Deploy tiers, which operators choose from and administrators change.
+#include "controller/domain/deployments/tiers.h"
+
+#include "api/gate/decode.h"
+#include "api/gate/encode.h"
+#include "api/resources/shared.h"
+#include "controller/domain/kernel/audit.h"
+
+namespace berth::api {
+namespace {
+
+using tiers::Tier;
+
+json encode(const Tier& tier) {
+  return {{"id", tier.id},
+          {"name", tier.name},
+          {"slug", tier.slug},
+          {"description", tier.description},
+          {"payment_method", tier.payment_method},
+          {"monthly_cost_points", or_null(tier.monthly_cost_points)},
+          {"monthly_cost_sats", or_null(tier.monthly_cost_sats)},
+          {"memory_limit_mb", tier.memory_limit_mb},
+          {"cpu_limit_millicores", tier.cpu_limit_millicores},
+          {"custom_domain_allowed", tier.custom_domain_allowed},
+          {"monthly_stipend_points", tier.monthly_stipend_points},
+          {"ad_reach_multiplier", tier.ad_reach_multiplier},
+          {"auto_approve", tier.auto_approve},
+          {"runtime_class", or_null(tier.confinement.runtime_class)},
+          {"user_namespaces", or_null(tier.confinement.user_namespaces)},
+          {"smtp", tier.confinement.smtp},
+          {"bandwidth", or_null(tier.confinement.bandwidth)},
+          {"limits",
+           {{"memory_mb", tier.memory_limit_mb},
+            {"cpus", tier.cpu_limit_millicores / 1000.0},
+            {"max_deployments", or_null(tier.max_deployments)}}}};
+}
+
+json encode_all(db::Tx& tx) {
+  json list = json::array();
+  for (const Tier& tier : tiers::list(tx)) list.push_back(encode(tier));
+  return {{"tiers", std::move(list)}};
+}
+
+// Sets the fields of `tier` that a request may set and its body has.
+void decode_into(Tier& tier, const json& body) {
+  set(tier.name, body, "name");
+  set(tier.description, body, "description");
+  set(tier.monthly_cost_points, body, "monthly_cost_points");
+  set(tier.monthly_cost_sats, body, "monthly_cost_sats");
+  set(tier.memory_limit_mb, body, "memory_limit_mb");
+  set(tier.cpu_limit_millicores, body, "cpu_limit_millicores");
+  set(tier.max_deployments, body, "max_deployments");
+  set(tier.custom_domain_allowed, body, "custom_domain_allowed");
+  set(tier.auto_approve, body, "auto_approve");
+  set(tier.monthly_stipend_points, body, "monthly_stipend_points");
+  set(tier.ad_reach_multiplier, body, "ad_reach_multiplier");
+  set(tier.confinement.runtime_class, body, "runtime_class");
+  set(tier.confinement.user_namespaces, body, "user_namespaces");
+  set(tier.confinement.smtp, body, "smtp");
+  set(tier.confinement.bandwidth, body, "bandwidth");
+}
+
+Reply list_tiers(db::Tx& tx, const Call&, const Services&) { return {.body = encode_all(tx)}; }
+
+Reply internal_tiers(db::Tx& tx, const Call&, const Services&) { return {.body = encode_all(tx)}; }
+
+Reply create_tier(db::Tx& tx, const Call& call, const Services&) {
+  Tier wanted;
+  decode_into(wanted, call.body);
+  set(wanted.slug, call.body, "slug");
+  set(wanted.payment_method, call.body, "payment_method");
+  const Tier tier = tiers::create(tx, wanted);
+  audit::record(tx, call.admin, "tier.create", tier.id, call.body.dump());
+  return {.status = 201, .body = {{"tier", encode(tier)}}};
+}
+
+Reply change_tier(db::Tx& tx, const Call& call, const Services&) {
+  auto tier = tiers::find(tx, call.id());
+  if (!tier) throw Error(Code::tier_not_found, "there is no such tier");
+  decode_into(*tier, call.body);
+  const Tier changed = tiers::update(tx, *tier);
+  audit::record(tx, call.admin, "tier.change", tier->id, call.body.dump());
+  return {.body = {{"tier", encode(changed)}}};
+}
+
+constexpr Access deploy = oauth_token({Scope::deploy_manage}, Access::ForApp::none);
+
+constexpr Placeholder tier_in_path = {"TierId", "The id of the tier.",
+                                      "01936f5e-7c1a-7000-8000-000000000004"};
+
+constexpr Route rows[] = {
+    {.request = "GET /api/deploy/tiers",
+     .name = "listTiers",
+     .tag = "Deployments",
+     .summary = "List the deploy tiers",
+     .text = "Lists all tiers with their prices and limits.",
+     .guards = {deploy, deploy_reads},
+     .answer = {200, "TierList"},
+     .served_by = {"berth tiers", "/console/new"},
+     .run = ReadHandler{list_tiers}},
+    {.request = "GET /api/internal/deploy/tiers",
+     .name = "internalListTiers",
+     .tag = "Internal",
+     .summary = "List the deploy tiers",
+     .text = "Lists all tiers with their prices and limits.",
+     .guards = admins,
+     .answer = {200, "TierList"},
+     .served_by = {"berth admin tiers list", "/console/admin"},
+     .run = ReadHandler{internal_tiers}},
+    {.request = "POST /api/internal/deploy/tiers",
+     .name = "createTier",
+     .tag = "Internal",
+     .summary = "Add a deploy tier",
+     .text = "Adds a tier, which operators can use at once if auto_approve is true, or after a "
+             "promotion.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .body = {"CreateTierRequest"},
+     .answer = {201, "TierEnvelope"},
+     .idempotency = Idempotency::kept,
+     .served_by = {"berth admin tiers create", "/console/admin"},
+     .run = WriteHandler{create_tier}},
+    {.request = "PATCH /api/internal/deploy/tiers/{id}",
+     .name = "changeTier",
+     .tag = "Internal",
+     .summary = "Change a deploy tier; a new price applies from each deployment's next period, "
+                "new sizes to deployments that move to the tier",
+     .text = "Changes the fields that are sent. Running deployments keep their size, and their "
+             "price until the next period. A change of runtime_class, user_namespaces or bandwidth "
+             "replaces the containers of all of the tier's deployments, each as in a rollout; a "
+             "change of smtp holds at once.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .in_path = {&tier_in_path},
+     .body = {"ChangeTierRequest"},
+     .answer = {200, "TierEnvelope"},
+     .errors = {Code::tier_not_found},
+     .served_by = {"berth admin tiers update", "/console/admin"},
+     .run = WriteHandler{change_tier}},
+};
+
+}  // namespace
+
+std::span<const Route> tiers_routes() { return rows; }
+
+}  // namespace berth::api

@@ -1,0 +1,139 @@
+// The second factor: codes of an authenticator (TOTP, RFC 6238) and recovery codes.
+#include "controller/domain/accounts/two_factor.h"
+
+#include "api/gate/encode.h"
+#include "api/resources/accounts/sign_in.h"
+#include "api/resources/shared.h"
+
+namespace berth::api {
+namespace {
+
+Reply encode_codes(const char* text, const std::vector<std::string>& codes) {
+  return {.body = {{"message", text}, {"recovery_codes", codes}}};
+}
+
+Proof proof_in(const Call& call) {
+  return {.password = text_or_nothing(call.body, "password"),
+          .totp_code = text_or_nothing(call.body, "totp_code"),
+          .address = call.address};
+}
+
+Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
+  const two_factor::Setup setup = two_factor::set_up(tx, *call.user, services.keys);
+  return {.body = {{"secret", setup.secret}, {"uri", setup.uri}}};
+}
+
+Reply enable_totp(const Call& call, const Services& services) {
+  require_proof(*call.user, call.session_id, proof_in(call), services);
+  return encode_codes("logging in now requires a code; keep the recovery codes in a safe place",
+                      services.db.write([&](db::Tx& tx) {
+                        return two_factor::enable(tx, *call.user, call.body.at("code"),
+                                                  services.keys, services.base_url);
+                      }));
+}
+
+Reply disable_totp(const Call& call, const Services& services) {
+  disable_totp(
+      *call.user,
+      {.password = call.body.at("password"), .code = call.body.at("code"), .address = call.address},
+      services);
+  return message_reply("logging in no longer requires a code");
+}
+
+Reply step_up(const Call& call, const Services& services) {
+  const Proof proof = proof_in(call);
+  if (!proof.password && !proof.totp_code)
+    throw invalid_field("totp_code", "is required, or password");
+  require_proof(*call.user, call.session_id, proof, services);
+  return message_reply("the proof counts for this session from now on");
+}
+
+Reply new_recovery_codes(const Call& call, const Services& services) {
+  require_proof(*call.user, call.session_id, proof_in(call), services);
+  return encode_codes("these are the new recovery codes; the old ones don't work any more",
+                      services.db.write([&](db::Tx& tx) {
+                        return two_factor::new_recovery_codes(tx, *call.user, services.keys,
+                                                              services.base_url);
+                      }));
+}
+
+constexpr Route rows[] = {
+    {.request = "POST /api/auth/totp/setup",
+     .name = "setUpTotp",
+     .tag = "Account",
+     .summary =
+         "Create a secret for an authenticator; it takes effect once a code was sent to enable",
+     .text = "Creates a secret that replaces one that wasn't enabled. Login doesn't change until a "
+             "code is sent to enable.",
+     .guards = {session(), account_writes, Shape::nested_but_access},
+     .stores = Stores::account,
+     .answer = {200, "TOTPSetupResponse"},
+     .errors = {Code::invalid_state},
+     .event = {SecurityKind::second_factor_changed, "set_up"},
+     .served_by = {"berth totp setup", "/console/account"},
+     .run = WriteHandler{set_up_totp}},
+    {.request = "POST /api/auth/totp/enable",
+     .name = "enableTotp",
+     .tag = "Account",
+     .summary = "Make login require a code; returns recovery codes",
+     .text = "Turns the second factor on, and returns ten recovery codes, which are shown once. "
+             "The password is asked for unless it was entered lately.",
+     .guards = {session(), password_calls, Shape::nested_but_access},
+     .stores = Stores::account,
+     .body = {"EnableTotpRequest"},
+     .answer = {200, "TOTPEnableResponse"},
+     .errors = {Code::invalid_state, Code::invalid_totp, Code::invalid_credentials,
+                Code::insufficient_user_authentication},
+     .event = {SecurityKind::second_factor_changed, "enabled"},
+     .served_by = {"berth totp enable", "/console/account"},
+     .run = FreeHandler{enable_totp}},
+    {.request = "POST /api/auth/totp/disable",
+     .name = "disableTotp",
+     .tag = "Account",
+     .summary = "Make login require no code any more",
+     .text = "Turns the second factor off, given the password and a code. The recovery codes stop "
+             "working.",
+     .guards = {session(), password_calls, Shape::nested_but_access},
+     .stores = Stores::account,
+     .body = {"DisableTotpRequest"},
+     .answer = {200, "Message"},
+     .errors = {Code::invalid_state, Code::invalid_credentials, Code::invalid_totp},
+     .event = {SecurityKind::second_factor_changed, "disabled"},
+     .served_by = {"berth totp disable", "/console/account"},
+     .run = FreeHandler{disable_totp}},
+    {.request = "POST /api/auth/totp/recovery-codes",
+     .name = "newRecoveryCodes",
+     .tag = "Account",
+     .summary = "Replace the recovery codes",
+     .text = "Creates ten recovery codes, which are shown once; the old ones stop working.",
+     .guards = {session(), password_calls, Shape::nested_but_access},
+     .stores = Stores::account,
+     .body = {"ProofRequest", Body::Form::optional_json},
+     .answer = {200, "TOTPEnableResponse"},
+     .errors = {Code::invalid_state, Code::invalid_totp, Code::invalid_credentials,
+                Code::insufficient_user_authentication},
+     .event = {SecurityKind::second_factor_changed, "new_recovery_codes"},
+     .served_by = {"berth totp recovery-codes", "/console/account"},
+     .run = FreeHandler{new_recovery_codes}},
+    {.request = "POST /api/auth/step-up",
+     .name = "stepUp",
+     .tag = "Account",
+     .summary = "Prove the password or the second factor again in this session",
+     .text =
+         "Proves the password or the second factor again in this session. Changing factors wants "
+         "it, and the console's calls below /api/internal/, where the proof counts for 15 minutes.",
+     .guards = {session(), password_calls, Shape::nested_but_access},
+     .stores = Stores::sign_in,
+     .body = {"StepUpRequest"},
+     .answer = {200, "Message"},
+     .errors = {Code::invalid_totp, Code::invalid_credentials},
+     .event = {SecurityKind::proof_given, "step_up"},
+     .served_by = {.page = "/console/admin"},
+     .run = FreeHandler{step_up}},
+};
+
+}  // namespace
+
+std::span<const Route> two_factor_routes() { return rows; }
+
+}  // namespace berth::api

@@ -1,0 +1,149 @@
+// Accounts for the platform's administrators, under /api/internal/users, and the key that signs
+// sessions.
+#include "controller/domain/lifecycle/user_admin.h"
+
+#include "api/gate/encode.h"
+#include "api/resources/accounts/encode_user.h"
+#include "api/resources/shared.h"
+#include "controller/domain/kernel/audit.h"
+#include "controller/domain/lifecycle/ways_in.h"
+
+namespace berth::api {
+namespace {
+
+json encode(const accounts::User& user) {
+  json body = encode_user(user);
+  body.update({{"suspended", user.suspended},
+               {"points", user.points},
+               {"registration_number", user.registration_number},
+               {"inserted_at", to_iso8601(user.created_at)}});
+  return body;
+}
+
+Reply envelope(const accounts::User& user) { return {.body = {{"user", encode(user)}}}; }
+
+Reply list_users(db::Tx& tx, const Call& call, const Services&) {
+  return {.body =
+              encode_page("users", accounts::list_users(tx, call.query("q"), call.page()), encode)};
+}
+
+Reply promote_user(db::Tx& tx, const Call& call, const Services&) {
+  accounts::Promotion promotion = {.tier = text_or_nothing(call.body, "tier"), .is_admin = {}};
+  if (call.body.contains("is_admin")) promotion.is_admin = call.body["is_admin"].get<bool>();
+  if (!promotion.tier && !promotion.is_admin) throw invalid_field("tier", "is required");
+  return envelope(accounts::promote(tx, call.id(), promotion, call.admin));
+}
+
+Reply suspend_user(db::Tx& tx, const Call& call, const Services& services) {
+  return envelope(accounts::suspend(tx, call.id(), call.admin, services.keys));
+}
+
+Reply reactivate_user(db::Tx& tx, const Call& call, const Services&) {
+  return envelope(accounts::reactivate(tx, call.id(), call.admin));
+}
+
+Reply end_user_sessions(db::Tx& tx, const Call& call, const Services& services) {
+  const accounts::EndedWays ended =
+      accounts::end_ways_in_as_admin(tx, call.id(), call.admin, services.keys, services.base_url);
+  return {.body = {{"message", "all sessions and tokens of the account have ended"},
+                   {"sessions", ended.sessions},
+                   {"devices", ended.tokens.programs},
+                   {"apps", ended.tokens.apps}}};
+}
+
+Reply rotate_session_key(const Call& call, const Services& services) {
+  const std::string id = services.rotate_session_key();
+  services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "session_key.rotate", id); });
+  return {.body = {{"kid", id}}};
+}
+
+constexpr Param search_query[] = {
+    {.name = "q",
+     .description = "Returns only users whose address or username begins with this "
+                    "text, or whose username contains it and who aren't suspended.",
+     .example = "ada"}};
+
+constexpr Route rows[] = {
+    {.request = "GET /api/internal/users",
+     .name = "listUsers",
+     .tag = "Internal",
+     .summary = "List all accounts, newest first",
+     .text = "Lists the accounts with their balances, newest first.",
+     .guards = admins,
+     .paged = true,
+     .query = search_query,
+     .answer = {200, "InternalUserList"},
+     .served_by = {"berth admin users list", "/console/admin"},
+     .run = ReadHandler{list_users}},
+    {.request = "POST /api/internal/users/{id}/promote",
+     .name = "promoteUser",
+     .tag = "Internal",
+     .summary = "Change an account's tier, or whether it belongs to an admin",
+     .text = "Changes the fields that are sent: the tier, or the right to use the admin pages.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .in_path = {&account_in_path},
+     .body = {"PromoteUserRequest"},
+     .answer = {200, "InternalUserEnvelope"},
+     .errors = {Code::user_not_found, Code::tier_not_found},
+     .served_by = {"berth admin users promote", "/console/admin"},
+     .run = WriteHandler{promote_user}},
+    {.request = "POST /api/internal/users/{id}/suspend",
+     .name = "suspendUser",
+     .tag = "Internal",
+     .summary = "Suspend an account: its sessions and tokens end, and the campaigns of its apps "
+                "aren't shown",
+     .text = "Suspends the account until it is reactivated, and ends all of its sessions and "
+             "tokens. A mail tells the user. Deployments of its apps keep running.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .in_path = {&account_in_path},
+     .answer = {200, "InternalUserEnvelope"},
+     .errors = {Code::user_not_found},
+     .served_by = {"berth admin suspend", "/console/admin"},
+     .run = WriteHandler{suspend_user}},
+    {.request = "POST /api/internal/users/{id}/reactivate",
+     .name = "reactivateUser",
+     .tag = "Internal",
+     .summary = "Reactivate a suspended account",
+     .text = "Ends the suspension. What the suspension has ended doesn't come back: the user logs "
+             "in again.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .in_path = {&account_in_path},
+     .answer = {200, "InternalUserEnvelope"},
+     .errors = {Code::user_not_found},
+     .served_by = {"berth admin reactivate", "/console/admin"},
+     .run = WriteHandler{reactivate_user}},
+    {.request = "DELETE /api/internal/users/{id}/sessions",
+     .name = "endUserSessions",
+     .tag = "Internal",
+     .summary = "End all sessions of an account, and all tokens that act for it",
+     .text = "Ends all sessions of the account, the tokens of berth's own client and of apps that "
+             "act for the user, and mailed links for a new password. The password, the second "
+             "factor and consents to apps stay. A mail tells the user what has ended.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .in_path = {&account_in_path},
+     .answer = {200, "EndedWays"},
+     .errors = {Code::user_not_found},
+     .served_by = {"berth admin users end-sessions", "/console/admin"},
+     .run = WriteHandler{end_user_sessions}},
+    {.request = "POST /api/internal/session-keys/rotate",
+     .name = "rotateSessionKey",
+     .tag = "Internal",
+     .summary = "Sign session JWTs with a new key from now on; sessions stay valid",
+     .text = "Creates a key for new session JWTs. Old keys stay until the sessions that they "
+             "signed have ended.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .answer = {200, "SessionKey"},
+     .served_by = {"berth admin rotate-session-key", "/console/admin"},
+     .run = FreeHandler{rotate_session_key}},
+};
+
+}  // namespace
+
+std::span<const Route> user_admin_routes() { return rows; }
+
+}  // namespace berth::api
