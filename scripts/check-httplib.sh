@@ -5,8 +5,8 @@
 # anything.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
-allowed='^(api/transport/(server\.cpp|server_stream\.h)|api/CMakeLists\.txt|CMakeLists\.txt):'
+allowed='^(controller/transport/(server\.cpp|server_stream\.h)|controller/CMakeLists\.txt|CMakeLists\.txt):'
 found=$(grep -rnE '#[[:space:]]*include[[:space:]]*[<"]httplib\.h|PkgConfig::httplib|pkg_check_modules\(httplib' \
   --include='*.h' --include='*.cpp' --include='CMakeLists.txt' --include='*.cmake' \
-  CMakeLists.txt api cli cmake controller manifests reconcilers | grep -vE "$allowed")
-[ -z "$found" ] || { printf 'cpp-httplib is for api/transport and for tests alone:\n%s\n' "$found"; exit 1; }
+  CMakeLists.txt api berthd cli cmake controller manifests reconcilers | grep -vE "$allowed")
+[ -z "$found" ] || { printf 'cpp-httplib is for controller/transport and for tests alone:\n%s\n' "$found"; exit 1; }

@@ -11,14 +11,14 @@ import re
 import sys
 from pathlib import Path
 
-FOLDERS = ("api", "controller", "manifests", "reconcilers")
+FOLDERS = ("api", "berthd", "controller", "manifests", "reconcilers")
 
 # Files that throw Code::unavailable for another reason than that others have taken everything.
 NO_POOL = {
     "api/gate/write_guard.cpp": "the disk is nearly full",
-    "controller/berthd/storage.cpp": "the database can't be reached",
-    "controller/berthd/isolation_watch.cpp": "only admins ask",
-    "controller/berthd/backup/maker.cpp": "only admins ask",
+    "berthd/storage.cpp": "the database can't be reached",
+    "berthd/isolation_watch.cpp": "only admins ask",
+    "berthd/backup/maker.cpp": "only admins ask",
     "controller/db/postgres/database.cpp": "the database can't be reached; its connections are used by handlers",
     "controller/db/sqlite/database.cpp": "the database accepts no writes",
     "controller/domain/ledger/transaction_rows.cpp": "the ledger's numbers of one millisecond are used up",

@@ -39,7 +39,7 @@ def statements(path):
 def main():
     owned = dict(owned_tables())
     wrong = []
-    for top in ("controller", "api", "reconcilers"):
+    for top in ("controller", "berthd", "api", "reconcilers"):
         for path in sorted((ROOT / top).rglob("*")):
             if path.suffix not in (".h", ".cpp"):
                 continue

@@ -72,7 +72,7 @@ printf '%s\n' "${!sources[@]}" | sort | "${limit[@]}" xargs -P "$(nproc)" -n 1 b
   # What a unit includes is looked at as much as a file by itself. In other files that would take four times as long.
   case $source in
     */Unity/*)
-      set -- "--header-filter=/(api|cli|controller|manifests|reconcilers|tests)/.*\.(h|cpp)$" \
+      set -- "--header-filter=/(api|berthd|cli|controller|manifests|reconcilers|tests)/.*\.(h|cpp)$" \
         --extra-arg=-Xclang --extra-arg=-analyzer-opt-analyze-headers "$@"
       ;;
   esac

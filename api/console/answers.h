@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/console/files.h"
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 // Answers to browsers that load the console or the documentation. All functions are thread-safe.
 namespace berth::api::console {

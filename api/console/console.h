@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "api/gate/browser_session.h"
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 namespace berth::api::console {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 namespace berth::api::console {
 

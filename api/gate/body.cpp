@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/transport/http.h"
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "controller/transport/http.h"
 
 namespace berth::api {
 namespace {

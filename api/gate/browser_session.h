@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/gate/services.h"
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 // What berth stores in a browser: the cookie of a session, and the cookie that form tokens are
 // bound to.

@@ -14,12 +14,12 @@
 
 #include "api/gate/route.h"
 #include "api/gate/services.h"
-#include "api/transport/http.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/transport/http.h"
 
 // What a handler gets and what it returns.
 namespace berth::api {

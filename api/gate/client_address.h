@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "api/transport/http.h"
 #include "controller/base/address_range.h"
+#include "controller/transport/http.h"
 
 namespace berth::api {
 

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/transport/http.h"
 #include "controller/base/shares.h"
 #include "controller/db/database.h"
+#include "controller/transport/http.h"
 
 // Streams of server-sent events (WHATWG HTML, section 9.2) from the database.
 //

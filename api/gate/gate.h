@@ -13,7 +13,7 @@
 #include "api/gate/rate_limit.h"
 #include "api/gate/router.h"
 #include "api/gate/validator.h"
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 namespace berth::api {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 namespace berth::api {
 

@@ -9,7 +9,6 @@
 #include "api/gate/event_stream.h"
 #include "api/gate/login_throttle.h"
 #include "api/gate/security_log.h"
-#include "api/transport/http.h"
 #include "controller/base/address_range.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
@@ -32,6 +31,7 @@
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/social/chat_words.h"
 #include "controller/domain/social/presence.h"
+#include "controller/transport/http.h"
 
 namespace berth::api {
 
@@ -96,7 +96,7 @@ struct Isolation {
   isolation::State state = isolation::State::simulated;
 };
 
-// What the handlers work with. Created by controller/berthd/platform.cpp; lives as long as the
+// What the handlers work with. Created by berthd/platform.cpp; lives as long as the
 // server. The cluster's functions are passed in, because the API never includes the reconcilers.
 struct Services {
   // The number of living berthd processes on the database, which share the limits of requests.

@@ -8,11 +8,11 @@
 
 #include "api/gate/services.h"
 #include "api/pages/templates.h"
-#include "api/transport/http.h"
 #include "controller/base/error.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/scopes.h"
+#include "controller/transport/http.h"
 
 // What the hosted pages have in common, and the declarations of their handlers.
 namespace berth::api::pages {

@@ -9,8 +9,8 @@
 #include "api/gate/rate_limit.h"
 #include "api/gate/services.h"
 #include "api/gate/success_event.h"
-#include "api/transport/http.h"
 #include "controller/domain/kernel/write_budgets.h"
+#include "controller/transport/http.h"
 
 namespace berth::api::pages {
 

@@ -90,7 +90,7 @@ constexpr Param history_query[] = {
                     "24 hours ago. There are at most 3000 steps between `from` and `to`.",
      .example = "60",
      .kind = Kind::integer,
-     .limits = R"({"enum": [60, 900]})"}};
+     .limits = "{\"enum\": [60, 900]}"}};
 
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/metrics",

@@ -6,10 +6,10 @@
 #include <sstream>
 #include <string>
 
+#include "berthd/backup/maker.h"
+#include "berthd/backup/restore.h"
+#include "berthd/data_dir.h"
 #include "controller/base/sealed_file.h"
-#include "controller/berthd/backup/maker.h"
-#include "controller/berthd/backup/restore.h"
-#include "controller/berthd/data_dir.h"
 #include "controller/db/sqlite/database.h"
 #include "tests/db/rows.h"
 #include "tests/temp_dir.h"

@@ -1,5 +1,5 @@
 // The copy of the database that a newer berthd makes before it upgrades the schema.
-#include "controller/berthd/backup/before_upgrade.h"
+#include "berthd/backup/before_upgrade.h"
 
 #include <array>
 #include <catch2/catch.hpp>

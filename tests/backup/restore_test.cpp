@@ -1,4 +1,4 @@
-#include "controller/berthd/backup/restore.h"
+#include "berthd/backup/restore.h"
 
 #include <catch2/catch.hpp>
 #include <random>

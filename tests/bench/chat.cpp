@@ -30,7 +30,7 @@
 #include <thread>
 #include <vector>
 
-#include "controller/berthd/data_dir.h"
+#include "berthd/data_dir.h"
 #include "controller/db/sqlite/database.h"
 #include "controller/domain/accounts/accounts.h"
 

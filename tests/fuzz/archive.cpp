@@ -1,5 +1,5 @@
 // Backup archives: their contents inside the encryption, and the encryption itself.
-#include "controller/berthd/backup/archive.h"
+#include "berthd/backup/archive.h"
 
 #include <filesystem>
 

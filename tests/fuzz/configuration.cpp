@@ -1,7 +1,7 @@
 // Values of berthd's configuration: the first line is the key, the rest its value.
 #include <algorithm>
 
-#include "controller/berthd/config_keys.h"
+#include "berthd/config_keys.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace berth::fuzz {

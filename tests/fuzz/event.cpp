@@ -1,7 +1,7 @@
 // The ids with which streams of events are resumed, and the text of events.
 #include "api/gate/event_stream.h"
-#include "api/transport/request_head.h"
 #include "controller/base/error.h"
+#include "controller/transport/request_head.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace berth::fuzz {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "api/transport/request_head.h"
-#include "api/transport/request_reader.h"
+#include "controller/transport/request_head.h"
+#include "controller/transport/request_reader.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace berth::fuzz {

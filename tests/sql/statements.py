@@ -7,7 +7,7 @@ another way (by a call, a parameter, a condition) is reported, because nobody ca
 import collections
 import re
 
-BEGINS_STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\s")
+BEGINS_STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE(?! /)|WITH)\s")
 TOKEN = re.compile(r"""
     (?P<comment> //[^\n]* | /\*.*?\*/ )
   | R"(?P<fence>\w*)\((?P<raw>.*?)\)(?P=fence)"

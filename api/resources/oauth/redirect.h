@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/transport/http.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/transport/http.h"
 
 namespace berth::api {
 

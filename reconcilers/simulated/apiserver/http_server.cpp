@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "api/transport/socket.h"
+#include "controller/transport/socket.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
 
 namespace berth::simulated {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <thread>
 
-#include "api/transport/server.h"
+#include "controller/transport/server.h"
 
 namespace berth::simulated {
 

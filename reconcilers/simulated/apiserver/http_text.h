@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 
 namespace berth::simulated {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 #include "reconcilers/simulated/node/kubelet.h"
 
 namespace berth::simulated {

@@ -2,7 +2,7 @@
 
 #include <deque>
 
-#include "api/transport/http.h"
+#include "controller/transport/http.h"
 #include "reconcilers/simulated/apiserver/registry.h"
 #include "reconcilers/simulated/apiserver/selectors.h"
 #include "reconcilers/simulated/faults.h"

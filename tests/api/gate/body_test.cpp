@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/transport/http.h"
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "controller/transport/http.h"
 
 namespace {
 

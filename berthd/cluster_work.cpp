@@ -1,0 +1,200 @@
+#include "berthd/cluster_work.h"
+
+#include "berthd/cluster_access.h"
+#include "berthd/exit_codes.h"
+#include "controller/base/ascii.h"
+#include "manifests/manifests.h"
+
+namespace berth {
+namespace {
+
+std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
+  if (config.kubernetes != Cluster::simulated) return nullptr;
+  simulated::Options options;
+  options.remembers = false;
+  return std::make_unique<simulated::Cluster>(options);
+}
+
+kube::Kubeconfig access_to(const Config& config, const simulated::Cluster* simulated) {
+  if (simulated == nullptr) return cluster_access(config);
+  kube::Kubeconfig access;
+  access.server = simulated->url();
+  return access;
+}
+
+// Returns nothing for the simulated cluster, which no other process can use, so that there is no
+// leader to elect.
+std::optional<std::string> lease_namespace(const Config& config) {
+  if (config.kubernetes == Cluster::simulated) return std::nullopt;
+  if (config.lease_namespace) return config.lease_namespace;
+  if (config.kubernetes == Cluster::kubeconfig) return "default";
+  return or_end_with(exit_cluster_access, "kubernetes",
+                     [] { return kube::in_cluster_namespace(); });
+}
+
+std::optional<manifests::TenantRole> tenant_role(const Config& config) {
+  if (!config.tenant_role) return std::nullopt;
+  const std::string& account = config.service_account.value();
+  const size_t slash = account.find('/');
+  return manifests::TenantRole{.role = *config.tenant_role,
+                               .account_namespace = account.substr(0, slash),
+                               .account = account.substr(slash + 1)};
+}
+
+manifests::Settings manifest_settings(const Config& config, const std::string& instance) {
+  return {.instance = instance,
+          .apps_domain = config.apps_domain,
+          .ingress_class = config.ingress_class,
+          .wildcard_tls_secret = config.wildcard_tls_secret,
+          .cluster_issuer = config.cluster_issuer,
+          .ingress_controller = {.name_space = config.ingress_namespace,
+                                 .ranges = config.ingress_ranges,
+                                 .ports = config.ingress_ports},
+          .cluster_ranges = config.cluster_ranges,
+          .node_selector = config.tenant_node_selector,
+          .tolerations = config.tenant_tolerations,
+          .priority_class = config.tenant_priority_class,
+          .tenant_role = tenant_role(config)};
+}
+
+std::string words_of(const reconcilers::Leader::State& leadership) {
+  if (leadership.leading) return "this process";
+  if (!leadership.last_error.empty()) return leadership.last_error;
+  return leadership.holder.empty() ? "nobody" : "standby for " + leadership.holder;
+}
+
+}  // namespace
+
+ClusterWork::ClusterWork(Parts parts)
+    : parts_(std::move(parts)),
+      simulated_(simulated_cluster(parts_.config)),
+      access_(access_to(parts_.config, simulated_.get())),
+      settings_(manifest_settings(parts_.config, parts_.storage.instance)),
+      engine_({.database = parts_.storage.database,
+               .cluster = access_,
+               .client = {},
+               .settings = settings_,
+               .data_key = parts_.storage.keys.data,
+               .registry = parts_.registry,
+               .lease_namespace = lease_namespace(parts_.config),
+               .why_new_ones_wait = [this] { return isolation_.why_new_ones_wait(); }},
+              {.workers = parts_.config.reconcile_workers,
+               .patience = {},
+               .dns = {.servers = parts_.config.dns_servers},
+               .leader = {},
+               .traefik_metrics_url = parts_.config.traefik_metrics_url,
+               .images = {.max_bytes = simulated_ ? 0 : parts_.config.max_image_bytes,
+                          .unknown = parts_.config.unknown_image_size}}),
+      usage_history_(parts_.storage.data.path() / usage_history_name),
+      usage_sampler_({.cache = engine_.cache(),
+                      .history = usage_history_,
+                      .clock = parts_.storage.clock,
+                      .cluster = access_,
+                      .label_selector = manifests::selector(settings_),
+                      .traefik_metrics_url = parts_.config.traefik_metrics_url}),
+      isolation_({.config = parts_.config,
+                  .database = parts_.storage.database,
+                  .clock = parts_.storage.clock,
+                  .engine = engine_,
+                  .settings = settings_,
+                  .listeners = parts_.listeners,
+                  .wake = [this] { parts_.wake(IsolationWatch::name); }}),
+      container_logs_(engine_.client(), engine_.cache()) {}
+
+void ClusterWork::add_to(reconcilers::Loops& loops) {
+  loops.add(reconcilers::Loops::Part{.start = [this] { engine_.start(); },
+                                     .stop = [this] { engine_.stop(); }});
+  loops.add(usage_sampler_.loop());
+  if (!simulated_) loops.add(isolation_.loop());
+}
+
+void ClusterWork::add_to(api::Services& services) {
+  services.url_of = [this](const std::string& host) { return url_of(host); };
+  services.kubernetes_state = [this] { return state(); };
+  services.orphans = [this] {
+    const auto ids = engine_.orphans();
+    return std::vector<std::string>(ids.begin(), ids.end());
+  };
+  services.deployment_health = [this](const std::string& id) -> std::optional<api::Health> {
+    const auto health = engine_.health(id);
+    if (!health) return std::nullopt;
+    return api::Health{.ready = health->ready, .age = health->age};
+  };
+  services.deployment_usage = [this](const deployments::Deployment& row) {
+    const reconcilers::Usage usage = engine_.usage(row);
+    return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                      .memory_bytes = usage.memory_bytes,
+                      .restarts = usage.restarts,
+                      .requests = usage.requests};
+  };
+  services.usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); };
+  services.fleet = [this] { return fleet(); };
+  services.isolation = [this] { return isolation_.now(); };
+  services.probe_isolation = [this] { return isolation_.ask(); };
+  services.container_logs = [this](const container_logs::Wanted& wanted) {
+    return container_logs_.open(wanted);
+  };
+}
+
+void ClusterWork::changed(db::Topic topic, const std::string& id) {
+  if (topic == db::Topic::custom_domain) engine_.enqueue_domain(id);
+  if (topic == db::Topic::deployment) engine_.enqueue(id);
+}
+
+bool ClusterWork::answer_page(const api::Request& request, api::Response& response) const {
+  if (!simulated_) return false;
+  const std::string host = lower_case(request.host.substr(0, request.host.rfind(':')));
+  if (!host.ends_with("." + parts_.config.apps_domain)) return false;
+  const simulated::Page page = simulated_->page(host);
+  response.status = page.status;
+  response.content_type = "text/html; charset=utf-8";
+  response.body = page.html;
+  response.add_header("Cache-Control", "no-store");
+  return true;
+}
+
+api::KubernetesState ClusterWork::state() const {
+  if (simulated_) return api::KubernetesState::simulated;
+  return engine_.cluster_state().connected ? api::KubernetesState::connected
+                                           : api::KubernetesState::unreachable;
+}
+
+std::vector<Check> ClusterWork::readiness() const {
+  const auto cluster = engine_.cluster_state();
+  std::vector<Check> checks = {
+      {.name = "kubernetes",
+       .ok = cluster.connected,
+       .detail = cluster.connected ? std::string(to_string(state())) : cluster.last_error}};
+  // A process that doesn't lead still serves the API.
+  if (const auto leadership = engine_.leadership())
+    checks.push_back(
+        {.name = "leader", .ok = leadership->leading, .detail = words_of(*leadership)});
+  return checks;
+}
+
+std::string ClusterWork::url_of(const std::string& host) const {
+  if (simulated_) return "http://" + host + ":" + std::to_string(parts_.listeners().front().port);
+  const bool has_tls = parts_.config.wildcard_tls_secret || parts_.config.cluster_issuer;
+  return (has_tls ? "https://" : "http://") + host;
+}
+
+api::Fleet ClusterWork::fleet() {
+  Storage& storage = parts_.storage;
+  const auto work = engine_.work_now();
+  const auto leadership = engine_.leadership();
+  const DiskSpace disk = storage.disk_space().value_or(DiskSpace());
+  return {.leader = leadership ? leadership->holder : "",
+          .leads = engine_.is_leading(),
+          .cluster_error = engine_.cluster_state().last_error,
+          .waiting = std::int64_t(work.waiting),
+          .stalled = std::int64_t(work.stalled),
+          .longest_seconds = work.longest.count(),
+          .errors = work.errors,
+          .backup_age = storage.backup_age(),
+          .database_bytes = storage.database_bytes(),
+          .history_bytes = storage.bytes_of(usage_history_name),
+          .disk_bytes = disk.total,
+          .disk_free_bytes = disk.free};
+}
+
+}  // namespace berth

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/gate/services.h"
+#include "berthd/config.h"
+#include "berthd/gauges.h"
+#include "berthd/isolation_watch.h"
+#include "berthd/ops_server.h"
+#include "berthd/storage.h"
+#include "reconcilers/cluster/container_logs.h"
+#include "reconcilers/cluster/engine.h"
+#include "reconcilers/cluster/usage_history.h"
+#include "reconcilers/cluster/usage_sampler.h"
+#include "reconcilers/loops/loops.h"
+#include "reconcilers/simulated/cluster.h"
+
+namespace berth {
+
+// What berthd does for its cluster, which it may simulate itself, and what it knows of it. All
+// functions but add_to() may be called from any thread.
+class ClusterWork {
+ public:
+  struct Parts {
+    const Config& config;
+    Storage& storage;
+    std::shared_ptr<prometheus::Registry> registry;
+    // berthd's own listeners: `listen`, then the others. Called once all of them have their ports.
+    std::function<std::vector<Address>()> listeners;
+    std::function<void(std::string_view loop)> wake;
+  };
+  // Throws StartError if there is no way to the cluster, or the namespace of the Lease can't be
+  // found.
+  explicit ClusterWork(Parts parts);
+
+  // Adds the engine and the loops of the cluster.
+  void add_to(reconcilers::Loops& loops);
+  // Sets the functions by which handlers ask for the cluster.
+  void add_to(api::Services& services);
+
+  // Passes a notice of the database on.
+  void changed(db::Topic topic, const std::string& id);
+  // The same if notices may have been lost.
+  void any_changed() { engine_.look_at_all(); }
+  // Reads what the process that leads has found, if that is another one on the same database.
+  void reread() { isolation_.reread(); }
+
+  // On the simulated cluster, berthd itself answers requests for hosts below apps-domain. Returns
+  // false if this is none.
+  bool answer_page(const api::Request& request, api::Response& response) const;
+
+  bool is_simulated() const { return simulated_ != nullptr; }
+  api::KubernetesState state() const;
+  // The lines of /readyz.
+  std::vector<Check> readiness() const;
+  std::optional<Gauges::Isolation> isolation_gauge() { return isolation_.gauge(); }
+
+ private:
+  std::string url_of(const std::string& host) const;
+  api::Fleet fleet();
+
+  const Parts parts_;
+  const std::unique_ptr<simulated::Cluster> simulated_;  // null if there is another one
+  const kube::Kubeconfig access_;
+  const manifests::Settings settings_;
+  reconcilers::Engine engine_;
+  reconcilers::UsageHistory usage_history_;
+  reconcilers::UsageSampler usage_sampler_;
+  IsolationWatch isolation_;
+  reconcilers::ContainerLogs container_logs_;
+};
+
+}  // namespace berth

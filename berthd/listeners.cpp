@@ -1,0 +1,145 @@
+#include "berthd/listeners.h"
+
+#include <algorithm>
+
+#include "api/gate/client_address.h"
+#include "api/gate/errors.h"
+#include "berthd/exit_codes.h"
+#include "controller/base/crypto.h"
+
+namespace berth {
+namespace {
+
+constexpr std::chrono::seconds drain_grace{
+    20};  // less than Kubernetes' 30 s between SIGTERM and SIGKILL
+
+// The most requests that the internal listener handles at the same time.
+constexpr size_t internal_threads = 16;
+
+constexpr std::string_view secret_header = "x-internal-secret";
+
+api::Response refusal(int status, std::string_view detail) {
+  api::Response response;
+  response.status = status;
+  response.content_type = "application/json";
+  response.body = api::framework_body(detail);
+  return response;
+}
+
+// A trusted proxy's address, and in development a loopback address, stands for many callers.
+api::ConnectionLimits connection_limits(const Config& config) {
+  api::ConnectionLimits limits = {.total = size_t(config.max_connections),
+                                  .shared_addresses = config.trusted_proxies};
+  const size_t quarter = std::max<size_t>(limits.total / 4, 1);
+  limits.of_network = size_t(config.max_connections_per_network.value_or(int(quarter)));
+  if (!config.production && !config.max_connections_per_network)
+    for (const char* loopback : {"127.0.0.0/8", "::1"})
+      limits.shared_addresses.push_back(parse_address_range(loopback).value());
+  return limits;
+}
+
+// The requests that even an overloaded server answers: those for /health, and those with the
+// internal secret, if it isn't empty. A request for /health with a body isn't one of them, because
+// bodies can be slow.
+api::IsEssential essential_requests(const std::string& internal_secret) {
+  return [secret =
+              internal_secret.empty() ? "" : sha256(internal_secret)](const api::Request& request) {
+    if (request.path == "/health")
+      return request.headers.count("Content-Length") == 0 &&
+             request.headers.count("Transfer-Encoding") == 0;
+    const auto shown = request.headers.find(secret_header);
+    return shown && !secret.empty() && equal_in_constant_time(sha256(*shown), secret);
+  };
+}
+
+// `internal_secret` is empty if the listener doesn't take it.
+api::ServerOptions server_options(const Config& config, const std::string& internal_secret) {
+  return {.host = config.listen.host,
+          .port = config.listen.port,
+          .http_threads = size_t(config.http_threads),
+          .connections = connection_limits(config),
+          .max_body_bytes = size_t(config.max_body_bytes),
+          .request_timeout = config.request_timeout,
+          .render_refusal = refusal,
+          .headers = common_headers(config),
+          .client_address =
+              [proxies = config.trusted_proxies](const api::Request& request) {
+                return api::client_address(request, proxies);
+              },
+          .is_essential = essential_requests(internal_secret)};
+}
+
+std::unique_ptr<api::Server> internal_server(const Config& config, const std::string& secret,
+                                             const api::Handler& handler) {
+  if (!config.internal_listen) return nullptr;
+  api::ServerOptions options = server_options(config, secret);
+  options.host = config.internal_listen->host;
+  options.port = config.internal_listen->port;
+  options.http_threads = std::min(options.http_threads, internal_threads);
+  return std::make_unique<api::Server>(std::move(options), handler);
+}
+
+// Returns the request without the internal secret.
+api::Request without_secret(const api::Request& request) {
+  api::Request plain = request;
+  plain.headers.clear();
+  for (const auto& field : request.headers)
+    if (!api::same_name(field.name, secret_header)) plain.headers.add(field.name, field.value);
+  return plain;
+}
+
+// Passes requests on without the internal secret.
+api::Handler without_secrets(const api::Handler& handler) {
+  return [handler](const api::Request& request, api::Response& response) {
+    if (request.headers.count(secret_header) > 0)
+      handler(without_secret(request), response);
+    else
+      handler(request, response);
+  };
+}
+
+Address bound(api::Server& server, const Address& wanted) {
+  return {.host = wanted.host,
+          .port = or_end_with(exit_address, "listen", [&] { return server.bind(); })};
+}
+
+}  // namespace
+
+Listeners::Listeners(const Config& config, const std::string& internal_secret,
+                     const api::Handler& handler)
+    : public_(server_options(config, config.internal_listen ? "" : internal_secret),
+              config.internal_listen ? without_secrets(handler) : handler),
+      internal_(internal_server(config, internal_secret, handler)) {
+  addresses_.push_back(bound(public_, config.listen));
+  if (internal_) addresses_.push_back(bound(*internal_, *config.internal_listen));
+}
+
+void Listeners::start() {
+  threads_.emplace_back([this] { public_.run(); });
+  if (internal_) threads_.emplace_back([this] { internal_->run(); });
+}
+
+api::Drained Listeners::stop() {
+  const std::jthread draining([this] {
+    if (internal_) internal_->shutdown(drain_grace);
+  });
+  const api::Drained drained = public_.shutdown(drain_grace);
+  threads_.clear();
+  return drained;
+}
+
+std::size_t Listeners::running_handlers() const {
+  return public_.counters().running_handlers +
+         (internal_ ? internal_->counters().running_handlers : 0);
+}
+
+api::Fields common_headers(const Config& config) {
+  api::Fields headers = {{"X-Content-Type-Options", "nosniff"}};
+  // One year, as browsers' preload lists require. includeSubDomains is left out, because hosts
+  // below berth's own may belong to others.
+  if (config.base_url && config.base_url->starts_with("https://"))
+    headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
+  return headers;
+}
+
+}  // namespace berth

@@ -1,0 +1,80 @@
+#include "controller/transport/answer.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+
+#include "controller/transport/request_head.h"
+
+namespace berth::api {
+namespace {
+
+constexpr int first_final_status = 200;
+constexpr int last_status = 599;
+
+bool is_servers_own(std::string_view name) {
+  constexpr std::array<std::string_view, 6> own = {
+      "Connection", "Content-Length", "Content-Type", "Date", "Keep-Alive", "Transfer-Encoding"};
+  return std::ranges::any_of(own, [&](std::string_view field) {
+    return field.size() == name.size() && strncasecmp(field.data(), name.data(), name.size()) == 0;
+  });
+}
+
+}  // namespace
+
+bool is_sendable(const Response& response) {
+  return response.status >= first_final_status && response.status <= last_status &&
+         is_field_value(response.content_type) &&
+         std::ranges::all_of(response.headers, [](const auto& header) {
+           return is_field_name(header.first) && is_field_value(header.second) &&
+                  !is_servers_own(header.first);
+         });
+}
+
+const std::string& http_date() {
+  thread_local std::time_t made_at = 0;
+  thread_local std::string text;
+  const std::time_t now = std::time(nullptr);
+  if (now != made_at) {
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    std::array<char, 64> formatted{};
+    text.assign(formatted.data(), std::strftime(formatted.data(), formatted.size(),
+                                                "%a, %d %b %Y %H:%M:%S GMT", &utc));
+    made_at = now;
+  }
+  return text;
+}
+
+std::string to_chunk(std::string_view data) {
+  constexpr int hexadecimal = 16;
+  std::array<char, 16> size{};
+  const char* end =
+      std::to_chars(size.data(), size.data() + size.size(), data.size(), hexadecimal).ptr;
+  std::string chunk;
+  chunk.reserve(size.size() + data.size() + 4);
+  chunk.append(std::string_view(size.data(), end)).append("\r\n").append(data).append("\r\n");
+  return chunk;
+}
+
+Response plain_refusal(int status, std::string_view detail) {
+  return {.status = status, .content_type = "text/plain", .body = std::string(detail)};
+}
+
+std::string to_text(const Fields& fields) {
+  std::string text;
+  for (const auto& [name, value] : fields) text += name + ": " + value + "\r\n";
+  return text;
+}
+
+std::string render_busy(const Response& response, const Fields& headers) {
+  std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: " +
+                     response.content_type +
+                     "\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
+  return text + to_text(headers) + to_text(response.headers) + "\r\n" + response.body;
+}
+
+}  // namespace berth::api
