@@ -44,6 +44,7 @@ std::string obstacle_of(const json& node) {
   if (!is_new_enough(kubelet))
     return "its kubelet is " + kubelet + ", and 1." + std::to_string(user_namespaces_minor) +
            " is needed";
+  if (kernel.empty()) return "its kernel's version is unknown, and 6.3 is needed";
   if (numbers_of(kernel) < std::to_array(user_namespaces_kernel))
     return "its kernel is " + kernel + ", and 6.3 is needed";
   if (!has_runtime(node)) return "its container runtime doesn't support them";

@@ -32,7 +32,9 @@ Json node() {
         {"conditions", {std::move(ready)}},
         {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
         {"nodeInfo",
-         {{"kubeletVersion", "v1.34.0-simulated"}, {"containerRuntimeVersion", "simulated"}}}}}};
+         {{"kubeletVersion", "v1.34.0-simulated"},
+          {"kernelVersion", "simulated"},
+          {"containerRuntimeVersion", "simulated"}}}}}};
 }
 
 Json name_space(const char* name) {
