@@ -4,8 +4,8 @@
 
 #include "controller/base/id.h"
 #include "controller/domain/ledger/numbers.h"
-#include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/running_audit.h"
+#include "tests/domain/ledger/fold_all.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -44,7 +44,7 @@ struct Fixture {
     world.write([&](db::Tx& tx) {
       REQUIRE(ledger::post(
           tx, {.kind = "spend", .from = user, .to = app, .amount = amount, .memo = "a hat"}));
-      ledger::fold_foreign(tx);
+      fold_all(tx);
     });
   }
   std::optional<std::int64_t> next_to_close() {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/ledger/holds.h"
-#include "controller/domain/ledger/pending.h"
+#include "tests/domain/ledger/fold_all.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -26,7 +26,7 @@ struct Fixture {
     world.write([&](db::Tx& tx) { ledger::open_account(tx, account); });
     world.mint(ledger::treasury(), 1'000);
     world.mint(account, 5);
-    world.write(ledger::fold_foreign);
+    world.write(fold_all);
   }
   void change(std::string_view sql) {
     world.write([&](db::Tx& tx) {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "controller/domain/ledger/pending.h"
+#include "tests/domain/ledger/fold_all.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -18,7 +18,7 @@ const ledger::Account a = {"user", "a"}, b = {"app", "b"};
 
 // Returns a description of a ledger invariant that doesn't hold; empty if all hold.
 std::string broken_invariant(World& world) {
-  world.write(ledger::fold_foreign);
+  world.write(fold_all);
   return world.read([](db::Tx& tx) -> std::string {
     if (tx.number("SELECT sum(balance) FROM ledger_accounts") != 0)
       return "balances don't sum to 0";
@@ -102,7 +102,7 @@ TEST_CASE("a movement that would make the receiver exceed 2^53-1 changes nothing
   f.world.mint(b, 10);
   // Minting can't lead to such a balance. It stands for an error that must not grow.
   f.world.write([](db::Tx& tx) {
-    ledger::fold_foreign(tx);
+    fold_all(tx);
     tx.execute("UPDATE ledger_accounts SET balance = 11 WHERE id = 'app:b'");
   });
   CHECK(refusal([&] { f.post(b, a, 11); }) == "422 validation_failed");
