@@ -19,22 +19,21 @@ Json node() {
              {"message", "kubelet is posting ready status"},
              {"lastHeartbeatTime", timestamp()},
              {"lastTransitionTime", timestamp()}};
-  return {
-      {"apiVersion", "v1"},
-      {"kind", "Node"},
-      {"metadata",
-       {{"name", Kubelet::node_name},
-        {"labels", {{"kubernetes.io/hostname", Kubelet::node_name}}}}},
-      {"spec", Json::object()},
-      {"status",
-       {{"capacity", capacity},
-        {"allocatable", capacity},
-        {"conditions", {std::move(ready)}},
-        {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
-        {"nodeInfo",
-         {{"kubeletVersion", "v1.34.0-simulated"},
-          {"kernelVersion", "simulated"},
-          {"containerRuntimeVersion", "simulated"}}}}}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata",
+           {{"name", Kubelet::node_name},
+            {"labels", {{"kubernetes.io/hostname", Kubelet::node_name}}}}},
+          {"spec", Json::object()},
+          {"status",
+           {{"capacity", capacity},
+            {"allocatable", capacity},
+            {"conditions", {std::move(ready)}},
+            {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
+            {"nodeInfo",
+             {{"kubeletVersion", "v1.34.0-simulated"},
+              {"kernelVersion", "simulated"},
+              {"containerRuntimeVersion", "simulated"}}}}}};
 }
 
 Json name_space(const char* name) {

@@ -257,9 +257,7 @@ const std::vector<Deciding> deciding = {
                                f.world.bonus, f.world.keys, "https://api.example.org");
      }},
     {"accounts::rename",
-     [](db::Tx& tx, Fixture& f) {
-       accounts::rename(tx, f.ada.id, "eve", ReservedNames());
-     }},
+     [](db::Tx& tx, Fixture& f) { accounts::rename(tx, f.ada.id, "eve", ReservedNames()); }},
     {"accounts::resend_verification",
      [](db::Tx& tx, Fixture& f) {
        accounts::resend_verification(tx, f.ada, f.world.keys, "https://api.example.org");
