@@ -24,9 +24,11 @@ test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)
 	@scripts/install-deps.sh test
 	@cmake --preset $(TEST_PRESET) $(LAUNCHER) -DBERTH_TESTS=ON -DBERTH_BENCH=ON >/dev/null
 	@cmake --build --preset $(TEST_PRESET)
-	@scripts/test.sh $(TEST_PRESET) $(ATTEMPTS)
+	@scripts/test.sh $(TEST_PRESET) $(ATTEMPTS) $(SECOND_ENGINE)
 # How often a test may be tried. A test that fails, and then passes, is named at the end.
 test: ATTEMPTS ?= 1
+# `if-changed` runs the tests on PostgreSQL in full only if SQL or an engine has changed (tests/postgres/changed.py).
+test: SECOND_ENGINE ?= always
 test: TEST_PRESET = $(if $(filter release,$(PRESET)),dev,$(PRESET))
 
 test-asan: ## the tests under the address and undefined behaviour sanitizers

@@ -15,17 +15,11 @@ check() { # NAME COMMAND…
 }
 
 base() {
-  local main left head
   if [ -n "${BASE:-}" ]; then
     git rev-parse --quiet --verify "$BASE^{commit}"
-    return
+  else
+    scripts/left-main || git rev-parse --quiet --verify HEAD^
   fi
-  head=$(git rev-parse --quiet --verify HEAD) || return
-  for main in origin/main main; do
-    left=$(git merge-base HEAD "$main" 2>/dev/null) || continue
-    [ "$left" = "$head" ] || { echo "$left"; return; }
-  done
-  git rev-parse --quiet --verify HEAD^
 }
 
 mapfile -t sources < <(git ls-files '*.cpp' '*.h')
