@@ -141,9 +141,10 @@ lint-changed: ## the same, with clang-tidy on what differs from main, for two mi
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh --changed
 
-format: ## let clang-format rewrite the sources
+format: ## let clang-format rewrite the sources, and Prettier those of the console
 	@scripts/install-deps.sh lint
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+	@cd console && { [ -x node_modules/.bin/prettier ] || npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; } && npm run --silent format
 
 clean: ## remove what was built
 	@rm -rf build

@@ -47,24 +47,33 @@ const { metafile } = await build({
 });
 
 const name_of = (path) => path.split('/').at(-1);
-const outputs_of = (built) => Object.entries(built.outputs).map(([path, output]) => ({ name: name_of(path), ...output }));
+const outputs_of = (built) =>
+  Object.entries(built.outputs).map(([path, output]) => ({ name: name_of(path), ...output }));
 const outputs = outputs_of(metafile);
 const entry = (source, of = outputs) => of.find((output) => output.entryPoint === source);
 const main = entry('src/main.tsx');
 const begin = entry('src/begin.ts');
 const style = entry('styles/console.css');
-const imported_by = (...all) => all.flatMap((output) => output.imports.filter((i) => i.kind === 'import-statement').map((i) => name_of(i.path)));
+const imported_by = (...all) =>
+  all.flatMap((output) => output.imports.filter((i) => i.kind === 'import-statement').map((i) => name_of(i.path)));
 const eager = [...new Set(imported_by(begin, main))].filter((name) => name !== begin.name);
 
 // The licences of the packages that are in the bundle demand that their text goes with it.
-const packages = new Set(Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs))
-  .map((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean));
-const notices = [...packages].sort().map((name) => {
-  const folder = join(here, 'node_modules', name);
-  const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-  return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`;
-}).join(`\n${'-'.repeat(80)}\n\n`);
+const packages = new Set(
+  Object.values(metafile.outputs)
+    .flatMap((output) => Object.keys(output.inputs))
+    .map((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1])
+    .filter(Boolean),
+);
+const notices = [...packages]
+  .sort()
+  .map((name) => {
+    const folder = join(here, 'node_modules', name);
+    const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`;
+  })
+  .join(`\n${'-'.repeat(80)}\n\n`);
 const notices_name = `licences-${createHash('sha256').update(notices).digest('hex').slice(0, 8)}.txt`;
 writeFileSync(join(files, notices_name), notices);
 
@@ -90,7 +99,11 @@ const index = JSON.stringify(read.index);
 const index_name = `index-${short_hash(index)}.json`;
 const { metafile: built } = await build({
   ...options,
-  entryPoints: { docs: 'documentation/documentation.css', search: 'documentation/search.ts', reference: 'documentation/reference.tsx' },
+  entryPoints: {
+    docs: 'documentation/documentation.css',
+    search: 'documentation/search.ts',
+    reference: 'documentation/reference.tsx',
+  },
   define: { INDEX: JSON.stringify(documentation_path + index_name) },
   outdir: join(pages, 'assets'),
   publicPath: documentation_path,
@@ -98,7 +111,9 @@ const { metafile: built } = await build({
 writeFileSync(join(pages, 'assets', index_name), index);
 const asset = (source) => documentation_path + entry(source, outputs_of(built)).name;
 const html_pages = read.html({
-  style: asset('documentation/documentation.css'), search: asset('documentation/search.ts'), reference: asset('documentation/reference.tsx'),
+  style: asset('documentation/documentation.css'),
+  search: asset('documentation/search.ts'),
+  reference: asset('documentation/reference.tsx'),
 });
 for (const [address, page] of html_pages) {
   const file = join(pages, `${address || 'index'}.html`);
@@ -107,8 +122,13 @@ for (const [address, page] of html_pages) {
 }
 
 const types = {
-  html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml',
-  txt: 'text/plain; charset=utf-8', json: 'application/json', png: 'image/png',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+  json: 'application/json',
+  png: 'image/png',
 };
 const is_compressed = (name) => name.endsWith('.png');
 // The assembler takes the bytes from the files, because a C++ literal can't hold all of them.
@@ -125,11 +145,13 @@ ${symbol}_end:
 extern "C" const char ${symbol}[], ${symbol}_end[];
 `;
 
-// Writes the forms for gzip and brotli beside each file of the folder, but for pictures. Returns the C++ source of the function that returns
-// the files, and their sizes in bytes, gzipped.
+// Writes the forms for gzip and brotli beside each file of the folder, but for pictures. Returns the C++ source of the
+// function that returns the files, and their sizes in bytes, gzipped.
 function embedded(folder, name_of_function) {
-  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
-    .map((one) => relative(folder, join(one.parentPath, one.name))).sort();
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => relative(folder, join(one.parentPath, one.name)))
+    .sort();
   let symbols_of_files = '';
   let table = '';
   const gzipped = {};
@@ -157,14 +179,25 @@ function embedded(folder, name_of_function) {
   return { source, gzipped };
 }
 const { source, gzipped } = embedded(files, 'files');
-writeFileSync(join(out, 'files.cpp'), `// Made by console/build.mjs.\n#include "api/console/files.h"\n\n${source}${embedded(pages, 'documentation').source}`);
+writeFileSync(
+  join(out, 'files.cpp'),
+  `// Made by console/build.mjs.\n#include "api/console/files.h"\n\n${source}${embedded(pages, 'documentation').source}`,
+);
 
 // Of the languages one is loaded; the largest counts.
 const sizes_of = (names) => names.reduce((sum, name) => sum + gzipped[name], 0);
-const of_language = outputs.filter(({ entryPoint }) => /^src\/messages\/[a-z]+\.ts$/.test(entryPoint ?? ''))
-  .map(({ name, imports }) => sizes_of([name, ...imported_by({ imports }).filter((one) => !eager.includes(one) && one !== main.name && one !== begin.name)]));
+const of_language = outputs
+  .filter(({ entryPoint }) => /^src\/messages\/[a-z]+\.ts$/.test(entryPoint ?? ''))
+  .map(({ name, imports }) =>
+    sizes_of([
+      name,
+      ...imported_by({ imports }).filter((one) => !eager.includes(one) && one !== main.name && one !== begin.name),
+    ]),
+  );
 const first_view = sizes_of(['index.html', begin.name, main.name, style.name, ...eager]) + Math.max(...of_language);
-console.log(`console: the first view takes ${first_view} bytes gzipped, in the largest of ${of_language.length} languages; documentation: ${html_pages.size} pages`);
+console.log(
+  `console: the first view takes ${first_view} bytes gzipped, in the largest of ${of_language.length} languages; documentation: ${html_pages.size} pages`,
+);
 if (first_view > first_view_limit) {
   console.error(`console: the first view must not take more than ${first_view_limit} bytes`);
   process.exit(1);

@@ -1,7 +1,13 @@
-// Mermaid's diagrams in words, a sentence for each arrow: drawing them needs a browser, which the build doesn't have. Knows the
-// arrows of flowcharts, sequences and states.
-// What stands in italics behind a name explains it, and is left out.
-const words = (text) => text.split(/<br\s*\/?><i>/)[0].replace(/<br\s*\/?>/g, ' ').replace(/<[^>]*>/g, '').replace(/"/g, '').trim();
+// Mermaid's diagrams in words, a sentence for each arrow: drawing them needs a browser, which the build doesn't have.
+// Knows the arrows of flowcharts, sequences and states. What stands in italics behind a name explains it, and is left
+// out.
+const words = (text) =>
+  text
+    .split(/<br\s*\/?><i>/)[0]
+    .replace(/<br\s*\/?>/g, ' ')
+    .replace(/<[^>]*>/g, '')
+    .replace(/"/g, '')
+    .trim();
 
 export function in_words(diagram) {
   const [kind, ...lines] = diagram.split('\n');

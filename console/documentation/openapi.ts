@@ -64,8 +64,10 @@ export interface Call extends Operation {
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 const deepest = 6; // levels of an example
 
-export const calls = (document: Document): Call[] => Object.entries(document.paths).flatMap(([path, item]) =>
-  methods.filter((method) => item[method]).map((method) => ({ ...item[method]!, method, path })));
+export const calls = (document: Document): Call[] =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    methods.filter((method) => item[method]).map((method) => ({ ...item[method]!, method, path })),
+  );
 
 // Follows a reference within the document.
 export function resolve<T extends { $ref?: string }>(document: Document, thing: T): T {
@@ -80,7 +82,9 @@ export function whole(document: Document, schema: Schema): Schema {
   if (!found.allOf) return found;
   const parts = found.allOf.map((part) => whole(document, part));
   return {
-    ...Object.assign({}, ...parts), ...found, allOf: undefined,
+    ...Object.assign({}, ...parts),
+    ...found,
+    allOf: undefined,
     properties: Object.assign({}, ...parts.map((part) => part.properties ?? {}), found.properties ?? {}),
     required: [...parts.flatMap((part) => part.required ?? []), ...(found.required ?? [])],
   };
@@ -95,7 +99,9 @@ export function example(document: Document, given: Schema, depth = 0): unknown {
   if (depth > deepest) return null;
   if (type === 'array') return schema.items ? [example(document, schema.items, depth + 1)] : [];
   if (type === 'object' || schema.properties)
-    return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, part]) => [name, example(document, part, depth + 1)]));
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, part]) => [name, example(document, part, depth + 1)]),
+    );
   return type === 'integer' || type === 'number' ? (schema.minimum ?? 0) : type === 'boolean' ? false : '';
 }
 
@@ -104,16 +110,23 @@ export function body_example(document: Document, given: Schema): unknown {
   const schema = whole(document, given);
   const made = example(document, schema);
   if (!schema.properties || typeof made !== 'object' || made === null) return made;
-  return Object.fromEntries(Object.entries(made).filter(([name, value]) => schema.required?.includes(name) || (value !== null && value !== '')));
+  return Object.fromEntries(
+    Object.entries(made).filter(([name, value]) => schema.required?.includes(name) || (value !== null && value !== '')),
+  );
 }
 
 // "string or null, uuid, at most 32 characters"
 export function kind_of(document: Document, given: Schema): string {
   const schema = whole(document, given);
   const types = [schema.type ?? (schema.properties ? 'object' : 'anything')].flat();
-  const words = types.map((type) => (type === 'array' ? `array of ${schema.items ? kind_of(document, schema.items).split(',')[0] : 'anything'}` : type)).join(' or ');
+  const words = types
+    .map((type) =>
+      type === 'array' ? `array of ${schema.items ? kind_of(document, schema.items).split(',')[0] : 'anything'}` : type,
+    )
+    .join(' or ');
   return [
-    words, schema.format,
+    words,
+    schema.format,
     schema.enum && schema.enum.map((one) => JSON.stringify(one)).join(', '),
     schema.minimum !== undefined && `at least ${schema.minimum}`,
     schema.maximum !== undefined && `at most ${schema.maximum}`,
@@ -123,5 +136,7 @@ export function kind_of(document: Document, given: Schema): string {
     schema.maxProperties !== undefined && `at most ${schema.maxProperties} entries`,
     schema.pattern && `like ${schema.pattern}`,
     schema.default !== undefined && `by default ${JSON.stringify(schema.default)}`,
-  ].filter(Boolean).join(', ');
+  ]
+    .filter(Boolean)
+    .join(', ');
 }

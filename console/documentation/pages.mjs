@@ -9,7 +9,12 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
 
 // The files outside of docs/ that are pages, with their addresses below /docs.
-const others = { 'README.md': 'readme', 'charts/berth/README.md': 'chart', 'SECURITY.md': 'reporting', 'CHANGELOG.md': 'changelog' };
+const others = {
+  'README.md': 'readme',
+  'charts/berth/README.md': 'chart',
+  'SECURITY.md': 'reporting',
+  'CHANGELOG.md': 'changelog',
+};
 // The menu. A page that isn't named here stands under the last title.
 const menu = [
   ['Begin here', ['readme', 'tour', 'concepts']],
@@ -19,16 +24,39 @@ const menu = [
   ['Decisions', ['decisions']],
   ['More', ['']],
 ];
-const names = { readme: 'A tour', tour: 'In pictures', chart: 'The Helm chart', reporting: 'Reporting a weakness', api: 'The API', decisions: 'All decisions' };
+const names = {
+  readme: 'A tour',
+  tour: 'In pictures',
+  chart: 'The Helm chart',
+  reporting: 'Reporting a weakness',
+  api: 'The API',
+  decisions: 'All decisions',
+};
 
-export const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
-const plain = (html) => html.replace(/<[^>]*>/g, '').replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&quot;/g, '"').replace(/&#39;/g, "'").replace(/&amp;/g, '&');
+export const escape = (text) =>
+  text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
+const plain = (html) =>
+  html
+    .replace(/<[^>]*>/g, '')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&');
 
 const address_of = (file) =>
-  others[file] ?? (file.startsWith('docs/') ? file.slice('docs/'.length).replace(/\.md$/, '').replace(/\/README$/, '') : null);
+  others[file] ??
+  (file.startsWith('docs/')
+    ? file
+        .slice('docs/'.length)
+        .replace(/\.md$/, '')
+        .replace(/\/README$/, '')
+    : null);
 
 function files() {
-  const found = readdirSync(join(root, 'docs'), { recursive: true }).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+  const found = readdirSync(join(root, 'docs'), { recursive: true })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
   return [...Object.keys(others), ...found.sort()];
 }
 
@@ -42,10 +70,14 @@ function anchors() {
     return name;
   };
 }
-const anchor_of = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replace(/ /g, '-');
+const anchor_of = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replace(/ /g, '-');
 
-// Reads one file: its title, its HTML, its headings, and what the search knows of each section. `picture` returns the address of
-// a picture's file.
+// Reads one file: its title, its HTML, its headings, and what the search knows of each section. `picture` returns the
+// address of a picture's file.
 function read(file, known, picture) {
   const text = readFileSync(join(root, file), 'utf8').replace(/^<!--[\s\S]*?-->\s*/, '');
   const free = anchors();
@@ -111,7 +143,8 @@ function read(file, known, picture) {
       const cell = (tag, one) => `<${tag}>${this.parser.parseInline(one.tokens)}</${tag}>`;
       const body = rows.map((row) => {
         const cells = row.map((one) => cell('td', one));
-        const word = file.startsWith('docs/reference/') && /<code>([\w.-]+)<\/code>/.exec(cells.slice(0, 2).join(''))?.[1];
+        const word =
+          file.startsWith('docs/reference/') && /<code>([\w.-]+)<\/code>/.exec(cells.slice(0, 2).join(''))?.[1];
         const words = plain(cells.join(' · '));
         if (!word) {
           said(words);
@@ -131,11 +164,21 @@ function read(file, known, picture) {
 
 function groups(pages) {
   const left = new Set(pages.map((page) => page.address));
-  return menu.map(([title, wanted]) => {
-    const taken = wanted.flatMap((start) => [...left].filter((address) => address === start || start === '' || (start.endsWith('/') && address.startsWith(start)) || address.startsWith(`${start}/`)));
-    for (const address of taken) left.delete(address);
-    return { title, pages: [...new Set(taken)].map((address) => pages.find((page) => page.address === address)) };
-  }).filter(({ pages: some }) => some.length > 0);
+  return menu
+    .map(([title, wanted]) => {
+      const taken = wanted.flatMap((start) =>
+        [...left].filter(
+          (address) =>
+            address === start ||
+            start === '' ||
+            (start.endsWith('/') && address.startsWith(start)) ||
+            address.startsWith(`${start}/`),
+        ),
+      );
+      for (const address of taken) left.delete(address);
+      return { title, pages: [...new Set(taken)].map((address) => pages.find((page) => page.address === address)) };
+    })
+    .filter(({ pages: some }) => some.length > 0);
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -143,14 +186,25 @@ const name_of = ({ address, title }) => names[address] ?? capital(title.replace(
 const href_of = ({ address }) => `/docs/${address}`;
 
 function navigation(all, address) {
-  return all.map(({ title, pages }) => `<h2>${title}</h2>\n<ul>\n${pages.map((page) =>
-    `<li><a href="${href_of(page)}"${page.address === address ? ' aria-current="page"' : ''}>${escape(name_of(page))}</a></li>\n`).join('')}</ul>\n`).join('');
+  return all
+    .map(
+      ({ title, pages }) =>
+        `<h2>${title}</h2>\n<ul>\n${pages
+          .map(
+            (page) =>
+              `<li><a href="${href_of(page)}"${page.address === address ? ' aria-current="page"' : ''}>${escape(name_of(page))}</a></li>\n`,
+          )
+          .join('')}</ul>\n`,
+    )
+    .join('');
 }
 
 function contents(headings) {
   const main = headings.filter(({ depth }) => depth === 2);
   if (main.length < 3) return '';
-  const links = main.map(({ html, anchor }) => `<li><a href="#${anchor}">${html.replace(/<\/?a[^>]*>/g, '')}</a></li>\n`).join('');
+  const links = main
+    .map(({ html, anchor }) => `<li><a href="#${anchor}">${html.replace(/<\/?a[^>]*>/g, '')}</a></li>\n`)
+    .join('');
   return `<nav class="contents" aria-label="On this page">\n<p>On this page</p>\n<ul>\n${links}</ul>\n</nav>\n`;
 }
 
@@ -161,34 +215,61 @@ function about({ sections }) {
 }
 
 function overview(all) {
-  const cards = all.map(({ title, pages }) => `<h2>${title}</h2>\n<ul class="pages">\n${pages.map((page) =>
-    `<li><a href="${href_of(page)}">${escape(name_of(page))}</a> <span>${about(page)}</span></li>\n`).join('')}</ul>\n`).join('');
+  const cards = all
+    .map(
+      ({ title, pages }) =>
+        `<h2>${title}</h2>\n<ul class="pages">\n${pages
+          .map(
+            (page) => `<li><a href="${href_of(page)}">${escape(name_of(page))}</a> <span>${about(page)}</span></li>\n`,
+          )
+          .join('')}</ul>\n`,
+    )
+    .join('');
   return `<h1>Documentation</h1>\n<p>How to run containers with berth, how to write apps for it, and how to run berth itself. These pages belong to the version of berth that serves them.</p>\n${cards}`;
 }
 
-// `picture` takes the path of a picture from the root of the source, and returns its address.
-// Returns {index, html}: what the script of the search reads, and a function from the addresses of the style sheet and of the
-// scripts to a Map of address -> HTML. The address of the list of all pages is empty.
+// `picture` takes the path of a picture from the root of the source, and returns its address. Returns {index, html}:
+// what the script of the search reads, and a function from the addresses of the style sheet and of the scripts to a Map
+// of address -> HTML. The address of the list of all pages is empty.
 export function documentation(picture) {
   const known = new Set(files());
   const read_pages = [...known].map((file) => read(file, known, picture));
   const api = {
-    address: 'api', title: 'The API', headings: [],
+    address: 'api',
+    title: 'The API',
+    headings: [],
     html: '<h1>The API</h1>\n<div id="reference"><p>The reference is being read. It needs JavaScript; without it, there is <a href="/docs/reference/operations">a list of all operations</a>, and <a href="/.well-known/openapi.json">the OpenAPI document</a> for programs.</p></div>\n',
-    sections: [{ heading: '', anchor: '', text: 'Every operation with its parameters, bodies, answers and errors; try it as the person who is logged in.' }],
+    sections: [
+      {
+        heading: '',
+        anchor: '',
+        text: 'Every operation with its parameters, bodies, answers and errors; try it as the person who is logged in.',
+      },
+    ],
     has_script: true,
   };
   const pages = [...read_pages, api];
   const all = groups(pages);
-  const index = pages.flatMap((page) => page.sections.map(({ heading, anchor, text }) =>
-    ({ page: name_of(page), heading, address: `/docs/${page.address}${anchor ? `#${anchor}` : ''}`, text: text.replace(/\s+/g, ' ').trim() })));
+  const index = pages.flatMap((page) =>
+    page.sections.map(({ heading, anchor, text }) => ({
+      page: name_of(page),
+      heading,
+      address: `/docs/${page.address}${anchor ? `#${anchor}` : ''}`,
+      text: text.replace(/\s+/g, ' ').trim(),
+    })),
+  );
   const template = readFileSync(join(here, 'page.html'), 'utf8');
   const html = ({ style, search, reference }) => {
-    const made = (page, article) => Object.entries({
-      TITLE: escape(page.title), STYLE: style, SEARCH: search, NAVIGATION: navigation(all, page.address),
-      SCRIPT: page.has_script ? `<script type="module" src="${reference}"></script>` : '',
-      CONTENTS: contents(page.headings), ARTICLE: article,
-    }).reduce((filled, [name, value]) => filled.replace(`%${name}%`, () => value), template);
+    const made = (page, article) =>
+      Object.entries({
+        TITLE: escape(page.title),
+        STYLE: style,
+        SEARCH: search,
+        NAVIGATION: navigation(all, page.address),
+        SCRIPT: page.has_script ? `<script type="module" src="${reference}"></script>` : '',
+        CONTENTS: contents(page.headings),
+        ARTICLE: article,
+      }).reduce((filled, [name, value]) => filled.replace(`%${name}%`, () => value), template);
     const list = made({ title: 'Documentation', address: '', headings: [] }, overview(all));
     return new Map([['', list], ...pages.map((page) => [page.address, made(page, page.html)])]);
   };

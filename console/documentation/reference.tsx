@@ -2,7 +2,19 @@
 // when it is opened. /docs/api#NAME opens the operation of that name.
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { body_example, type Call, calls, type Document, example, kind_of, type Media, type Parameter, resolve, type Schema, whole } from './openapi';
+import {
+  body_example,
+  type Call,
+  calls,
+  type Document,
+  example,
+  kind_of,
+  type Media,
+  type Parameter,
+  resolve,
+  type Schema,
+  whole,
+} from './openapi';
 import { Try } from './try';
 
 const deepest = 4; // levels of fields that are shown
@@ -13,62 +25,157 @@ function Words({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
 }
 
-function Fields({ document, schema, must, depth = 0 }: { document: Document; schema: Schema; must: string; depth?: number }) {
+function Fields({
+  document,
+  schema,
+  must,
+  depth = 0,
+}: {
+  document: Document;
+  schema: Schema;
+  must: string;
+  depth?: number;
+}) {
   const found = whole(document, schema);
   const inner = found.items ? whole(document, found.items) : found;
   const fields = Object.entries(inner.properties ?? {});
   if (fields.length === 0 || depth > deepest) return null;
-  return <ul class="fields">{fields.map(([name, field]) => <li key={name}>
-    <code>{name}</code> <span class="kind">{kind_of(document, field)}</span>{inner.required?.includes(name) && <span class="must"> {must}</span>}
-    {whole(document, field).description && <div><Words text={whole(document, field).description!} /></div>}
-    <Fields document={document} schema={field} must={must} depth={depth + 1} />
-  </li>)}</ul>;
+  return (
+    <ul class="fields">
+      {fields.map(([name, field]) => (
+        <li key={name}>
+          <code>{name}</code> <span class="kind">{kind_of(document, field)}</span>
+          {inner.required?.includes(name) && <span class="must"> {must}</span>}
+          {whole(document, field).description && (
+            <div>
+              <Words text={whole(document, field).description!} />
+            </div>
+          )}
+          <Fields document={document} schema={field} must={must} depth={depth + 1} />
+        </li>
+      ))}
+    </ul>
+  );
 }
 
-function Body({ document, media, type, title, must }: { document: Document; media: Media; type: string; title: string; must: string }) {
+function Body({
+  document,
+  media,
+  type,
+  title,
+  must,
+}: {
+  document: Document;
+  media: Media;
+  type: string;
+  title: string;
+  must: string;
+}) {
   const shown = media.example ?? (media.schema && example(document, media.schema));
   const text = typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2);
-  return <>
-    <p class="soft">{title} <code>{type}</code></p>
-    {media.schema && <Fields document={document} schema={media.schema} must={must} />}
-    {text !== undefined && text.length > 2 && text.length < max_example && <pre><code>{text}</code></pre>}
-  </>;
+  return (
+    <>
+      <p class="soft">
+        {title} <code>{type}</code>
+      </p>
+      {media.schema && <Fields document={document} schema={media.schema} must={must} />}
+      {text !== undefined && text.length > 2 && text.length < max_example && (
+        <pre>
+          <code>{text}</code>
+        </pre>
+      )}
+    </>
+  );
 }
 
 const ways: Record<string, string> = {
-  session: 'a session JWT', oauth: 'an access token', internal: 'the internal secret', play_session: 'a session token of an app',
+  session: 'a session JWT',
+  oauth: 'an access token',
+  internal: 'the internal secret',
+  play_session: 'a session token of an app',
   console: 'the login of this browser',
 };
 function who(call: Call): string {
   if (!call.security || call.security.length === 0) return 'Anybody may call it, without a token.';
-  const said = call.security.map((one) => Object.entries(one).map(([way, scopes]) =>
-    `${ways[way] ?? way}${scopes.length ? ` with the scope ${scopes.map((scope) => `\`${scope}\``).join(' and ')}` : ''}`).join(' and ') || 'nothing at all');
+  const said = call.security.map(
+    (one) =>
+      Object.entries(one)
+        .map(
+          ([way, scopes]) =>
+            `${ways[way] ?? way}${scopes.length ? ` with the scope ${scopes.map((scope) => `\`${scope}\``).join(' and ')}` : ''}`,
+        )
+        .join(' and ') || 'nothing at all',
+  );
   return `It takes ${said.join(', or ')}.`;
 }
 
 function Parameters({ document, parameters }: { document: Document; parameters: Parameter[] }) {
-  return <ul class="fields">{parameters.map((one) => <li key={one.name}>
-    <code>{one.name}</code> <span class="kind">in the {one.in}{one.schema && `, ${kind_of(document, one.schema)}`}</span>{one.required && <span class="must"> required</span>}
-    {one.description && <div><Words text={one.description} /></div>}
-  </li>)}</ul>;
+  return (
+    <ul class="fields">
+      {parameters.map((one) => (
+        <li key={one.name}>
+          <code>{one.name}</code>{' '}
+          <span class="kind">
+            in the {one.in}
+            {one.schema && `, ${kind_of(document, one.schema)}`}
+          </span>
+          {one.required && <span class="must"> required</span>}
+          {one.description && (
+            <div>
+              <Words text={one.description} />
+            </div>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function Answers({ document, call }: { document: Document; call: Call }) {
   const answers = Object.entries(call.responses).map(([status, answer]) => ({ status, ...resolve(document, answer) }));
   const good = answers.filter(({ status }) => Number(status) < 400);
   const bad = answers.filter(({ status }) => Number(status) >= 400);
-  return <>
-    {good.map(({ status, description, content }) => <div key={status}>
-      <h3>Answer {status}</h3>
-      {description !== 'Success.' && <p><Words text={description} /></p>}
-      {Object.entries(content ?? {}).map(([type, media]) => <Body key={type} document={document} media={media} type={type} title="The body is" must="always there" />)}
-    </div>)}
-    {bad.length > 0 && <><h3>Errors</h3><ul class="fields">{bad.map(({ status, description }) => <li key={status}>
-      <strong>{status}</strong> {/^[a-z_]+(, [a-z_]+)*$/.test(description)
-        ? description.split(', ').map((code, i) => <>{i > 0 && ', '}<a href={`/docs/reference/errors#${code}`}><code>{code}</code></a></>)
-        : <Words text={description} />}
-    </li>)}</ul></>}
-  </>;
+  return (
+    <>
+      {good.map(({ status, description, content }) => (
+        <div key={status}>
+          <h3>Answer {status}</h3>
+          {description !== 'Success.' && (
+            <p>
+              <Words text={description} />
+            </p>
+          )}
+          {Object.entries(content ?? {}).map(([type, media]) => (
+            <Body key={type} document={document} media={media} type={type} title="The body is" must="always there" />
+          ))}
+        </div>
+      ))}
+      {bad.length > 0 && (
+        <>
+          <h3>Errors</h3>
+          <ul class="fields">
+            {bad.map(({ status, description }) => (
+              <li key={status}>
+                <strong>{status}</strong>{' '}
+                {/^[a-z_]+(, [a-z_]+)*$/.test(description) ? (
+                  description.split(', ').map((code, i) => (
+                    <>
+                      {i > 0 && ', '}
+                      <a href={`/docs/reference/errors#${code}`}>
+                        <code>{code}</code>
+                      </a>
+                    </>
+                  ))
+                ) : (
+                  <Words text={description} />
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
 }
 
 function Details({ document, call }: { document: Document; call: Call }) {
@@ -76,15 +183,37 @@ function Details({ document, call }: { document: Document; call: Call }) {
   const rate = call['x-rate-limit'];
   const bodies = Object.entries(call.requestBody?.content ?? {});
   const sample = bodies[0]?.[1].example ?? (bodies[0]?.[1].schema && body_example(document, bodies[0][1].schema));
-  return <div>
-    <p><Words text={call.description ?? call.summary} /></p>
-    <p class="soft"><Words text={who(call)} />{rate && ` At most ${rate.limit} requests in ${rate.window_seconds} seconds.`} Its name is <code>{call.operationId}</code>.</p>
-    {parameters.length > 0 && <><h3>Parameters</h3><Parameters document={document} parameters={parameters} /></>}
-    {bodies.length > 0 && <h3>Body{call.requestBody?.required ? '' : ', which may be left out'}</h3>}
-    {bodies.map(([type, media]) => <Body key={type} document={document} media={{ ...media, example: sample }} type={type} title="It is" must="required" />)}
-    <Answers document={document} call={call} />
-    <Try call={call} parameters={parameters} sample={sample} server={document.servers[0]?.url ?? location.origin} />
-  </div>;
+  return (
+    <div>
+      <p>
+        <Words text={call.description ?? call.summary} />
+      </p>
+      <p class="soft">
+        <Words text={who(call)} />
+        {rate && ` At most ${rate.limit} requests in ${rate.window_seconds} seconds.`} Its name is{' '}
+        <code>{call.operationId}</code>.
+      </p>
+      {parameters.length > 0 && (
+        <>
+          <h3>Parameters</h3>
+          <Parameters document={document} parameters={parameters} />
+        </>
+      )}
+      {bodies.length > 0 && <h3>Body{call.requestBody?.required ? '' : ', which may be left out'}</h3>}
+      {bodies.map(([type, media]) => (
+        <Body
+          key={type}
+          document={document}
+          media={{ ...media, example: sample }}
+          type={type}
+          title="It is"
+          must="required"
+        />
+      ))}
+      <Answers document={document} call={call} />
+      <Try call={call} parameters={parameters} sample={sample} server={document.servers[0]?.url ?? location.origin} />
+    </div>
+  );
 }
 
 function Entry({ document, call, chosen }: { document: Document; call: Call; chosen: boolean }) {
@@ -93,13 +222,23 @@ function Entry({ document, call, chosen }: { document: Document; call: Call; cho
     if (chosen) window.document.getElementById(call.operationId)?.scrollIntoView();
     if (chosen) set_open(true);
   }, [chosen]);
-  return <details class="operation" id={call.operationId} open={open} onToggle={(event) => {
-    set_open(event.currentTarget.open);
-    if (event.currentTarget.open && !chosen) history.replaceState(null, '', `#${call.operationId}`);
-  }}>
-    <summary><span class={`method ${call.method}`}>{call.method.toUpperCase()}</span><code class="path">{call.path}</code><span>{call.summary}</span></summary>
-    {open && <Details document={document} call={call} />}
-  </details>;
+  return (
+    <details
+      class="operation"
+      id={call.operationId}
+      open={open}
+      onToggle={(event) => {
+        set_open(event.currentTarget.open);
+        if (event.currentTarget.open && !chosen) history.replaceState(null, '', `#${call.operationId}`);
+      }}>
+      <summary>
+        <span class={`method ${call.method}`}>{call.method.toUpperCase()}</span>
+        <code class="path">{call.path}</code>
+        <span>{call.summary}</span>
+      </summary>
+      {open && <Details document={document} call={call} />}
+    </details>
+  );
 }
 
 function Reference({ document }: { document: Document }) {
@@ -111,22 +250,49 @@ function Reference({ document }: { document: Document }) {
     return () => removeEventListener('hashchange', follow);
   }, []);
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = calls(document).filter((call) => words.every((word) =>
-    `${call.method} ${call.path} ${call.operationId} ${call.summary} ${call.tags}`.toLowerCase().includes(word)));
-  return <>
-    <p>Every operation of this berth, version {document.info.version}. Programs read <a href="/.well-known/openapi.json">the OpenAPI document</a>, from which this page is made.</p>
-    <label class="unseen" for="filter">Show only operations that contain</label>
-    <input id="filter" class="filter" type="search" placeholder="Show only operations that contain…" value={filter} onInput={(event) => set_filter(event.currentTarget.value)} />
-    <p role="status" class="soft">{shown.length} {shown.length === 1 ? 'operation' : 'operations'}</p>
-    {document.tags.map((tag) => {
-      const of_tag = shown.filter((call) => call.tags.includes(tag.name));
-      return of_tag.length > 0 && <section key={tag.name} aria-labelledby={`tag-${tag.name}`}>
-        <h2 id={`tag-${tag.name}`}>{tag.name}</h2>
-        <p class="soft"><Words text={tag.description} /></p>
-        {of_tag.map((call) => <Entry key={call.operationId} document={document} call={call} chosen={chosen === call.operationId} />)}
-      </section>;
-    })}
-  </>;
+  const shown = calls(document).filter((call) =>
+    words.every((word) =>
+      `${call.method} ${call.path} ${call.operationId} ${call.summary} ${call.tags}`.toLowerCase().includes(word),
+    ),
+  );
+  return (
+    <>
+      <p>
+        Every operation of this berth, version {document.info.version}. Programs read{' '}
+        <a href="/.well-known/openapi.json">the OpenAPI document</a>, from which this page is made.
+      </p>
+      <label class="unseen" for="filter">
+        Show only operations that contain
+      </label>
+      <input
+        id="filter"
+        class="filter"
+        type="search"
+        placeholder="Show only operations that contain…"
+        value={filter}
+        onInput={(event) => set_filter(event.currentTarget.value)}
+      />
+      <p role="status" class="soft">
+        {shown.length} {shown.length === 1 ? 'operation' : 'operations'}
+      </p>
+      {document.tags.map((tag) => {
+        const of_tag = shown.filter((call) => call.tags.includes(tag.name));
+        return (
+          of_tag.length > 0 && (
+            <section key={tag.name} aria-labelledby={`tag-${tag.name}`}>
+              <h2 id={`tag-${tag.name}`}>{tag.name}</h2>
+              <p class="soft">
+                <Words text={tag.description} />
+              </p>
+              {of_tag.map((call) => (
+                <Entry key={call.operationId} document={document} call={call} chosen={chosen === call.operationId} />
+              ))}
+            </section>
+          )
+        );
+      })}
+    </>
+  );
 }
 
 const place = document.getElementById('reference')!;

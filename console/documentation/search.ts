@@ -20,7 +20,10 @@ const said = results.querySelector('p')!;
 const list = results.querySelector('ul')!;
 
 let index: Promise<Section[]> | undefined;
-const read = () => (index ??= fetch(INDEX).then((answer) => answer.json() as Promise<Section[]>).catch((): Section[] => ((index = undefined), [])));
+const read = () =>
+  (index ??= fetch(INDEX)
+    .then((answer) => answer.json() as Promise<Section[]>)
+    .catch((): Section[] => ((index = undefined), [])));
 
 // How well a section fits; 0 if one of the words is missing.
 function score({ page, heading, text, address }: Section, wanted: string[]): number {
@@ -29,7 +32,10 @@ function score({ page, heading, text, address }: Section, wanted: string[]): num
   const body = text.toLowerCase();
   let sum = 0;
   for (const word of wanted) {
-    const here = (title === word ? 40 : title.includes(word) ? 12 : 0) + (name.includes(word) ? 6 : 0) + (body.includes(word) ? 2 : 0);
+    const here =
+      (title === word ? 40 : title.includes(word) ? 12 : 0) +
+      (name.includes(word) ? 6 : 0) +
+      (body.includes(word) ? 2 : 0);
     if (here === 0) return 0;
     sum += here;
   }
@@ -38,7 +44,13 @@ function score({ page, heading, text, address }: Section, wanted: string[]): num
 }
 
 function part_of(text: string, wanted: string[]): string {
-  const first = Math.max(0, ...wanted.map((word) => text.toLowerCase().indexOf(word)).filter((at) => at >= 0).slice(0, 1));
+  const first = Math.max(
+    0,
+    ...wanted
+      .map((word) => text.toLowerCase().indexOf(word))
+      .filter((at) => at >= 0)
+      .slice(0, 1),
+  );
   const start = Math.max(0, first - around);
   return `${start > 0 ? '…' : ''}${text.slice(start, first + 2 * around)}${first + 2 * around < text.length ? '…' : ''}`;
 }
@@ -46,21 +58,28 @@ function part_of(text: string, wanted: string[]): string {
 async function search() {
   const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
   const sections = wanted.length > 0 ? await read() : [];
-  if (wanted.join(' ') !== words.value.toLowerCase().split(/\s+/).filter(Boolean).join(' ')) return; // typed on meanwhile
-  const found = sections.map((section) => ({ section, fits: score(section, wanted) })).filter(({ fits }) => fits > 0)
-    .sort((a, b) => b.fits - a.fits).slice(0, most);
+  // The person has typed on meanwhile.
+  if (wanted.join(' ') !== words.value.toLowerCase().split(/\s+/).filter(Boolean).join(' ')) return;
+  const found = sections
+    .map((section) => ({ section, fits: score(section, wanted) }))
+    .filter(({ fits }) => fits > 0)
+    .sort((a, b) => b.fits - a.fits)
+    .slice(0, most);
   results.hidden = wanted.length === 0;
-  said.textContent = found.length === 0 ? 'Nothing was found.' : `${found.length === most ? 'The first ' : ''}${found.length} results`;
-  list.replaceChildren(...found.map(({ section }) => {
-    const item = document.createElement('li');
-    const link = document.createElement('a');
-    link.href = section.address;
-    link.textContent = section.heading ? `${section.page}: ${section.heading}` : section.page;
-    const text = document.createElement('span');
-    text.textContent = part_of(section.text, wanted);
-    item.append(link, text);
-    return item;
-  }));
+  said.textContent =
+    found.length === 0 ? 'Nothing was found.' : `${found.length === most ? 'The first ' : ''}${found.length} results`;
+  list.replaceChildren(
+    ...found.map(({ section }) => {
+      const item = document.createElement('li');
+      const link = document.createElement('a');
+      link.href = section.address;
+      link.textContent = section.heading ? `${section.page}: ${section.heading}` : section.page;
+      const text = document.createElement('span');
+      text.textContent = part_of(section.text, wanted);
+      item.append(link, text);
+      return item;
+    }),
+  );
 }
 
 words.addEventListener('focus', () => void read());

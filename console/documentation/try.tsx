@@ -1,4 +1,5 @@
-// "Try it": calls an operation as the person who is logged in, as the console does, and shows the same call for a shell.
+// "Try it": calls an operation as the person who is logged in, as the console does, and shows the same call for a
+// shell.
 import { useState } from 'preact/hooks';
 import { errorOf, fill } from '../src/api';
 import { headersFor } from '../src/begun';
@@ -19,8 +20,10 @@ interface Result {
 const quoted = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
 
 const headers_of: Record<string, string> = {
-  session: '-H "Authorization: Bearer $SESSION_JWT"', oauth: '-H "Authorization: Bearer $ACCESS_TOKEN"',
-  play_session: '-H "Authorization: Bearer $SESSION_TOKEN"', internal: '-H "x-internal-secret: $SECRET"',
+  session: '-H "Authorization: Bearer $SESSION_JWT"',
+  oauth: '-H "Authorization: Bearer $ACCESS_TOKEN"',
+  play_session: '-H "Authorization: Bearer $SESSION_TOKEN"',
+  internal: '-H "x-internal-secret: $SECRET"',
 };
 
 export function curl_of(call: Call, url: string, headers: Record<string, string>, body: string | undefined): string {
@@ -33,9 +36,24 @@ export function curl_of(call: Call, url: string, headers: Record<string, string>
   ].join(' \\\n  ');
 }
 
-export function Try({ call, parameters, sample, server }: { call: Call; parameters: Parameter[]; sample: unknown; server: string }) {
-  const [values, set_values] = useState<Record<string, string>>(() => Object.fromEntries(
-    parameters.filter((one) => one.in === 'path' && one.example !== undefined && one.schema?.format !== 'uuid').map((one) => [one.name, String(one.example)])));
+export function Try({
+  call,
+  parameters,
+  sample,
+  server,
+}: {
+  call: Call;
+  parameters: Parameter[];
+  sample: unknown;
+  server: string;
+}) {
+  const [values, set_values] = useState<Record<string, string>>(() =>
+    Object.fromEntries(
+      parameters
+        .filter((one) => one.in === 'path' && one.example !== undefined && one.schema?.format !== 'uuid')
+        .map((one) => [one.name, String(one.example)]),
+    ),
+  );
   const [body, set_body] = useState(sample === undefined ? undefined : JSON.stringify(sample, null, 2));
   const [apps, set_apps] = useState<App[] | null>(null); // null: nobody knows yet who is logged in
   const [app, set_app] = useState('');
@@ -46,7 +64,10 @@ export function Try({ call, parameters, sample, server }: { call: Call; paramete
   const ways = (call.security ?? []).flatMap((one) => Object.keys(one));
   const possible = ways.length === 0 || ways.includes('console');
   const needs_app = ways.includes('oauth');
-  const of = (place: string) => Object.fromEntries(parameters.filter((one) => one.in === place && values[one.name]).map((one) => [one.name, values[one.name]!]));
+  const of = (place: string) =>
+    Object.fromEntries(
+      parameters.filter((one) => one.in === place && values[one.name]).map((one) => [one.name, values[one.name]!]),
+    );
   const address = fill(call.path, of('path'), of('query'));
   const missing = parameters.find((one) => one.in === 'path' && !values[one.name]);
 
@@ -64,8 +85,13 @@ export function Try({ call, parameters, sample, server }: { call: Call; paramete
     set_note('');
     try {
       const answer = await fetch(address, {
-        method: call.method.toUpperCase(), credentials: 'same-origin',
-        headers: { ...headersFor(needs_app && app ? app : undefined), ...of('header'), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+        method: call.method.toUpperCase(),
+        credentials: 'same-origin',
+        headers: {
+          ...headersFor(needs_app && app ? app : undefined),
+          ...of('header'),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
         body: body === undefined ? null : body,
       });
       const stream = (answer.headers.get('Content-Type') ?? '').startsWith('text/event-stream');
@@ -80,30 +106,95 @@ export function Try({ call, parameters, sample, server }: { call: Call; paramete
   };
 
   const curl = curl_of(call, server + address.replace(/%7B(\w+)%7D/g, '{$1}'), of('header'), body);
-  return <div class="try">
-    <h3>Try it</h3>
-    <p class="soft">In a shell:</p>
-    <pre><code>{curl}</code></pre>
-    <div class="row">
-      <button type="button" onClick={() => void navigator.clipboard?.writeText(curl).then(() => set_note('Copied.'), () => set_note('The browser doesn’t allow copying.'))}>Copy</button>
-      {possible && apps === null && <button type="button" class="main-action" onClick={() => void begin()}>Try it here</button>}
+  return (
+    <div class="try">
+      <h3>Try it</h3>
+      <p class="soft">In a shell:</p>
+      <pre>
+        <code>{curl}</code>
+      </pre>
+      <div class="row">
+        <button
+          type="button"
+          onClick={() =>
+            void navigator.clipboard?.writeText(curl).then(
+              () => set_note('Copied.'),
+              () => set_note('The browser doesn’t allow copying.'),
+            )
+          }>
+          Copy
+        </button>
+        {possible && apps === null && (
+          <button type="button" class="main-action" onClick={() => void begin()}>
+            Try it here
+          </button>
+        )}
+      </div>
+      {!possible && <p class="soft">The login of a browser doesn’t open this operation.</p>}
+      {note && (
+        <p role="status">
+          {note === 'login' ? (
+            <>
+              You aren’t logged in. <a href={`/login?next=${encodeURIComponent('/docs/api')}`}>Log in</a>, and come back
+              here.
+            </>
+          ) : (
+            note
+          )}
+        </p>
+      )}
+      {apps !== null && (
+        <form onSubmit={(event) => (event.preventDefault(), void send())}>
+          <p class="soft">This is the real thing: it does to your account what the operation says.</p>
+          {needs_app && apps.length > 0 && (
+            <label>
+              App
+              <select value={app} onChange={(event) => set_app(event.currentTarget.value)}>
+                {apps.map((one) => (
+                  <option key={one.id} value={one.id}>
+                    {one.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          {parameters.map((one) => (
+            <label key={one.name}>
+              {one.name}
+              {one.in === 'path' ? ' (required)' : ''}
+              <input
+                value={values[one.name] ?? ''}
+                required={one.in === 'path'}
+                placeholder={one.example === undefined ? '' : String(one.example)}
+                onInput={(event) => set_values({ ...values, [one.name]: event.currentTarget.value })}
+              />
+            </label>
+          ))}
+          {body !== undefined && (
+            <label>
+              Body
+              <textarea value={body} spellcheck={false} onInput={(event) => set_body(event.currentTarget.value)} />
+            </label>
+          )}
+          <div class="row">
+            <button class="main-action" disabled={busy || missing !== undefined}>
+              {call.method === 'get' ? 'Send' : `Send ${call.method.toUpperCase()}`}
+            </button>
+          </div>
+        </form>
+      )}
+      {result && (
+        <div aria-live="polite">
+          <p>
+            <strong class={/^[45]/.test(result.status) ? 'failed' : ''}>{result.status}</strong>
+          </p>
+          <pre>
+            <code>{result.body}</code>
+          </pre>
+        </div>
+      )}
     </div>
-    {!possible && <p class="soft">The login of a browser doesn’t open this operation.</p>}
-    {note && <p role="status">{note === 'login'
-      ? <>You aren’t logged in. <a href={`/login?next=${encodeURIComponent('/docs/api')}`}>Log in</a>, and come back here.</>
-      : note}</p>}
-    {apps !== null && <form onSubmit={(event) => (event.preventDefault(), void send())}>
-      <p class="soft">This is the real thing: it does to your account what the operation says.</p>
-      {needs_app && apps.length > 0 && <label>App<select value={app} onChange={(event) => set_app(event.currentTarget.value)}>
-        {apps.map((one) => <option key={one.id} value={one.id}>{one.name}</option>)}</select></label>}
-      {parameters.map((one) => <label key={one.name}>{one.name}{one.in === 'path' ? ' (required)' : ''}
-        <input value={values[one.name] ?? ''} required={one.in === 'path'} placeholder={one.example === undefined ? '' : String(one.example)}
-          onInput={(event) => set_values({ ...values, [one.name]: event.currentTarget.value })} /></label>)}
-      {body !== undefined && <label>Body<textarea value={body} spellcheck={false} onInput={(event) => set_body(event.currentTarget.value)} /></label>}
-      <div class="row"><button class="main-action" disabled={busy || missing !== undefined}>{call.method === 'get' ? 'Send' : `Send ${call.method.toUpperCase()}`}</button></div>
-    </form>}
-    {result && <div aria-live="polite"><p><strong class={/^[45]/.test(result.status) ? 'failed' : ''}>{result.status}</strong></p><pre><code>{result.body}</code></pre></div>}
-  </div>;
+  );
 }
 
 function printed(text: string): string {

@@ -49,7 +49,10 @@ export class ApiError extends Error {
 // What the rest of the console wants to know of all requests. Set by session.ts. `prove` asks the person for a code of
 // their authenticator, and resolves to whether they have entered one.
 export const listeners = {
-  expired: () => {}, limited: (_seconds: number) => {}, reachable: (_yes: boolean) => {}, prove: async () => false,
+  expired: () => {},
+  limited: (_seconds: number) => {},
+  reachable: (_yes: boolean) => {},
+  prove: async () => false,
 };
 // The refusals that mean that the login has ended; others of status 401 are about a password or a code.
 const ended_login = ['invalid_token', 'token_expired', 'token_revoked', 'wrong_token_type'];
@@ -74,14 +77,27 @@ export async function errorOf(response: Response): Promise<ApiError> {
   }
   const nested = typeof body.error === 'object' && body.error ? body.error : body;
   const code = nested.code ?? body.error ?? `http_${response.status}`;
-  const message = nested.message ?? body.error_description ?? body.errors?.detail ?? t.errors.unexplained(response.status);
+  const message =
+    nested.message ?? body.error_description ?? body.errors?.detail ?? t.errors.unexplained(response.status);
   const details = nested.details ?? body.details ?? {};
-  return new ApiError(response.status, String(code), sentence(String(message)), code === 'validation_failed' ? details : {}, retry, details);
+  return new ApiError(
+    response.status,
+    String(code),
+    sentence(String(message)),
+    code === 'validation_failed' ? details : {},
+    retry,
+    details,
+  );
 }
 
 const longest_patience = 60; // seconds that a reading waits for its turn
 
-export async function send(method: string, url: string, init: RequestInit = {}, patient = method === 'GET'): Promise<Response> {
+export async function send(
+  method: string,
+  url: string,
+  init: RequestInit = {},
+  patient = method === 'GET',
+): Promise<Response> {
   let response: Response;
   try {
     const early = method === 'GET' ? begun.get(url) : undefined;

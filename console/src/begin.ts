@@ -1,5 +1,5 @@
-// The first script of the page. It is small, so that the texts and the first readings are on their way while the console
-// itself is still being loaded: on a telephone, each answer that is waited for takes a sixth of a second.
+// The first script of the page. It is small, so that the texts and the first readings are on their way while the
+// console itself is still being loaded: on a telephone, each answer that is waited for takes a sixth of a second.
 import { begun, headersFor, options, page_size } from './begun';
 import './messages/load';
 

@@ -42,36 +42,72 @@ function Side({ open, close, find }: { open: boolean; close: () => void; find: (
   const [path] = useLocation();
   return (
     <aside class={`side${open ? ' open' : ''}`} id="side" aria-label={t.menu.label}>
-      <Link href="/" class="brand" onClick={close}><Icon name="berth" size={24} />berth</Link>
+      <Link href="/" class="brand" onClick={close}>
+        <Icon name="berth" size={24} />
+        berth
+      </Link>
       <nav aria-label={t.menu.screens} class="menu">
-        {menu.filter((entry) => is_of_use(entry.href)).map((entry) => (
-          <Link key={entry.href} href={entry.href} onClick={close} aria-current={entry.of.test(path) ? 'page' : undefined}>
-            <Icon name={entry.icon} />{entry.name}
-          </Link>
-        ))}
+        {menu
+          .filter((entry) => is_of_use(entry.href))
+          .map((entry) => (
+            <Link
+              key={entry.href}
+              href={entry.href}
+              onClick={close}
+              aria-current={entry.of.test(path) ? 'page' : undefined}>
+              <Icon name={entry.icon} />
+              {entry.name}
+            </Link>
+          ))}
       </nav>
       {me.value!.is_admin && (
         <nav aria-label={t.admin.heading} class="menu small-menu">
           <h2>{t.admin.heading}</h2>
           {admin_sections.map((entry) => (
-            <Link key={entry.key} href={entry.href} onClick={close} aria-current={path === entry.href ? 'page' : undefined}><Icon name={entry.icon} />{entry.name}</Link>
+            <Link
+              key={entry.key}
+              href={entry.href}
+              onClick={close}
+              aria-current={path === entry.href ? 'page' : undefined}>
+              <Icon name={entry.icon} />
+              {entry.name}
+            </Link>
           ))}
         </nav>
       )}
       <div class="foot">
         {simulated.value && <p class="simulated">{t.frame.simulated}</p>}
         <div class="menu">
-          <button type="button" class="find" onClick={() => { close(); find(); }}><Icon name="search" />{t.palette.open}<kbd>{shortcut}</kbd></button>
+          <button
+            type="button"
+            class="find"
+            onClick={() => {
+              close();
+              find();
+            }}>
+            <Icon name="search" />
+            {t.palette.open}
+            <kbd>{shortcut}</kbd>
+          </button>
         </div>
         <div class="menu language">
           <Icon name="globe" />
           <select aria-label={t.menu.language} value={language} onChange={(event) => choose(event.currentTarget.value)}>
-            {Object.entries(languages).map(([key, name]) => <option key={key} value={key} lang={key}>{name}</option>)}
+            {Object.entries(languages).map(([key, name]) => (
+              <option key={key} value={key} lang={key}>
+                {name}
+              </option>
+            ))}
           </select>
         </div>
         <div class="who">
-          <span class="avatar" aria-hidden="true">{me.value!.username.slice(0, 2)}</span>
-          <div class="names"><div class="cut">{me.value!.username}</div><div class="cut small faint">{me.value!.email}</div></div>
+          <span class="avatar" aria-hidden="true">
+            {me.value!.username.slice(0, 2)}
+          </span>
+          <div class="names">
+            <div class="cut">{me.value!.username}</div>
+            <div class="cut small faint">{me.value!.email}</div>
+          </div>
           <Button slim kinds={['plain']} icon="leave" label={t.menu.log_out} onClick={() => void log_out()} />
         </div>
       </div>
@@ -114,10 +150,16 @@ function Expired() {
   return (
     <Dialog title={t.expired.heading} onClose={() => {}} closable={false}>
       <p>{t.expired.text}</p>
-      {failed && <p class="wrong" role="alert">{t.expired.not_yet}</p>}
+      {failed && (
+        <p class="wrong" role="alert">
+          {t.expired.not_yet}
+        </p>
+      )}
       <div class="actions">
         <Button onClick={again}>{t.expired.done}</Button>
-        <a class="button main-action" href="/login?next=/console" target="_blank" rel="noopener">{t.expired.log_in}</a>
+        <a class="button main-action" href="/login?next=/console" target="_blank" rel="noopener">
+          {t.expired.log_in}
+        </a>
       </div>
     </Dialog>
   );
@@ -128,7 +170,9 @@ function Screens() {
     <Switch>
       <Route path="/" component={OverviewScreen} />
       <Route path="/new" component={NewDeploymentScreen} />
-      <Route path="/deployments/:id/:tab?">{({ id, tab }) => <DeploymentScreen key={id} id={id!} tab={tab ?? 'overview'} />}</Route>
+      <Route path="/deployments/:id/:tab?">
+        {({ id, tab }) => <DeploymentScreen key={id} id={id!} tab={tab ?? 'overview'} />}
+      </Route>
       <Route path="/points" component={PointsScreen} />
       <Route path="/domains" component={LazyDomains} />
       <Route path="/campaigns/:part?/:id?">{({ part, id }) => <LazyMarket part={part ?? 'campaigns'} id={id} />}</Route>
@@ -139,7 +183,17 @@ function Screens() {
       <Route path="/apps/:id/:tab?">{({ id, tab }) => <AppScreen key={id} id={id!} tab={tab ?? 'overview'} />}</Route>
       <Route path="/account" component={LazyAccount} />
       <Route path="/admin/:part?">{({ part }) => <LazyAdmin part={part ?? 'requests'} />}</Route>
-      <Route><Page title={t.lost.heading}><section class="card"><Empty icon="search" title={t.lost.again} text={t.lost.text}><LinkButton href="/" kinds={['main-action']}>{t.lost.back}</LinkButton></Empty></section></Page></Route>
+      <Route>
+        <Page title={t.lost.heading}>
+          <section class="card">
+            <Empty icon="search" title={t.lost.again} text={t.lost.text}>
+              <LinkButton href="/" kinds={['main-action']}>
+                {t.lost.back}
+              </LinkButton>
+            </Empty>
+          </section>
+        </Page>
+      </Route>
     </Switch>
   );
 }
@@ -182,16 +236,36 @@ export function Console() {
     );
   return (
     <Router base="/console">
-      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById('main')?.focus(); }}>{t.frame.skip}</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(e) => {
+          e.preventDefault();
+          document.getElementById('main')?.focus();
+        }}>
+        {t.frame.skip}
+      </a>
       <div class="frame">
         <header class="topbar">
-          <Link href="/" class="brand"><Icon name="berth" size={24} />berth</Link>
-          <Button kinds={['plain']} icon={open ? 'close' : 'menu'} label={t.menu.label} aria-expanded={open} aria-controls="side" onClick={() => set_open(!open)} />
+          <Link href="/" class="brand">
+            <Icon name="berth" size={24} />
+            berth
+          </Link>
+          <Button
+            kinds={['plain']}
+            icon={open ? 'close' : 'menu'}
+            label={t.menu.label}
+            aria-expanded={open}
+            aria-controls="side"
+            onClick={() => set_open(!open)}
+          />
         </header>
         <Side open={open} close={() => set_open(false)} find={() => find(true)} />
         <div>
           <Strips />
-          <main class="main" id="main" tabIndex={-1}><Screens /></main>
+          <main class="main" id="main" tabIndex={-1}>
+            <Screens />
+          </main>
         </div>
       </div>
       {finding && <Palette onClose={() => find(false)} />}

@@ -115,8 +115,14 @@ function took(events: StreamEvent[]): void {
     else if (known)
       all[data.id] = {
         ...known,
-        status: data.status, phase: data.phase, reason: data.reason, cause: data.cause, message: data.message,
-        health_status: data.health_status, last_health_check: data.last_health_check, url: data.url,
+        status: data.status,
+        phase: data.phase,
+        reason: data.reason,
+        cause: data.cause,
+        message: data.message,
+        health_status: data.health_status,
+        last_health_check: data.last_health_check,
+        url: data.url,
       };
     else void read(data.id, data.app_id);
   }
@@ -133,8 +139,8 @@ function load_once(): void {
   void load();
 }
 
-// Reads all deployments, and follows everything that happens to the account's apps, on one connection, for as long as the
-// console is open. The list is read once the stream is there, so that no change falls in between.
+// Reads all deployments, and follows everything that happens to the account's apps, on one connection, for as long as
+// the console is open. The list is read once the stream is there, so that no change falls in between.
 export function follow_all(): void {
   end?.();
   if (!complete.value) void load_first().catch(() => {}); // load() says what is wrong

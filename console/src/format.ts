@@ -10,7 +10,10 @@ const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-di
 const short = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
-const second = 1_000, minute = 60 * second, hour = 60 * minute, a_day = 24 * hour;
+const second = 1_000,
+  minute = 60 * second,
+  hour = 60 * minute,
+  a_day = 24 * hour;
 
 export const number = (value: number) => numbers.format(value);
 export const count = (n: number, one: string, many: string) => `${number(n)} ${n === 1 ? one : many}`; // "3 lines"
@@ -53,11 +56,20 @@ export const cpu = (millicores: number) => number(millicores / 1000);
 // The program and the system that a User-Agent names, as people call them.
 export function device(user_agent: string): string {
   const programs: [RegExp, string][] = [
-    [/Edg\//, 'Edge'], [/OPR\//, 'Opera'], [/Firefox\//, 'Firefox'], [/Chrom(e|ium)\//, 'Chrome'], [/Safari\//, 'Safari'],
-    [/^curl\//, 'curl'], [/^berth\b/, 'berth'],
+    [/Edg\//, 'Edge'],
+    [/OPR\//, 'Opera'],
+    [/Firefox\//, 'Firefox'],
+    [/Chrom(e|ium)\//, 'Chrome'],
+    [/Safari\//, 'Safari'],
+    [/^curl\//, 'curl'],
+    [/^berth\b/, 'berth'],
   ];
   const systems: [RegExp, string][] = [
-    [/Android/, 'Android'], [/iPhone|iPad/, 'iOS'], [/Mac OS X/, 'macOS'], [/Windows/, 'Windows'], [/Linux|X11/, 'Linux'],
+    [/Android/, 'Android'],
+    [/iPhone|iPad/, 'iOS'],
+    [/Mac OS X/, 'macOS'],
+    [/Windows/, 'Windows'],
+    [/Linux|X11/, 'Linux'],
   ];
   const name = (of: [RegExp, string][]) => of.find(([pattern]) => pattern.test(user_agent))?.[1];
   return [name(programs) ?? user_agent.split(/[ /]/)[0], name(systems)].filter(Boolean).join(', ');

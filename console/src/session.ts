@@ -45,8 +45,8 @@ listeners.prove = () => {
 const sent_key = 'berth.sent-to-login';
 const sent_twice_within = 10_000; // ms
 
-// Sends the browser to the login page, which sends it back. Returns false if that has just happened: a browser that has a
-// login for the pages and none for the API would otherwise be sent to and fro forever.
+// Sends the browser to the login page, which sends it back. Returns false if that has just happened: a browser that has
+// a login for the pages and none for the API would otherwise be sent to and fro forever.
 function login(): boolean {
   const now = Date.now();
   if (now - Number(sessionStorage.getItem(sent_key) ?? 0) < sent_twice_within) return false;

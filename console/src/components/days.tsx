@@ -20,24 +20,56 @@ interface Shown<D> {
 }
 
 // `read` gets the first and the last day of the window, as YYYY-MM-DD in UTC.
-export function Days<D extends { date: string }>({ title, label, read, keys, shown, above }: {
-  title: string; label: (from: string, to: string) => string; read: (from: string, to: string) => Promise<D[]>; keys: unknown[]; shown: Shown<D>;
+export function Days<D extends { date: string }>({
+  title,
+  label,
+  read,
+  keys,
+  shown,
+  above,
+}: {
+  title: string;
+  label: (from: string, to: string) => string;
+  read: (from: string, to: string) => Promise<D[]>;
+  keys: unknown[];
+  shown: Shown<D>;
   above?: (days: D[]) => ComponentChildren;
 }) {
   const [span, choose] = useState<number>(windows[0]);
-  const days = useReading(() => read(utc_date(Date.now() - (span - 1) * ms_per_day), utc_date(Date.now())), [...keys, span]);
+  const days = useReading(
+    () => read(utc_date(Date.now() - (span - 1) * ms_per_day), utc_date(Date.now())),
+    [...keys, span],
+  );
   return (
-    <Card title={title} bare actions={
-      <div class="row tight" role="group" aria-label={t.days.window}>
-        {windows.map((one) => <button key={one} type="button" class="button slim" aria-pressed={one === span} onClick={() => choose(one)}>{t.days.days(one)}</button>)}
-      </div>}>
+    <Card
+      title={title}
+      bare
+      actions={
+        <div class="row tight" role="group" aria-label={t.days.window}>
+          {windows.map((one) => (
+            <button key={one} type="button" class="button slim" aria-pressed={one === span} onClick={() => choose(one)}>
+              {t.days.days(one)}
+            </button>
+          ))}
+        </div>
+      }>
       <Read of={days}>{(value) => <Body days={value} label={label} shown={shown} title={title} above={above} />}</Read>
     </Card>
   );
 }
 
-function Body<D extends { date: string }>({ days, label, shown, title, above }: {
-  days: D[]; label: (from: string, to: string) => string; shown: Shown<D>; title: string; above: ((days: D[]) => ComponentChildren) | undefined;
+function Body<D extends { date: string }>({
+  days,
+  label,
+  shown,
+  title,
+  above,
+}: {
+  days: D[];
+  label: (from: string, to: string) => string;
+  shown: Shown<D>;
+  title: string;
+  above: ((days: D[]) => ComponentChildren) | undefined;
 }) {
   const [times, values, lines] = useMemo(() => {
     const of_days = days.map(shown.value);
@@ -50,10 +82,18 @@ function Body<D extends { date: string }>({ days, label, shown, title, above }: 
         {above?.(days)}
         <Plot times={times} lines={lines} label={label(number(values[0] ?? 0), number(values.at(-1) ?? 0))} />
       </div>
-      <details class="fold"><summary>{t.days.table(moved.length)}</summary>
+      <details class="fold">
+        <summary>{t.days.table(moved.length)}</summary>
         <Table label={title} columns={[t.days.day, ...shown.columns.map(([name]) => ({ name, end: true }))]}>
           {moved.map((day) => (
-            <tr key={day.date}><td>{day_name(day.date)}</td>{shown.columns.map(([name, of]) => <td key={name} class="end number">{number(of(day))}</td>)}</tr>
+            <tr key={day.date}>
+              <td>{day_name(day.date)}</td>
+              {shown.columns.map(([name, of]) => (
+                <td key={name} class="end number">
+                  {number(of(day))}
+                </td>
+              ))}
+            </tr>
           ))}
         </Table>
       </details>

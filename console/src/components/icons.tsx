@@ -1,8 +1,10 @@
 // The console's icons, drawn on a field of 24 units with strokes of the text's colour.
 const paths = {
-  berth: 'M12 3v14M12 3a2 2 0 1 0 0 .01M7 9h10M4 14c0 4 4 7 8 7s8-3 8-7M4 14l-1.5 2M4 14l2.4 1.2M20 14l1.5 2M20 14l-2.4 1.2',
+  berth:
+    'M12 3v14M12 3a2 2 0 1 0 0 .01M7 9h10M4 14c0 4 4 7 8 7s8-3 8-7M4 14l-1.5 2M4 14l2.4 1.2M20 14l1.5 2M20 14l-2.4 1.2',
   deployments: 'M12 3 4 7v10l8 4 8-4V7zM4 7l8 4 8-4M12 11v10',
-  points: 'M12 7c4.4 0 8-1.1 8-2.5S16.4 2 12 2 4 3.1 4 4.5 7.6 7 12 7zM4 4.500V12c0 1.4 3.6 2.5 8 2.500s8-1.1 8-2.500V4.500M4 12v7.500C4 20.9 7.6 22 12 22s8-1.1 8-2.500V12',
+  points:
+    'M12 7c4.4 0 8-1.1 8-2.5S16.4 2 12 2 4 3.1 4 4.5 7.6 7 12 7zM4 4.500V12c0 1.4 3.6 2.5 8 2.500s8-1.1 8-2.500V4.500M4 12v7.500C4 20.9 7.6 22 12 22s8-1.1 8-2.500V12',
   apps: 'M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 17h6M17 14v6',
   account: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c.5-4 3.6-6 8-6s7.5 2 8 6',
   book: 'M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h11',
@@ -25,7 +27,8 @@ const paths = {
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l5 5',
   edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
   leave: 'M14 4H5v16h9M10 12h11M17 8l4 4-4 4',
-  globe: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM3 12h18M12 3c3 3 3.500 6 3.500 9s-.5 6-3.500 9M12 3c-3 3-3.500 6-3.500 9s.5 6 3.500 9',
+  globe:
+    'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM3 12h18M12 3c3 3 3.500 6 3.500 9s-.5 6-3.500 9M12 3c-3 3-3.500 6-3.500 9s.5 6 3.500 9',
   tag: 'M4 4h8l9 9-8 8-9-9zM8.500 8.500v.01',
   shield: 'M12 3 5 6v6c0 5 3 7.500 7 9 4-1.500 7-4 7-9V6zM9 12l2 2 4-4',
   layers: 'm12 4 9 5-9 5-9-5zM3 14l9 5 9-5',
@@ -38,8 +41,16 @@ export const icon_names = Object.keys(paths) as IconName[];
 
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
-    <svg width={size} height={size} viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width={name === 'more' ? 3 : 1.75}
-      stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      stroke-width={name === 'more' ? 3 : 1.75}
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true">
       <path d={paths[name]} />
     </svg>
   );

@@ -6,17 +6,39 @@ import type { App } from '../data';
 import { t } from '../messages';
 import { Bones, Card, Failed } from './ui';
 
-// All of them are one file: a file for each would cut what they share into a dozen pieces, and a browser loads six at a time.
+// All of them are one file: a file for each would cut what they share into a dozen pieces, and a browser loads six at a
+// time.
 type Screens = typeof import('../screens/later');
 
-// A component with these properties, which is one of these screens. A failure is shown: an update may have replaced the console's files.
+// A component with these properties, which is one of these screens. A failure is shown: an update may have replaced the
+// console's files.
 function lazily<P extends object>(one_of: (screens: Screens) => ComponentType<P>) {
   return function Lazy(props: P) {
     const [Screen, set] = useState<{ of: ComponentType<P> } | null>(null);
     const [failed, fail] = useState(false);
-    useEffect(() => void import('../screens/later').then((screens) => set({ of: one_of(screens) }), () => fail(true)), []);
-    if (failed) return <div class="page"><Failed error={new ApiError(0, 'unloaded', t.errors.unloaded)} again={() => location.reload()} /></div>;
-    return Screen ? <Screen.of {...props} /> : <div class="page"><Card><Bones /></Card></div>;
+    useEffect(
+      () =>
+        void import('../screens/later').then(
+          (screens) => set({ of: one_of(screens) }),
+          () => fail(true),
+        ),
+      [],
+    );
+    if (failed)
+      return (
+        <div class="page">
+          <Failed error={new ApiError(0, 'unloaded', t.errors.unloaded)} again={() => location.reload()} />
+        </div>
+      );
+    return Screen ? (
+      <Screen.of {...props} />
+    ) : (
+      <div class="page">
+        <Card>
+          <Bones />
+        </Card>
+      </div>
+    );
   };
 }
 

@@ -33,7 +33,12 @@ function Marked({ text, needle }: { text: string; needle: string }) {
     parts.push(text.slice(from, at), <mark>{text.slice(at, at + needle.length)}</mark>);
     from = at + needle.length;
   }
-  return <>{parts}{text.slice(from)}</>;
+  return (
+    <>
+      {parts}
+      {text.slice(from)}
+    </>
+  );
 }
 
 export function Log({ id, app, name }: { id: string; app: string; name: string }) {
@@ -55,7 +60,11 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
     set_count(0);
     refuse('');
     return follow({
-      url: fill('/api/deploy/apps/{id}/container-logs', { id }, previous ? { previous: true, tail: first_tail } : { follow: true, tail: first_tail }),
+      url: fill(
+        '/api/deploy/apps/{id}/container-logs',
+        { id },
+        previous ? { previous: true, tail: first_tail } : { follow: true, tail: first_tail },
+      ),
       app,
       onEvents: (all_events) => {
         // The server can't read the log at the moment, and goes on trying.
@@ -114,22 +123,59 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
     shown.push(
       <div class="line" key={index} style={{ top: `${index * line_height}px` }}>
         {line.at && <time>{line.at}</time>}
-        <span><Marked text={line.text} needle={needle} /></span>
+        <span>
+          <Marked text={line.text} needle={needle} />
+        </span>
       </div>,
     );
   }
   return (
     <section class="log" aria-label={t.logs.label}>
       <div class="tools">
-        <input class="input" type="search" placeholder={t.logs.search} aria-label={t.logs.search} value={words} onInput={(e) => search(e.currentTarget.value)} />
-        <span class="small number" aria-live="off">{needle ? t.logs.found(lines.length, all.current.length) : t.logs.lines(all.current.length)}</span>
-        <Button slim icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={() => pause(!paused)} disabled={previous}>{paused ? t.logs.go_on : t.logs.pause}</Button>
-        <Button slim aria-pressed={previous} onClick={() => { show_previous(!previous); pause(false); }}>{t.logs.previous}</Button>
-        <Button slim icon="download" onClick={download} disabled={all.current.length === 0}>{t.logs.download}</Button>
+        <input
+          class="input"
+          type="search"
+          placeholder={t.logs.search}
+          aria-label={t.logs.search}
+          value={words}
+          onInput={(e) => search(e.currentTarget.value)}
+        />
+        <span class="small number" aria-live="off">
+          {needle ? t.logs.found(lines.length, all.current.length) : t.logs.lines(all.current.length)}
+        </span>
+        <Button
+          slim
+          icon={paused ? 'play' : 'pause'}
+          aria-pressed={paused}
+          onClick={() => pause(!paused)}
+          disabled={previous}>
+          {paused ? t.logs.go_on : t.logs.pause}
+        </Button>
+        <Button
+          slim
+          aria-pressed={previous}
+          onClick={() => {
+            show_previous(!previous);
+            pause(false);
+          }}>
+          {t.logs.previous}
+        </Button>
+        <Button slim icon="download" onClick={download} disabled={all.current.length === 0}>
+          {t.logs.download}
+        </Button>
       </div>
-      <div class="lines" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={t.logs.label}>
+      <div
+        class="lines"
+        ref={box}
+        onScroll={scrolled}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={t.logs.label}>
         {lines.length === 0 && (
-          <p class="nothing">{refused || (needle ? t.logs.nothing_found : state === 'ended' ? t.logs.ended_empty : t.logs.waiting)}</p>
+          <p class="nothing">
+            {refused || (needle ? t.logs.nothing_found : state === 'ended' ? t.logs.ended_empty : t.logs.waiting)}
+          </p>
         )}
         <div style={{ height: `${lines.length * line_height}px` }}>{shown}</div>
       </div>

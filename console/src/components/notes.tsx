@@ -22,7 +22,9 @@ export function Notes() {
       {notes.value.map(({ id, text }) => (
         <div class="note" key={id}>
           <span>{text}</span>
-          <button type="button" aria-label={t.frame.dismiss} onClick={() => dismiss(id)}><Icon name="close" size={16} /></button>
+          <button type="button" aria-label={t.frame.dismiss} onClick={() => dismiss(id)}>
+            <Icon name="close" size={16} />
+          </button>
         </div>
       ))}
     </div>

@@ -18,8 +18,18 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const all: { name: string; what: string; icon: IconName; href: string }[] = [
     { name: t.overview.create, what: t.palette.action, icon: 'plus', href: '/new' },
     { name: t.apps.create, what: t.palette.action, icon: 'plus', href: '/apps/new' },
-    ...listed.value.map((d) => ({ name: d.name ?? d.subdomain, what: t.palette.deployment, icon: 'deployments' as const, href: `/deployments/${d.id}` })),
-    ...(apps.value ?? []).map((app) => ({ name: app.app_name, what: t.palette.app, icon: 'apps' as const, href: `/apps/${app.id}` })),
+    ...listed.value.map((d) => ({
+      name: d.name ?? d.subdomain,
+      what: t.palette.deployment,
+      icon: 'deployments' as const,
+      href: `/deployments/${d.id}`,
+    })),
+    ...(apps.value ?? []).map((app) => ({
+      name: app.app_name,
+      what: t.palette.app,
+      icon: 'apps' as const,
+      href: `/apps/${app.id}`,
+    })),
     { name: t.menu.deployments, what: t.palette.screen, icon: 'deployments', href: '/' },
     { name: t.menu.points, what: t.palette.screen, icon: 'points', href: '/points' },
     { name: t.menu.domains, what: t.palette.screen, icon: 'globe', href: '/domains' },
@@ -27,9 +37,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
     { name: t.menu.extras, what: t.palette.screen, icon: 'tag', href: '/extras' },
     { name: t.menu.apps, what: t.palette.screen, icon: 'apps', href: '/apps' },
     { name: t.menu.account, what: t.palette.screen, icon: 'account', href: '/account' },
-    ...(me.value!.is_admin ? admin_sections.map((entry) => ({ name: entry.name, what: t.admin.heading, icon: entry.icon, href: entry.href })) : []),
+    ...(me.value!.is_admin
+      ? admin_sections.map((entry) => ({ name: entry.name, what: t.admin.heading, icon: entry.icon, href: entry.href }))
+      : []),
   ];
-  const found = all.filter((entry) => entry.name.toLowerCase().includes(words.trim().toLowerCase())).slice(0, most_found);
+  const found = all
+    .filter((entry) => entry.name.toLowerCase().includes(words.trim().toLowerCase()))
+    .slice(0, most_found);
   const open = (href: string) => {
     onClose();
     go(href);
@@ -37,24 +51,58 @@ export function Palette({ onClose }: { onClose: () => void }) {
   function keys(event: KeyboardEvent) {
     if (event.key === 'ArrowDown') move((at + 1) % Math.max(1, found.length));
     else if (event.key === 'ArrowUp') move((at - 1 + found.length) % Math.max(1, found.length));
-    else if (event.key === 'Enter') { if (found[at]) open(found[at].href); }
-    else return;
+    else if (event.key === 'Enter') {
+      if (found[at]) open(found[at].href);
+    } else return;
     event.preventDefault();
   }
   return (
-    <dialog ref={dialog} class="palette" aria-label={t.palette.open} onCancel={(e) => { e.preventDefault(); onClose(); }}
-      onClick={(e) => { if (e.target === dialog.current) onClose(); }}>
-      <input class="input" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant={found[at] && `found-${at}`}
-        aria-label={t.palette.label} placeholder={t.palette.label} autofocus value={words}
-        onInput={(e) => { search(e.currentTarget.value); move(0); }} onKeyDown={keys} />
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label={t.palette.open}
+      onCancel={(e) => {
+        e.preventDefault();
+        onClose();
+      }}
+      onClick={(e) => {
+        if (e.target === dialog.current) onClose();
+      }}>
+      <input
+        class="input"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="found"
+        aria-activedescendant={found[at] && `found-${at}`}
+        aria-label={t.palette.label}
+        placeholder={t.palette.label}
+        autofocus
+        value={words}
+        onInput={(e) => {
+          search(e.currentTarget.value);
+          move(0);
+        }}
+        onKeyDown={keys}
+      />
       <div class="found" id="found" role="listbox" aria-label={t.palette.open}>
         {found.map((entry, index) => (
-          <div role="option" id={`found-${index}`} key={entry.href + entry.name} aria-selected={index === at} onClick={() => open(entry.href)}>
-            <Icon name={entry.icon} /><span class="cut">{entry.name}</span><span class="small faint">{entry.what}</span>
+          <div
+            role="option"
+            id={`found-${index}`}
+            key={entry.href + entry.name}
+            aria-selected={index === at}
+            onClick={() => open(entry.href)}>
+            <Icon name={entry.icon} />
+            <span class="cut">{entry.name}</span>
+            <span class="small faint">{entry.what}</span>
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="empty small" role="status">{t.palette.nothing}</p>}
+      {found.length === 0 && (
+        <p class="empty small" role="status">
+          {t.palette.nothing}
+        </p>
+      )}
     </dialog>
   );
 }

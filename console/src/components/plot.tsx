@@ -31,7 +31,9 @@ const last_known = (values: (number | null)[]) => values.findLast((value) => val
 
 // Returns where the values are that have no known neighbour: they are no part of a line, and are drawn as points.
 const alone = (values: (number | null)[]) =>
-  values.flatMap((value, index) => (value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null ? [index] : []));
+  values.flatMap((value, index) =>
+    value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null ? [index] : [],
+  );
 
 // Draws the limit and the marks over the lines.
 function draw_extras(plot: uPlot, limit: number | undefined, marks: number[]) {
@@ -57,12 +59,27 @@ function draw_extras(plot: uPlot, limit: number | undefined, marks: number[]) {
   ctx.restore();
 }
 
-function Legend({ lines, times, at, show }: { lines: readonly Line[]; times: number[]; at: number | null; show: (value: number) => string }) {
+function Legend({
+  lines,
+  times,
+  at,
+  show,
+}: {
+  lines: readonly Line[];
+  times: number[];
+  at: number | null;
+  show: (value: number) => string;
+}) {
   return (
     <div class="row tight legend-of-plot small" aria-hidden="true">
       {lines.map((line, index) => {
         const value = at === null ? last_known(line.values) : line.values[at];
-        return <span key={line.name}><i class={`swatch c${index}`} />{line.name} <strong class="number">{value == null ? '–' : show(value)}</strong></span>;
+        return (
+          <span key={line.name}>
+            <i class={`swatch c${index}`} />
+            {line.name} <strong class="number">{value == null ? '–' : show(value)}</strong>
+          </span>
+        );
       })}
       <span class="faint">{at === null ? t.plots.latest : date_and_time(times[at]! * 1_000)}</span>
     </div>
@@ -82,23 +99,44 @@ export function Plot({ times, lines, label, show = compact, limit, marks = [] }:
       const { default: Plotter } = await import('uplot');
       if (gone) return;
       plot?.destroy();
-      const axis = { stroke: colour_of('--faint'), grid: { stroke: colour_of('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui' };
+      const axis = {
+        stroke: colour_of('--faint'),
+        grid: { stroke: colour_of('--line'), width: 1 },
+        ticks: { show: false },
+        font: '12px system-ui',
+      };
       const paths = Plotter.paths.stepped!({ align: 1 });
       plot = new Plotter(
         {
-          width: place.current!.clientWidth, height,
+          width: place.current!.clientWidth,
+          height,
           legend: { live: false, show: false },
           cursor: { y: false },
           padding: [8, 24, 0, 0],
-          scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 0) * 1.1, (limit ?? 0) * 1.05)] } },
+          scales: {
+            y: {
+              range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 0) * 1.1, (limit ?? 0) * 1.05)],
+            },
+          },
           axes: [
-            { ...axis, size: 28, values: (_, ticks) => ticks.map((tick) => notation(times.at(-1)! - times[0]!)(tick * 1_000)) },
+            {
+              ...axis,
+              size: 28,
+              values: (_, ticks) => ticks.map((tick) => notation(times.at(-1)! - times[0]!)(tick * 1_000)),
+            },
             { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => show(tick)) },
           ],
-          series: [{}, ...lines.map((line, index) => ({
-            label: line.name, stroke: colour_of(colours[index]!), width: 2, paths, points: { show: true, filter: alone(line.values), size: 5 },
-            ...(lines.length === 1 ? { fill: colour_of('--accent-ground') } : {}),
-          }))],
+          series: [
+            {},
+            ...lines.map((line, index) => ({
+              label: line.name,
+              stroke: colour_of(colours[index]!),
+              width: 2,
+              paths,
+              points: { show: true, filter: alone(line.values), size: 5 },
+              ...(lines.length === 1 ? { fill: colour_of('--accent-ground') } : {}),
+            })),
+          ],
           hooks: {
             draw: [(drawn) => draw_extras(drawn, limit, marks)],
             ...(with_legend ? { setCursor: [(drawn) => point(drawn.cursor.idx ?? null)] } : {}),

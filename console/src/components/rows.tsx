@@ -5,7 +5,18 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 const beyond = 12; // rows that are drawn above and below what can be seen
 
-export function Rows<T>({ label, items, row }: { label: string; items: T[]; row: (item: T, place: { style: { top: string }; 'aria-setsize': number; 'aria-posinset': number }) => ComponentChildren }) {
+export function Rows<T>({
+  label,
+  items,
+  row,
+}: {
+  label: string;
+  items: T[];
+  row: (
+    item: T,
+    place: { style: { top: string }; 'aria-setsize': number; 'aria-posinset': number },
+  ) => ComponentChildren;
+}) {
   const list = useRef<HTMLUListElement>(null);
   const [{ first, last, height }, show] = useState({ first: 0, last: 4 * beyond, height: 0 });
   useLayoutEffect(() => {
@@ -14,7 +25,11 @@ export function Rows<T>({ label, items, row }: { label: string; items: T[]; row:
       waiting = 0;
       const each = parseFloat(getComputedStyle(list.current!).getPropertyValue('--row'));
       const above = -list.current!.getBoundingClientRect().top;
-      const next = { first: Math.max(0, Math.floor(above / each) - beyond), last: Math.ceil((above + innerHeight) / each) + beyond, height: each };
+      const next = {
+        first: Math.max(0, Math.floor(above / each) - beyond),
+        last: Math.ceil((above + innerHeight) / each) + beyond,
+        height: each,
+      };
       show((now) => (now.first === next.first && now.last === next.last && now.height === next.height ? now : next));
     };
     const soon = () => {
@@ -32,7 +47,12 @@ export function Rows<T>({ label, items, row }: { label: string; items: T[]; row:
   return (
     <ul class="rows card" aria-label={label} ref={list} style={{ height: `${items.length * height}px` }}>
       {items.slice(first, last).map((item, index) =>
-        row(item, { style: { top: `${(first + index) * height}px` }, 'aria-setsize': items.length, 'aria-posinset': first + index + 1 }))}
+        row(item, {
+          style: { top: `${(first + index) * height}px` },
+          'aria-setsize': items.length,
+          'aria-posinset': first + index + 1,
+        }),
+      )}
     </ul>
   );
 }

@@ -6,9 +6,24 @@ import { Button } from './ui';
 export function Search({ label, onSearch }: { label: string; onSearch: (words: string) => void }) {
   const [words, type] = useState('');
   return (
-    <form class="row tight" role="search" onSubmit={(e) => { e.preventDefault(); onSearch(words.trim()); }}>
-      <input class="input search" type="search" aria-label={label} placeholder={label} value={words} onInput={(e) => type(e.currentTarget.value)} />
-      <Button type="submit" icon="search">{t.palette.open}</Button>
+    <form
+      class="row tight"
+      role="search"
+      onSubmit={(e) => {
+        e.preventDefault();
+        onSearch(words.trim());
+      }}>
+      <input
+        class="input search"
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={words}
+        onInput={(e) => type(e.currentTarget.value)}
+      />
+      <Button type="submit" icon="search">
+        {t.palette.open}
+      </Button>
     </form>
   );
 }

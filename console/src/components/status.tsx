@@ -4,7 +4,12 @@ import { type Reason, t } from '../messages';
 import { Banner } from './ui';
 
 const kinds: Record<Deployment['status'], string> = {
-  pending: 'busy', deploying: 'busy', running: 'good', stopped: '', errored: 'bad', destroyed: '',
+  pending: 'busy',
+  deploying: 'busy',
+  running: 'good',
+  stopped: '',
+  errored: 'bad',
+  destroyed: '',
 };
 
 export function StatusBadge({ deployment }: { deployment: Deployment }) {
@@ -22,7 +27,14 @@ function step_of({ status, phase, reason, cause }: Deployment): { at: number; fa
   const why = cause ?? reason;
   if (status === 'errored' || why) {
     const failed_at: Record<string, number> = { image_pull_failed: 1, port_not_listening: 3 };
-    const early = ['cluster_refused', 'cluster_unreachable', 'cluster_refuses_writes', 'quota_exceeded', 'unschedulable', 'suspended_by_admin'];
+    const early = [
+      'cluster_refused',
+      'cluster_unreachable',
+      'cluster_refuses_writes',
+      'quota_exceeded',
+      'unschedulable',
+      'suspended_by_admin',
+    ];
     return { at: why && early.includes(why) ? 0 : (failed_at[why ?? ''] ?? 2), failed: true };
   }
   return { at: Math.max(1, steps.indexOf(phase as (typeof steps)[number])), failed: false };
@@ -36,7 +48,10 @@ export function Steps({ deployment }: { deployment: Deployment }) {
         const state = index < at ? 'done' : index > at ? '' : failed ? 'failed' : 'now';
         return (
           <li key={step} class={state} aria-current={state === 'now' || state === 'failed' ? 'step' : undefined}>
-            <span>{t.steps[step]}<span class="unseen">{state ? `: ${t.steps.states[state]}` : ''}</span></span>
+            <span>
+              {t.steps[step]}
+              <span class="unseen">{state ? `: ${t.steps.states[state]}` : ''}</span>
+            </span>
           </li>
         );
       })}
@@ -60,7 +75,11 @@ export function ReasonBanner({ deployment }: { deployment: Deployment }) {
   return (
     <Banner kind={deployment.status === 'running' ? 'warn' : 'bad'} title={why.title}>
       <p>{why.fix}</p>
-      {deployment.message && <pre tabIndex={0} aria-label={t.deployment.words}>{deployment.message}</pre>}
+      {deployment.message && (
+        <pre tabIndex={0} aria-label={t.deployment.words}>
+          {deployment.message}
+        </pre>
+      )}
     </Banner>
   );
 }

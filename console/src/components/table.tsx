@@ -12,10 +12,19 @@ export function Table({ label, columns, children }: { label: string; columns: Co
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={t.frame.table(label)}>
       <table>
-        <thead><tr>{columns.map((column) => {
-          const { name, end, unseen } = typeof column === 'string' ? { name: column, end: false, unseen: false } : column;
-          return <th scope="col" key={name} class={end ? 'end' : undefined}>{unseen ? <span class="unseen">{name}</span> : name}</th>;
-        })}</tr></thead>
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const { name, end, unseen } =
+                typeof column === 'string' ? { name: column, end: false, unseen: false } : column;
+              return (
+                <th scope="col" key={name} class={end ? 'end' : undefined}>
+                  {unseen ? <span class="unseen">{name}</span> : name}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
         <tbody>{children}</tbody>
       </table>
     </div>
@@ -35,18 +44,41 @@ export function Pages({ of, turn }: { of: Paged; turn: (page: number) => void })
   const last = Math.ceil(of.total / of.page_size);
   return (
     <nav class="body row apart" aria-label={t.frame.pages}>
-      <span class="small faint">{of.total_is_at_least ? t.frame.page(of.page) : t.frame.page_of(of.page, last)} · {t.frame.entries(number(of.total), of.total_is_at_least)}</span>
+      <span class="small faint">
+        {of.total_is_at_least ? t.frame.page(of.page) : t.frame.page_of(of.page, last)} ·{' '}
+        {t.frame.entries(number(of.total), of.total_is_at_least)}
+      </span>
       <span class="row tight">
-        <Button slim disabled={of.page === 1} onClick={() => turn(of.page - 1)}>{t.frame.previous}</Button>
-        <Button slim disabled={!of.next_page} onClick={() => turn(of.next_page!)}>{t.frame.next}</Button>
+        <Button slim disabled={of.page === 1} onClick={() => turn(of.page - 1)}>
+          {t.frame.previous}
+        </Button>
+        <Button slim disabled={!of.next_page} onClick={() => turn(of.next_page!)}>
+          {t.frame.next}
+        </Button>
       </span>
     </nav>
   );
 }
 
 // Shows what was read, that it is being read, or why it couldn't be read.
-export function Read<T>({ of, children }: { of: { value: T | null; error: ApiError | null; again: () => void }; children: (value: T) => ComponentChildren }) {
-  if (of.error) return <div class="body"><Failed error={of.error} again={of.again} /></div>;
-  if (of.value === null) return <div class="body"><Bones /></div>;
+export function Read<T>({
+  of,
+  children,
+}: {
+  of: { value: T | null; error: ApiError | null; again: () => void };
+  children: (value: T) => ComponentChildren;
+}) {
+  if (of.error)
+    return (
+      <div class="body">
+        <Failed error={of.error} again={of.again} />
+      </div>
+    );
+  if (of.value === null)
+    return (
+      <div class="body">
+        <Bones />
+      </div>
+    );
   return <>{children(of.value)}</>;
 }

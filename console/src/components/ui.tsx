@@ -21,9 +21,25 @@ interface ButtonProps extends Omit<JSX.HTMLAttributes<HTMLButtonElement>, 'icon'
   disabled?: boolean;
   label?: string; // for a button that shows nothing but its icon
 }
-export function Button({ kinds = [], icon, slim, busy, label, children, type = 'button', onClick, ...rest }: ButtonProps) {
+export function Button({
+  kinds = [],
+  icon,
+  slim,
+  busy,
+  label,
+  children,
+  type = 'button',
+  onClick,
+  ...rest
+}: ButtonProps) {
   return (
-    <button type={type} {...rest} onClick={busy ? undefined : onClick} aria-disabled={busy || undefined} aria-label={label ?? rest['aria-label']} title={label}
+    <button
+      type={type}
+      {...rest}
+      onClick={busy ? undefined : onClick}
+      aria-disabled={busy || undefined}
+      aria-label={label ?? rest['aria-label']}
+      title={label}
       class={classes('button', ...kinds, slim && 'slim', !!label && 'icon')}>
       {icon && <Icon name={icon} size={slim ? 16 : 18} />}
       {children}
@@ -31,7 +47,19 @@ export function Button({ kinds = [], icon, slim, busy, label, children, type = '
   );
 }
 
-export function LinkButton({ href, kinds = [], icon, slim, children }: { href: string; kinds?: Kind[]; icon?: IconName; slim?: boolean; children: ComponentChildren }) {
+export function LinkButton({
+  href,
+  kinds = [],
+  icon,
+  slim,
+  children,
+}: {
+  href: string;
+  kinds?: Kind[];
+  icon?: IconName;
+  slim?: boolean;
+  children: ComponentChildren;
+}) {
   return (
     <Link href={href} class={classes('button', ...kinds, slim && 'slim')}>
       {icon && <Icon name={icon} size={slim ? 16 : 18} />}
@@ -41,16 +69,30 @@ export function LinkButton({ href, kinds = [], icon, slim, children }: { href: s
 }
 
 // A screen: its heading gets the focus when the screen is opened, so that a screen reader announces the screen.
-export function Page({ title, crumbs, badge, below, actions, narrow, children }: {
-  title: string; crumbs?: [string, string][]; badge?: ComponentChildren; below?: ComponentChildren; actions?: ComponentChildren;
-  narrow?: boolean; children: ComponentChildren;
+export function Page({
+  title,
+  crumbs,
+  badge,
+  below,
+  actions,
+  narrow,
+  children,
+}: {
+  title: string;
+  crumbs?: [string, string][];
+  badge?: ComponentChildren;
+  below?: ComponentChildren;
+  actions?: ComponentChildren;
+  narrow?: boolean;
+  children: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · berth`;
   }, [title]);
   useEffect(() => {
-    if (document.activeElement === document.body || document.activeElement?.closest('.side')) heading.current?.focus({ preventScroll: true });
+    if (document.activeElement === document.body || document.activeElement?.closest('.side'))
+      heading.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, []);
   return (
@@ -59,10 +101,19 @@ export function Page({ title, crumbs, badge, below, actions, narrow, children }:
         <div class="title">
           {crumbs && (
             <nav class="crumbs" aria-label={t.frame.path}>
-              {crumbs.map(([name, href]) => <span key={href}><Link href={href}>{name}</Link> <span aria-hidden="true">/</span></span>)}
+              {crumbs.map(([name, href]) => (
+                <span key={href}>
+                  <Link href={href}>{name}</Link> <span aria-hidden="true">/</span>
+                </span>
+              ))}
             </nav>
           )}
-          <div class="row tight"><h1 ref={heading} tabIndex={-1}>{title}</h1>{badge}</div>
+          <div class="row tight">
+            <h1 ref={heading} tabIndex={-1}>
+              {title}
+            </h1>
+            {badge}
+          </div>
           {below}
         </div>
         {actions && <div class="row tight actions">{actions}</div>}
@@ -72,23 +123,52 @@ export function Page({ title, crumbs, badge, below, actions, narrow, children }:
   );
 }
 
-export function Card({ title, actions, children, footer, bare, level: Level = 'h2' }: {
-  title?: string; actions?: ComponentChildren; children: ComponentChildren; footer?: ComponentChildren; bare?: boolean; level?: 'h2' | 'h3';
+export function Card({
+  title,
+  actions,
+  children,
+  footer,
+  bare,
+  level: Level = 'h2',
+}: {
+  title?: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+  footer?: ComponentChildren;
+  bare?: boolean;
+  level?: 'h2' | 'h3';
 }) {
   const id = useId();
   return (
     <section class="card" aria-labelledby={title ? id : undefined}>
-      {title && <header><Level id={id}>{title}</Level>{actions}</header>}
+      {title && (
+        <header>
+          <Level id={id}>{title}</Level>
+          {actions}
+        </header>
+      )}
       {bare ? children : <div class="body">{children}</div>}
       {footer && <footer>{footer}</footer>}
     </section>
   );
 }
 
-export function Empty({ icon, title, text, children }: { icon: IconName; title: string; text: string; children?: ComponentChildren }) {
+export function Empty({
+  icon,
+  title,
+  text,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  text: string;
+  children?: ComponentChildren;
+}) {
   return (
     <div class="empty">
-      <span class="picture"><Icon name={icon} size={28} /></span>
+      <span class="picture">
+        <Icon name={icon} size={28} />
+      </span>
       <h2>{title}</h2>
       <p>{text}</p>
       {children && <div class="row tight">{children}</div>}
@@ -96,11 +176,24 @@ export function Empty({ icon, title, text, children }: { icon: IconName; title: 
   );
 }
 
-export function Banner({ kind, title, children, role }: { kind: 'bad' | 'warn' | 'info'; title?: string; children?: ComponentChildren; role?: 'alert' | 'status' }) {
+export function Banner({
+  kind,
+  title,
+  children,
+  role,
+}: {
+  kind: 'bad' | 'warn' | 'info';
+  title?: string;
+  children?: ComponentChildren;
+  role?: 'alert' | 'status';
+}) {
   return (
     <div class={`banner ${kind}`} role={role}>
       <Icon name={kind === 'info' ? 'info' : 'alert'} size={20} />
-      <div class="text">{title && <h2>{title}</h2>}{children}</div>
+      <div class="text">
+        {title && <h2>{title}</h2>}
+        {children}
+      </div>
     </div>
   );
 }
@@ -110,23 +203,49 @@ const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 30_000);
 
 export function Time({ at }: { at: string }) {
-  return <time dateTime={at} title={exact(at)}>{relative(at, now.value)}</time>;
+  return (
+    <time dateTime={at} title={exact(at)}>
+      {relative(at, now.value)}
+    </time>
+  );
 }
 
 export function Bones({ label = t.frame.loading }: { label?: string }) {
-  return <div class="bones" role="status" aria-label={label}><span /><span /><span /></div>;
+  return (
+    <div class="bones" role="status" aria-label={label}>
+      <span />
+      <span />
+      <span />
+    </div>
+  );
 }
 
 export function Failed({ error, again }: { error: ApiError; again?: () => void }) {
   return (
     <Banner kind="bad" title={t.errors.heading} role="alert">
       <p>{error.message}</p>
-      {again && <div><Button slim onClick={again}>{t.frame.again}</Button></div>}
+      {again && (
+        <div>
+          <Button slim onClick={again}>
+            {t.frame.again}
+          </Button>
+        </div>
+      )}
     </Banner>
   );
 }
 
-export function Copy({ text, label, mono = true, show }: { text: string; label: string; mono?: boolean; show?: string }) {
+export function Copy({
+  text,
+  label,
+  mono = true,
+  show,
+}: {
+  text: string;
+  label: string;
+  mono?: boolean;
+  show?: string;
+}) {
   async function copy() {
     try {
       await navigator.clipboard.writeText(text);
@@ -147,7 +266,12 @@ interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   wrong?: string[] | undefined;
-  children: (attributes: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean; class: string }) => ComponentChildren;
+  children: (attributes: {
+    id: string;
+    'aria-describedby'?: string;
+    'aria-invalid'?: boolean;
+    class: string;
+  }) => ComponentChildren;
   mono?: boolean;
 }
 export function Field({ label, hint, wrong, children, mono }: FieldProps) {
@@ -156,20 +280,52 @@ export function Field({ label, hint, wrong, children, mono }: FieldProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children({ id, class: classes('input', mono && 'mono'), ...(described ? { 'aria-describedby': described } : {}), ...(wrong ? { 'aria-invalid': true } : {}) })}
-      {hint && <div class="hint" id={`${id}-hint`}>{hint}</div>}
-      {wrong && <div class="wrong" id={`${id}-wrong`}>{[...new Set(wrong)].map((text) => t.errors.field(text)).join(' ')}</div>}
+      {children({
+        id,
+        class: classes('input', mono && 'mono'),
+        ...(described ? { 'aria-describedby': described } : {}),
+        ...(wrong ? { 'aria-invalid': true } : {}),
+      })}
+      {hint && (
+        <div class="hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+      {wrong && (
+        <div class="wrong" id={`${id}-wrong`}>
+          {[...new Set(wrong)].map((text) => t.errors.field(text)).join(' ')}
+        </div>
+      )}
     </div>
   );
 }
 
 // A dialog over the page; the browser keeps the focus in it and gives it back.
-export function Dialog({ title, onClose, children, closable = true, wide }: { title: string; onClose: () => void; children: ComponentChildren; closable?: boolean; wide?: boolean }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  closable = true,
+  wide,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  closable?: boolean;
+  wide?: boolean;
+}) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class={wide ? 'wide' : undefined} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); if (closable) onClose(); }}>
+    <dialog
+      ref={dialog}
+      class={wide ? 'wide' : undefined}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (closable) onClose();
+      }}>
       <div class="inner">
         <h2 id={id}>{title}</h2>
         {children}
@@ -179,8 +335,22 @@ export function Dialog({ title, onClose, children, closable = true, wide }: { ti
 }
 
 // Asks before something is done; `word` has to be typed before what can't be undone.
-export function Confirm({ title, children, action, danger, word, run, onClose }: {
-  title: string; children: ComponentChildren; action: string; danger?: boolean; word?: string; run: () => Promise<void>; onClose: () => void;
+export function Confirm({
+  title,
+  children,
+  action,
+  danger,
+  word,
+  run,
+  onClose,
+}: {
+  title: string;
+  children: ComponentChildren;
+  action: string;
+  danger?: boolean;
+  word?: string;
+  run: () => Promise<void>;
+  onClose: () => void;
 }) {
   const [typed, type] = useState('');
   const [error, fail] = useState<ApiError | null>(null);
@@ -203,13 +373,31 @@ export function Confirm({ title, children, action, danger, word, run, onClose }:
         {children}
         {word && (
           <Field label={t.frame.type_to_confirm(word)} mono>
-            {(field) => <input {...field} autocomplete="off" autofocus value={typed} onInput={(e) => type(e.currentTarget.value)} />}
+            {(field) => (
+              <input
+                {...field}
+                autocomplete="off"
+                autofocus
+                value={typed}
+                onInput={(e) => type(e.currentTarget.value)}
+              />
+            )}
           </Field>
         )}
-        {error && <p class="wrong" role="alert">{error.message}</p>}
+        {error && (
+          <p class="wrong" role="alert">
+            {error.message}
+          </p>
+        )}
         <div class="actions row">
           <Button onClick={onClose}>{t.frame.cancel}</Button>
-          <Button type="submit" kinds={danger ? ['danger', 'main-action'] : ['main-action']} busy={busy} disabled={!!word && typed !== word}>{action}</Button>
+          <Button
+            type="submit"
+            kinds={danger ? ['danger', 'main-action'] : ['main-action']}
+            busy={busy}
+            disabled={!!word && typed !== word}>
+            {action}
+          </Button>
         </div>
       </form>
     </Dialog>
@@ -219,11 +407,17 @@ export function Confirm({ title, children, action, danger, word, run, onClose }:
 const gap = 4; // px between a menu's button and its list
 
 // A button that opens a list of actions.
-export function Menu({ label, items }: { label: string; items: { name: string; icon: IconName; danger?: boolean; run: () => void }[] }) {
+export function Menu({
+  label,
+  items,
+}: {
+  label: string;
+  items: { name: string; icon: IconName; danger?: boolean; run: () => void }[];
+}) {
   const [open, set_open] = useState(false);
   const root = useRef<HTMLDivElement>(null);
-  // Before the next key is handled. The list stands above everything, as what it is in may scroll and cut it off; it goes
-  // along when the page scrolls or the window gets another size.
+  // Before the next key is handled. The list stands above everything, as what it is in may scroll and cut it off; it
+  // goes along when the page scrolls or the window gets another size.
   useLayoutEffect(() => {
     if (!open) return;
     const list = root.current!.querySelector<HTMLElement>('.items')!;
@@ -266,9 +460,19 @@ export function Menu({ label, items }: { label: string; items: { name: string; i
       {open && (
         <div class="items" role="menu" aria-label={label}>
           {items.map((item) => (
-            <button key={item.name} type="button" role="menuitem" tabIndex={-1} class={item.danger ? 'danger' : ''}
-              onClick={() => { set_open(false); root.current?.querySelector<HTMLElement>('[aria-haspopup]')?.focus(); item.run(); }}>
-              <Icon name={item.icon} />{item.name}
+            <button
+              key={item.name}
+              type="button"
+              role="menuitem"
+              tabIndex={-1}
+              class={item.danger ? 'danger' : ''}
+              onClick={() => {
+                set_open(false);
+                root.current?.querySelector<HTMLElement>('[aria-haspopup]')?.focus();
+                item.run();
+              }}>
+              <Icon name={item.icon} />
+              {item.name}
             </button>
           ))}
         </div>
@@ -277,12 +481,27 @@ export function Menu({ label, items }: { label: string; items: { name: string; i
   );
 }
 
-export function Tabs({ label, tabs, current }: { label: string; tabs: { name: string; href: string; key: string }[]; current: string }) {
+export function Tabs({
+  label,
+  tabs,
+  current,
+}: {
+  label: string;
+  tabs: { name: string; href: string; key: string }[];
+  current: string;
+}) {
   const bar = useRef<HTMLElement>(null);
-  useEffect(() => bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
+  useEffect(
+    () => bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }),
+    [current],
+  );
   return (
     <nav class="tabs" aria-label={label} ref={bar}>
-      {tabs.map((tab) => <Link key={tab.key} href={tab.href} aria-current={tab.key === current ? 'page' : undefined}>{tab.name}</Link>)}
+      {tabs.map((tab) => (
+        <Link key={tab.key} href={tab.href} aria-current={tab.key === current ? 'page' : undefined}>
+          {tab.name}
+        </Link>
+      ))}
     </nav>
   );
 }
@@ -290,7 +509,13 @@ export function Tabs({ label, tabs, current }: { label: string; tabs: { name: st
 export function Meter({ value, of, label, warn }: { value: number; of: number; label: string; warn?: boolean }) {
   const share = Math.min(100, Math.max(0, (100 * value) / of));
   return (
-    <div class={classes('meter', warn && 'warn')} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={of} aria-valuenow={Math.min(value, of)}>
+    <div
+      class={classes('meter', warn && 'warn')}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={of}
+      aria-valuenow={Math.min(value, of)}>
       <span style={{ width: `${share}%` }} />
     </div>
   );

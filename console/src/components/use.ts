@@ -4,8 +4,15 @@ import type { ApiError } from '../api';
 // Reads something from the API when the screen opens, and again when `keys` change. What was read before stays until
 // the new answer is there; an answer that came too late is dropped.
 // `done` is whether an answer came, which may be null.
-export function useReading<T>(read: () => Promise<T>, keys: unknown[]): { value: T | null; error: ApiError | null; done: boolean; again: () => void } {
-  const [state, set] = useState<{ value: T | null; error: ApiError | null; done: boolean }>({ value: null, error: null, done: false });
+export function useReading<T>(
+  read: () => Promise<T>,
+  keys: unknown[],
+): { value: T | null; error: ApiError | null; done: boolean; again: () => void } {
+  const [state, set] = useState<{ value: T | null; error: ApiError | null; done: boolean }>({
+    value: null,
+    error: null,
+    done: false,
+  });
   const turn = useRef(0);
   const again = useCallback(() => {
     const mine = ++turn.current;

@@ -10,7 +10,8 @@ export interface Pair {
 // Reads the lines of a .env file: comments, `export`, quotes with \n in double ones.
 export function parse_env(text: string): Pair[] {
   const pairs: Pair[] = [];
-  const pattern = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|[^\r\n]*)/gm;
+  const pattern =
+    /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|[^\r\n]*)/gm;
   for (const [, name, raw] of text.matchAll(pattern)) {
     let value = raw!.trim();
     if (value.startsWith('"') && value.endsWith('"') && value.length > 1)
@@ -26,7 +27,8 @@ export const as_object = (pairs: Pair[]) =>
   Object.fromEntries(pairs.filter((pair) => pair.name.trim()).map((pair) => [pair.name.trim(), pair.value]));
 
 export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs: Pair[]) => void }) {
-  const change = (index: number, part: Partial<Pair>) => onChange(pairs.map((pair, i) => (i === index ? { ...pair, ...part } : pair)));
+  const change = (index: number, part: Partial<Pair>) =>
+    onChange(pairs.map((pair, i) => (i === index ? { ...pair, ...part } : pair)));
   // Several lines pasted into a name are taken as a .env file.
   function paste(event: ClipboardEvent, index: number) {
     const text = event.clipboardData?.getData('text') ?? '';
@@ -42,16 +44,38 @@ export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs
       <div class="pairs">
         {pairs.map((pair, index) => (
           <div class="pair" key={index}>
-            <input class="input mono" aria-label={t.variables.name_of(index + 1)} placeholder="NAME" autocomplete="off" spellcheck={false} value={pair.name}
-              onInput={(e) => change(index, { name: e.currentTarget.value })} onPaste={(e) => paste(e, index)} />
-            <input class="input mono value" aria-label={t.variables.value_of(pair.name || index + 1)} placeholder={t.variables.value} autocomplete="off" spellcheck={false}
-              value={pair.value} onInput={(e) => change(index, { value: e.currentTarget.value })} />
-            <Button kinds={['plain']} icon="close" label={t.variables.remove(pair.name || String(index + 1))} onClick={() => onChange(pairs.filter((_, i) => i !== index))} />
+            <input
+              class="input mono"
+              aria-label={t.variables.name_of(index + 1)}
+              placeholder="NAME"
+              autocomplete="off"
+              spellcheck={false}
+              value={pair.name}
+              onInput={(e) => change(index, { name: e.currentTarget.value })}
+              onPaste={(e) => paste(e, index)}
+            />
+            <input
+              class="input mono value"
+              aria-label={t.variables.value_of(pair.name || index + 1)}
+              placeholder={t.variables.value}
+              autocomplete="off"
+              spellcheck={false}
+              value={pair.value}
+              onInput={(e) => change(index, { value: e.currentTarget.value })}
+            />
+            <Button
+              kinds={['plain']}
+              icon="close"
+              label={t.variables.remove(pair.name || String(index + 1))}
+              onClick={() => onChange(pairs.filter((_, i) => i !== index))}
+            />
           </div>
         ))}
       </div>
       <div class="row tight">
-        <Button slim icon="plus" onClick={() => onChange([...pairs, { name: '', value: '' }])}>{t.variables.add}</Button>
+        <Button slim icon="plus" onClick={() => onChange([...pairs, { name: '', value: '' }])}>
+          {t.variables.add}
+        </Button>
         <span class="small faint">{t.variables.paste_hint}</span>
       </div>
     </div>

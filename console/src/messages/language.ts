@@ -1,4 +1,5 @@
-// The language of the console: the one that was chosen in this browser, or the first of the browser's own that there is.
+// The language of the console: the one that was chosen in this browser, or the first of the browser's own that there
+// is.
 export const languages = { en: 'English', de: 'Deutsch' };
 export type Language = keyof typeof languages;
 

@@ -7,19 +7,35 @@ import { number } from '../format';
 import { type Reason, t } from '../messages';
 
 type State = Answer<'get', '/api/internal/fleet'>;
-const hour = 3_600, day = 24 * hour; // s
-const megabyte = 1e6, gigabyte = 1e9;
+const hour = 3_600,
+  day = 24 * hour; // s
+const megabyte = 1e6,
+  gigabyte = 1e9;
 const old_backup = 2 * day;
 const little_room = 0.1; // of the disk
 const much_waits = 100; // mails, or deliveries
 const long_overdue = 10 * 60; // s
 
 const tenths = (value: number) => number(Math.round(value * 10) / 10);
-const time = (seconds: number) => (seconds < 2 * hour ? t.fleet.seconds(number(Math.round(seconds))) : seconds < 2 * day ? t.fleet.hours(number(Math.round(seconds / hour))) : t.fleet.days(Math.round(seconds / day)));
-const bytes = (size: number) => (size < gigabyte ? t.fleet.megabytes(tenths(size / megabyte)) : t.fleet.gigabytes(tenths(size / gigabyte)));
+const time = (seconds: number) =>
+  seconds < 2 * hour
+    ? t.fleet.seconds(number(Math.round(seconds)))
+    : seconds < 2 * day
+      ? t.fleet.hours(number(Math.round(seconds / hour)))
+      : t.fleet.days(Math.round(seconds / day));
+const bytes = (size: number) =>
+  size < gigabyte ? t.fleet.megabytes(tenths(size / megabyte)) : t.fleet.gigabytes(tenths(size / gigabyte));
 
 function Figure({ name, value, small, bad }: { name: string; value: string; small?: string; bad?: boolean }) {
-  return <div class="figure"><span class="small faint">{name}</span><span class={`value${bad ? ' minus' : ''}`}>{value}{small && <small> {small}</small>}</span></div>;
+  return (
+    <div class="figure">
+      <span class="small faint">{name}</span>
+      <span class={`value${bad ? ' minus' : ''}`}>
+        {value}
+        {small && <small> {small}</small>}
+      </span>
+    </div>
+  );
 }
 
 function Figures({ of }: { of: State }) {
@@ -27,20 +43,49 @@ function Figures({ of }: { of: State }) {
   const f = t.fleet;
   return (
     <div class="columns even">
-      <Card title={f.cluster} actions={<span class={`badge ${cluster.state === 'unreachable' ? 'bad' : 'good'}`}>{f.states[cluster.state]}</span>}>
+      <Card
+        title={f.cluster}
+        actions={
+          <span class={`badge ${cluster.state === 'unreachable' ? 'bad' : 'good'}`}>{f.states[cluster.state]}</span>
+        }>
         <dl class="facts">
-          <dt>{f.leader}</dt><dd>{cluster.leads ? f.this_one : cluster.leader ?? f.nobody}</dd>
-          {cluster.error && <><dt>{f.state}</dt><dd class="break">{cluster.error}</dd></>}
-          <dt>{t.admin.orphans}</dt><dd class="number">{number(of.orphans)}</dd>
+          <dt>{f.leader}</dt>
+          <dd>{cluster.leads ? f.this_one : (cluster.leader ?? f.nobody)}</dd>
+          {cluster.error && (
+            <>
+              <dt>{f.state}</dt>
+              <dd class="break">{cluster.error}</dd>
+            </>
+          )}
+          <dt>{t.admin.orphans}</dt>
+          <dd class="number">{number(of.orphans)}</dd>
         </dl>
       </Card>
-      <Card title={f.isolation} actions={<span class={`badge ${isolation.state === 'open' ? 'bad' : isolation.state === 'proven' ? 'good' : ''}`}>{f.isolation_states[isolation.state]}</span>}>
+      <Card
+        title={f.isolation}
+        actions={
+          <span class={`badge ${isolation.state === 'open' ? 'bad' : isolation.state === 'proven' ? 'good' : ''}`}>
+            {f.isolation_states[isolation.state]}
+          </span>
+        }>
         <div class="stack">
           <div class="figures">
-            <Figure name={f.open_paths} value={isolation.checked_at ? number(isolation.open) : '–'} bad={isolation.open > 0} />
-            <Figure name={f.blocked_paths} value={isolation.checked_at ? number(isolation.blocked) : '–'} bad={isolation.blocked > 0} />
+            <Figure
+              name={f.open_paths}
+              value={isolation.checked_at ? number(isolation.open) : '–'}
+              bad={isolation.open > 0}
+            />
+            <Figure
+              name={f.blocked_paths}
+              value={isolation.checked_at ? number(isolation.blocked) : '–'}
+              bad={isolation.blocked > 0}
+            />
           </div>
-          {isolation.checked_at && <p class="small faint">{f.checked} <Time at={isolation.checked_at} /></p>}
+          {isolation.checked_at && (
+            <p class="small faint">
+              {f.checked} <Time at={isolation.checked_at} />
+            </p>
+          )}
           {isolation.problem && <p class="small faint break">{f.no_result(isolation.problem)}</p>}
         </div>
       </Card>
@@ -56,32 +101,61 @@ function Figures({ of }: { of: State }) {
         </div>
       </Card>
       <Card title={f.statuses}>
-        <div class="figures">{(['running', 'deploying', 'pending', 'stopped', 'errored'] as const).map((status) => (
-          <Figure key={status} name={t.status[status]} value={number(deployments[status])} bad={status === 'errored' && deployments.errored > 0} />
-        ))}</div>
+        <div class="figures">
+          {(['running', 'deploying', 'pending', 'stopped', 'errored'] as const).map((status) => (
+            <Figure
+              key={status}
+              name={t.status[status]}
+              value={number(deployments[status])}
+              bad={status === 'errored' && deployments.errored > 0}
+            />
+          ))}
+        </div>
       </Card>
       <Card title={f.certificates}>
         <div class="stack">
           <div class="figures">
-            <Figure name={f.ordered(number(certificates.window_hours))} value={number(certificates.ordered)} small={f.of(number(certificates.most))} />
+            <Figure
+              name={f.ordered(number(certificates.window_hours))}
+              value={number(certificates.ordered)}
+              small={f.of(number(certificates.most))}
+            />
             <Figure name={f.refused} value={number(certificates.refused)} bad={certificates.refused > 0} />
           </div>
-          <Meter label={f.ordered(number(certificates.window_hours))} value={certificates.ordered} of={certificates.most} warn={certificates.ordered > 0.8 * certificates.most} />
+          <Meter
+            label={f.ordered(number(certificates.window_hours))}
+            value={certificates.ordered}
+            of={certificates.most}
+            warn={certificates.ordered > 0.8 * certificates.most}
+          />
         </div>
       </Card>
       <Card title={f.messages}>
         <div class="figures">
           <Figure name={f.mail} value={number(of.mail.waiting)} bad={of.mail.waiting > much_waits} />
           <Figure name={f.webhooks} value={number(of.webhooks.waiting)} bad={of.webhooks.waiting > much_waits} />
-          <Figure name={f.overdue} value={time(of.webhooks.overdue_seconds)} bad={of.webhooks.overdue_seconds > long_overdue} />
+          <Figure
+            name={f.overdue}
+            value={time(of.webhooks.overdue_seconds)}
+            bad={of.webhooks.overdue_seconds > long_overdue}
+          />
         </div>
       </Card>
       <Card title={f.storage}>
         <div class="figures">
-          <Figure name={f.backup} value={of.backup.age_seconds === null ? '–' : time(of.backup.age_seconds)} bad={(of.backup.age_seconds ?? 0) > old_backup} />
+          <Figure
+            name={f.backup}
+            value={of.backup.age_seconds === null ? '–' : time(of.backup.age_seconds)}
+            bad={(of.backup.age_seconds ?? 0) > old_backup}
+          />
           <Figure name={f.database} value={bytes(storage.database_bytes)} />
           <Figure name={f.history} value={bytes(storage.history_bytes)} />
-          <Figure name={f.free} value={bytes(storage.disk_free_bytes)} small={f.of(bytes(storage.disk_bytes))} bad={storage.disk_free_bytes < little_room * storage.disk_bytes} />
+          <Figure
+            name={f.free}
+            value={bytes(storage.disk_free_bytes)}
+            small={f.of(bytes(storage.disk_bytes))}
+            bad={storage.disk_free_bytes < little_room * storage.disk_bytes}
+          />
         </div>
       </Card>
     </div>
@@ -91,22 +165,44 @@ function Figures({ of }: { of: State }) {
 export function Fleet() {
   const state = useReading(() => call('get', '/api/internal/fleet'), []);
   return (
-    <Read of={state}>{(value) => (
-      <>
-        <div class="row"><Button icon="restart" onClick={state.again}>{t.fleet.again}</Button></div>
-        <Figures of={value} />
-        <Card title={t.fleet.failed} bare>
-          {value.failed.length === 0 ? <p class="body soft">{t.fleet.none_failed}</p> : (
-            <Table label={t.fleet.failed} columns={[t.app.name, t.admin.reason_column, t.points_screen.when, t.deployment.id]}>
-              {value.failed.map((one) => (
-                <tr key={one.id}><td><strong>{one.name}</strong></td>
-                  <td>{one.reason ? (t.reasons[one.reason as Reason] ?? t.reasons.unknown).title : '–'}{one.message && <div class="small faint break">{one.message}</div>}</td>
-                  <td class="soft"><Time at={one.updated_at} /></td><td><Copy text={one.id} label={t.deployment.id} /></td></tr>
-              ))}
-            </Table>
-          )}
-        </Card>
-      </>
-    )}</Read>
+    <Read of={state}>
+      {(value) => (
+        <>
+          <div class="row">
+            <Button icon="restart" onClick={state.again}>
+              {t.fleet.again}
+            </Button>
+          </div>
+          <Figures of={value} />
+          <Card title={t.fleet.failed} bare>
+            {value.failed.length === 0 ? (
+              <p class="body soft">{t.fleet.none_failed}</p>
+            ) : (
+              <Table
+                label={t.fleet.failed}
+                columns={[t.app.name, t.admin.reason_column, t.points_screen.when, t.deployment.id]}>
+                {value.failed.map((one) => (
+                  <tr key={one.id}>
+                    <td>
+                      <strong>{one.name}</strong>
+                    </td>
+                    <td>
+                      {one.reason ? (t.reasons[one.reason as Reason] ?? t.reasons.unknown).title : '–'}
+                      {one.message && <div class="small faint break">{one.message}</div>}
+                    </td>
+                    <td class="soft">
+                      <Time at={one.updated_at} />
+                    </td>
+                    <td>
+                      <Copy text={one.id} label={t.deployment.id} />
+                    </td>
+                  </tr>
+                ))}
+              </Table>
+            )}
+          </Card>
+        </>
+      )}
+    </Read>
   );
 }

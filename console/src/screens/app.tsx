@@ -4,7 +4,22 @@ import { useLocation } from 'wouter-preact';
 import { type Answer, call } from '../api';
 import { LazyAppPoints, LazyAppSettings, LazyWebhooks } from '../components/lazy';
 import { note } from '../components/notes';
-import { Banner, Bones, Button, Card, Confirm, Copy, Dialog, Empty, Failed, LinkButton, Menu, Page, Tabs, Time } from '../components/ui';
+import {
+  Banner,
+  Bones,
+  Button,
+  Card,
+  Confirm,
+  Copy,
+  Dialog,
+  Empty,
+  Failed,
+  LinkButton,
+  Menu,
+  Page,
+  Tabs,
+  Time,
+} from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
 import { type App, apps, listed, load, may_deploy, news } from '../data';
 import { number } from '../format';
@@ -13,52 +28,124 @@ import { simulated } from '../session';
 import { Secret } from './new_app';
 
 const marks = { pending: 'warn', approved: 'good', rejected: 'bad', withdrawn: '' } as const;
-const askable = (Object.keys(t.scopes) as ScopeName[]).filter((scope) => !automatic_scopes.includes(scope) && scope !== 'points:award');
+const askable = (Object.keys(t.scopes) as ScopeName[]).filter(
+  (scope) => !automatic_scopes.includes(scope) && scope !== 'points:award',
+);
 
 function Scopes({ app }: { app: App }) {
   const [asking, ask] = useState(false);
   const [wanted, want] = useState<string[]>([]);
-  const requests = useReading(() => call('get', '/api/oauth/my-apps/{app_id}/scope-requests', { path: { app_id: app.id } }), [app.id, news.value[app.id]]);
+  const requests = useReading(
+    () => call('get', '/api/oauth/my-apps/{app_id}/scope-requests', { path: { app_id: app.id } }),
+    [app.id, news.value[app.id]],
+  );
   const approved = app.approved_scopes ?? [];
   const missing = askable.filter((scope) => !approved.includes(scope));
   const { busy, error, submit } = useSubmit(async () => {
-    await call('post', '/api/oauth/my-apps/{app_id}/scope-request', { path: { app_id: app.id }, body: { requested_scopes: wanted } as never });
+    await call('post', '/api/oauth/my-apps/{app_id}/scope-request', {
+      path: { app_id: app.id },
+      body: { requested_scopes: wanted } as never,
+    });
     ask(false);
     want([]);
     requests.again();
     void load();
   });
   async function withdraw(id: string) {
-    await call('delete', '/api/oauth/my-apps/{app_id}/scope-requests/{id}', { path: { app_id: app.id, id } }).catch((failure) => note(failure.message));
+    await call('delete', '/api/oauth/my-apps/{app_id}/scope-requests/{id}', { path: { app_id: app.id, id } }).catch(
+      (failure) => note(failure.message),
+    );
     requests.again();
   }
   return (
     <>
-      <Card title={t.app.scopes} bare actions={missing.length > 0 && <Button slim onClick={() => ask(true)}>{t.app.ask}</Button>}>
-        <ul class="list">{[...new Set([...approved, ...app.allowed_scopes])].map((scope) => (
-          <li key={scope}><div class="grow"><div>{t.scopes[scope as ScopeName] ?? scope}</div><code class="small faint">{scope}</code></div>
-            <span class={`badge ${approved.includes(scope) ? 'good' : 'warn'}`}>{approved.includes(scope) ? t.app.granted : t.app.not_granted}</span></li>
-        ))}</ul>
+      <Card
+        title={t.app.scopes}
+        bare
+        actions={
+          missing.length > 0 && (
+            <Button slim onClick={() => ask(true)}>
+              {t.app.ask}
+            </Button>
+          )
+        }>
+        <ul class="list">
+          {[...new Set([...approved, ...app.allowed_scopes])].map((scope) => (
+            <li key={scope}>
+              <div class="grow">
+                <div>{t.scopes[scope as ScopeName] ?? scope}</div>
+                <code class="small faint">{scope}</code>
+              </div>
+              <span class={`badge ${approved.includes(scope) ? 'good' : 'warn'}`}>
+                {approved.includes(scope) ? t.app.granted : t.app.not_granted}
+              </span>
+            </li>
+          ))}
+        </ul>
       </Card>
       <Card title={t.app.requests} bare>
-        {requests.error ? <div class="body"><Failed error={requests.error} again={requests.again} /></div> : !requests.value ? <div class="body"><Bones /></div>
-          : requests.value.scope_requests.length === 0 ? <div class="body soft">{t.app.no_requests}</div>
-          : <ul class="list">{requests.value.scope_requests.map((request) => (
-              <li key={request.id}><span class={`badge ${marks[request.status]}`}>{t.app.states[request.status]}</span>
-                <div class="grow"><div class="break">{request.requested_scopes.join(', ')}</div>{request.reason && <div class="small soft">{request.reason}</div>}</div>
-                <span class="small faint"><Time at={request.decided_at ?? request.inserted_at} /></span>
-                {request.status === 'pending' && <Button slim onClick={() => withdraw(request.id)}>{t.app.withdraw}</Button>}</li>
-            ))}</ul>}
+        {requests.error ? (
+          <div class="body">
+            <Failed error={requests.error} again={requests.again} />
+          </div>
+        ) : !requests.value ? (
+          <div class="body">
+            <Bones />
+          </div>
+        ) : requests.value.scope_requests.length === 0 ? (
+          <div class="body soft">{t.app.no_requests}</div>
+        ) : (
+          <ul class="list">
+            {requests.value.scope_requests.map((request) => (
+              <li key={request.id}>
+                <span class={`badge ${marks[request.status]}`}>{t.app.states[request.status]}</span>
+                <div class="grow">
+                  <div class="break">{request.requested_scopes.join(', ')}</div>
+                  {request.reason && <div class="small soft">{request.reason}</div>}
+                </div>
+                <span class="small faint">
+                  <Time at={request.decided_at ?? request.inserted_at} />
+                </span>
+                {request.status === 'pending' && (
+                  <Button slim onClick={() => withdraw(request.id)}>
+                    {t.app.withdraw}
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
       </Card>
       {asking && (
         <Dialog title={t.app.ask} onClose={() => ask(false)}>
           <form class="stack" onSubmit={submit}>
-            <div>{missing.map((scope) => (
-              <label class="check" key={scope}><input type="checkbox" checked={wanted.includes(scope)} onChange={(e) => want(e.currentTarget.checked ? [...wanted, scope] : wanted.filter((one) => one !== scope))} />
-                <span>{t.scopes[scope]} <code class="small faint">{scope}</code></span></label>
-            ))}</div>
-            {error && <p class="wrong" role="alert">{error.message}</p>}
-            <div class="actions row"><Button onClick={() => ask(false)}>{t.frame.cancel}</Button><Button type="submit" kinds={['main-action']} busy={busy} disabled={!wanted.length}>{t.app.ask}</Button></div>
+            <div>
+              {missing.map((scope) => (
+                <label class="check" key={scope}>
+                  <input
+                    type="checkbox"
+                    checked={wanted.includes(scope)}
+                    onChange={(e) =>
+                      want(e.currentTarget.checked ? [...wanted, scope] : wanted.filter((one) => one !== scope))
+                    }
+                  />
+                  <span>
+                    {t.scopes[scope]} <code class="small faint">{scope}</code>
+                  </span>
+                </label>
+              ))}
+            </div>
+            {error && (
+              <p class="wrong" role="alert">
+                {error.message}
+              </p>
+            )}
+            <div class="actions row">
+              <Button onClick={() => ask(false)}>{t.frame.cancel}</Button>
+              <Button type="submit" kinds={['main-action']} busy={busy} disabled={!wanted.length}>
+                {t.app.ask}
+              </Button>
+            </div>
           </form>
         </Dialog>
       )}
@@ -75,25 +162,80 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
   const is_public = app.token_endpoint_auth_method === 'none';
   const count = listed.value.filter((deployment) => deployment.app_id === app.id).length;
   return (
-    <Page title={app.app_name} crumbs={[[t.menu.apps, '/apps']]} badge={<span class={`badge ${may_deploy(app) ? 'good' : 'warn'}`}>{may_deploy(app) ? t.apps.approved : t.apps.waiting}</span>}
+    <Page
+      title={app.app_name}
+      crumbs={[[t.menu.apps, '/apps']]}
+      badge={
+        <span class={`badge ${may_deploy(app) ? 'good' : 'warn'}`}>
+          {may_deploy(app) ? t.apps.approved : t.apps.waiting}
+        </span>
+      }
       below={app.app_description && <p class="soft break">{app.app_description}</p>}
-      actions={<>{may_deploy(app) && <LinkButton href="/new" kinds={['main-action']} icon="plus">{t.overview.create}</LinkButton>}
-        <Menu label={t.deployment.more} items={[...(is_public ? [] : [{ name: t.app.rotate, icon: 'key' as const, run: () => ask('rotate') }]), { name: t.app.delete, icon: 'trash', danger: true, run: () => ask('delete') }]} /></>}>
+      actions={
+        <>
+          {may_deploy(app) && (
+            <LinkButton href="/new" kinds={['main-action']} icon="plus">
+              {t.overview.create}
+            </LinkButton>
+          )}
+          <Menu
+            label={t.deployment.more}
+            items={[
+              ...(is_public ? [] : [{ name: t.app.rotate, icon: 'key' as const, run: () => ask('rotate') }]),
+              { name: t.app.delete, icon: 'trash', danger: true, run: () => ask('delete') },
+            ]}
+          />
+        </>
+      }>
       {!may_deploy(app) && (
-        <Banner kind="info" title={t.app.waiting}><p>{t.app.waiting_text}</p>
-          {simulated.value && <><p>{t.app.approve_here}</p><Copy text="berth admin approve --all --yes --secret-file data/internal-secret" label={t.app.command} /></>}</Banner>
+        <Banner kind="info" title={t.app.waiting}>
+          <p>{t.app.waiting_text}</p>
+          {simulated.value && (
+            <>
+              <p>{t.app.approve_here}</p>
+              <Copy text="berth admin approve --all --yes --secret-file data/internal-secret" label={t.app.command} />
+            </>
+          )}
+        </Banner>
       )}
-      <Tabs label={t.app.tabs.label} current={tab} tabs={tab_keys.map((key) => ({ key, name: t.app.tabs[key], href: key === 'overview' ? `/apps/${app.id}` : `/apps/${app.id}/${key}` }))} />
+      <Tabs
+        label={t.app.tabs.label}
+        current={tab}
+        tabs={tab_keys.map((key) => ({
+          key,
+          name: t.app.tabs[key],
+          href: key === 'overview' ? `/apps/${app.id}` : `/apps/${app.id}/${key}`,
+        }))}
+      />
       {tab === 'overview' && (
         <div class="columns">
-          <div class="stack wide"><Scopes app={app} /></div>
+          <div class="stack wide">
+            <Scopes app={app} />
+          </div>
           <Card title={t.app.identity}>
             <dl class="facts">
-              <dt>{t.app.client_id}</dt><dd><Copy text={app.client_id} label={t.app.client_id} /></dd>
-              <dt>{t.app.secret}</dt><dd>{is_public ? t.app.public : <Button slim icon="key" onClick={() => ask('rotate')}>{t.app.rotate}</Button>}</dd>
-              <dt>{t.menu.deployments}</dt><dd>{number(count)}</dd>
-              <dt>{t.app.users}</dt><dd>{number(app.total_users)}</dd>
-              <dt>{t.deployment.created}</dt><dd><Time at={app.inserted_at} /></dd>
+              <dt>{t.app.client_id}</dt>
+              <dd>
+                <Copy text={app.client_id} label={t.app.client_id} />
+              </dd>
+              <dt>{t.app.secret}</dt>
+              <dd>
+                {is_public ? (
+                  t.app.public
+                ) : (
+                  <Button slim icon="key" onClick={() => ask('rotate')}>
+                    {t.app.rotate}
+                  </Button>
+                )}
+              </dd>
+              <dt>{t.menu.deployments}</dt>
+              <dd>{number(count)}</dd>
+              <dt>{t.app.users}</dt>
+              <dd>{number(app.total_users)}</dd>
+              <dt>{t.deployment.created}</dt>
+              <dd>
+                <Time at={app.inserted_at} />
+              </dd>
             </dl>
           </Card>
         </div>
@@ -102,21 +244,42 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       {tab === 'webhooks' && <LazyWebhooks app={app} />}
       {tab === 'settings' && <LazyAppSettings app={app} onDelete={() => ask('delete')} />}
       {asking === 'rotate' && (
-        <Confirm title={t.app.rotate_title} action={t.app.rotate} danger onClose={() => ask(null)}
-          run={async () => { show((await call('post', '/api/oauth/my-apps/{app_id}/rotate-secret', { path: { app_id: app.id } })).app); }}>
+        <Confirm
+          title={t.app.rotate_title}
+          action={t.app.rotate}
+          danger
+          onClose={() => ask(null)}
+          run={async () => {
+            show((await call('post', '/api/oauth/my-apps/{app_id}/rotate-secret', { path: { app_id: app.id } })).app);
+          }}>
           <p>{t.app.rotate_text}</p>
         </Confirm>
       )}
       {fresh && (
         <Dialog title={t.app.new_secret} onClose={() => show(null)} closable={false}>
-          <Banner kind="warn"><p>{t.app.once}</p></Banner>
+          <Banner kind="warn">
+            <p>{t.app.once}</p>
+          </Banner>
           <Secret app={fresh} />
-          <div class="actions"><Button kinds={['main-action']} onClick={() => show(null)}>{t.app.saved}</Button></div>
+          <div class="actions">
+            <Button kinds={['main-action']} onClick={() => show(null)}>
+              {t.app.saved}
+            </Button>
+          </div>
         </Dialog>
       )}
       {asking === 'delete' && (
-        <Confirm title={t.app.delete_title(app.app_name)} action={t.app.delete} danger word={app.app_name} onClose={() => ask(null)}
-          run={async () => { await call('delete', '/api/operator/apps/{id}', { path: { id: app.id } }); go('/apps'); await load(); }}>
+        <Confirm
+          title={t.app.delete_title(app.app_name)}
+          action={t.app.delete}
+          danger
+          word={app.app_name}
+          onClose={() => ask(null)}
+          run={async () => {
+            await call('delete', '/api/operator/apps/{id}', { path: { id: app.id } });
+            go('/apps');
+            await load();
+          }}>
           <p>{t.app.delete_text}</p>
         </Confirm>
       )}
@@ -125,8 +288,25 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
 }
 
 export function AppScreen({ id, tab }: { id: string; tab: string }) {
-  if (!apps.value) return <div class="page"><Card><Bones /></Card></div>;
+  if (!apps.value)
+    return (
+      <div class="page">
+        <Card>
+          <Bones />
+        </Card>
+      </div>
+    );
   const app = apps.value.find((one) => one.id === id);
   if (app) return <Loaded app={app} tab={tab} />;
-  return <Page title={t.app.gone} crumbs={[[t.menu.apps, '/apps']]}><section class="card"><Empty icon="apps" title={t.lost.again} text={t.app.gone_text}><LinkButton href="/apps" kinds={['main-action']}>{t.menu.apps}</LinkButton></Empty></section></Page>;
+  return (
+    <Page title={t.app.gone} crumbs={[[t.menu.apps, '/apps']]}>
+      <section class="card">
+        <Empty icon="apps" title={t.lost.again} text={t.app.gone_text}>
+          <LinkButton href="/apps" kinds={['main-action']}>
+            {t.menu.apps}
+          </LinkButton>
+        </Empty>
+      </section>
+    </Page>
+  );
 }

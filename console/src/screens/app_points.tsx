@@ -11,26 +11,58 @@ import { t } from '../messages';
 const window_days = 30;
 
 export function AppPoints({ app }: { app: App }) {
-  const figures = useReading(() => call('get', '/api/operator/analytics', { app: app.id, query: { window_days } }), [app.id]);
+  const figures = useReading(
+    () => call('get', '/api/operator/analytics', { app: app.id, query: { window_days } }),
+    [app.id],
+  );
   return (
     <div class="stack wide">
       <Card title={t.app_points.figures(window_days)} bare>
-        <Read of={figures}>{(value) => (
-          <div class="body figures large">
-            {([[t.app_points.users, number(value.total_users)], [t.app_points.active, number(value.dau)], [t.app_points.retention, share(value.retention_7d)],
-              [t.app_points.spends, number(value.total_spends)], [t.app_points.earnings, number(value.earnings)], [t.app_points.awards, number(value.total_awards)]] as const)
-              .map(([name, figure]) => <div class="figure" key={name}><span class="small faint">{name}</span><span class="value">{figure}</span></div>)}
-          </div>
-        )}</Read>
+        <Read of={figures}>
+          {(value) => (
+            <div class="body figures large">
+              {(
+                [
+                  [t.app_points.users, number(value.total_users)],
+                  [t.app_points.active, number(value.dau)],
+                  [t.app_points.retention, share(value.retention_7d)],
+                  [t.app_points.spends, number(value.total_spends)],
+                  [t.app_points.earnings, number(value.earnings)],
+                  [t.app_points.awards, number(value.total_awards)],
+                ] as const
+              ).map(([name, figure]) => (
+                <div class="figure" key={name}>
+                  <span class="small faint">{name}</span>
+                  <span class="value">{figure}</span>
+                </div>
+              ))}
+            </div>
+          )}
+        </Read>
       </Card>
-      <Days title={t.app_points.balance} label={t.points_screen.plot} keys={[app.id]}
-        read={async (from, to) => (await call('get', '/api/operator/analytics/days', { app: app.id, query: { from, to } })).days}
-        above={(days) => <p class="figure"><span class="value">{t.points(days.at(-1)?.balance ?? 0)}</span></p>}
+      <Days
+        title={t.app_points.balance}
+        label={t.points_screen.plot}
+        keys={[app.id]}
+        read={async (from, to) =>
+          (await call('get', '/api/operator/analytics/days', { app: app.id, query: { from, to } })).days
+        }
+        above={(days) => (
+          <p class="figure">
+            <span class="value">{t.points(days.at(-1)?.balance ?? 0)}</span>
+          </p>
+        )}
         shown={{
           value: (day) => day.balance,
-          columns: [[t.points_screen.balance, (day) => day.balance], [t.points_screen.in, (day) => day.earned], [t.points_screen.out, (day) => day.spent],
-            [t.app_points.earnings, (day) => day.earnings], [t.app_points.spends, (day) => day.spends]],
-        }} />
+          columns: [
+            [t.points_screen.balance, (day) => day.balance],
+            [t.points_screen.in, (day) => day.earned],
+            [t.points_screen.out, (day) => day.spent],
+            [t.app_points.earnings, (day) => day.earnings],
+            [t.app_points.spends, (day) => day.spends],
+          ],
+        }}
+      />
       <p class="soft small">{t.app_points.text}</p>
     </div>
   );

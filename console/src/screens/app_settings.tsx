@@ -18,13 +18,26 @@ const shown: FieldOf<Changes>[] = [
 const login: FieldOf<Changes>[] = [
   { name: 'redirect_uris', label: t.app.redirects, kind: 'lines', hint: t.app_settings.redirects_hint },
   { name: 'allowed_origins', label: t.app_settings.origins, kind: 'lines', hint: t.app_settings.origins_hint },
-  { name: 'session_tokens', label: t.app_settings.session_tokens, kind: 'check', hint: t.app_settings.session_tokens_hint },
+  {
+    name: 'session_tokens',
+    label: t.app_settings.session_tokens,
+    kind: 'check',
+    hint: t.app_settings.session_tokens_hint,
+  },
   { name: 'refresh_requires_client', label: t.app_settings.refresh, kind: 'check', hint: t.app_settings.refresh_hint },
 ];
-const scopes: FieldOf<Changes>[] = [{
-  name: 'allowed_scopes', label: t.app_settings.scopes, kind: 'many', values_shown: true, hint: t.app_settings.scopes_hint,
-  choices: (Object.keys(t.scopes) as ScopeName[]).filter((scope) => scope !== 'points:award').map((scope) => [scope, t.scopes[scope]]),
-}];
+const scopes: FieldOf<Changes>[] = [
+  {
+    name: 'allowed_scopes',
+    label: t.app_settings.scopes,
+    kind: 'many',
+    values_shown: true,
+    hint: t.app_settings.scopes_hint,
+    choices: (Object.keys(t.scopes) as ScopeName[])
+      .filter((scope) => scope !== 'points:award')
+      .map((scope) => [scope, t.scopes[scope]]),
+  },
+];
 
 export function AppSettings({ app, onDelete }: { app: App; onDelete: () => void }) {
   async function save(body: Changes) {
@@ -34,17 +47,32 @@ export function AppSettings({ app, onDelete }: { app: App; onDelete: () => void 
   }
   // A form begins anew with what was saved.
   const at = `${app.id} ${app.updated_at}`;
-  const form = (fields: FieldOf<Changes>[]) => <Form key={at} fields={fields} values={app} changes action={t.app.save} run={save} />;
+  const form = (fields: FieldOf<Changes>[]) => (
+    <Form key={at} fields={fields} values={app} changes action={t.app.save} run={save} />
+  );
   return (
     <div class="columns">
       <div class="stack wide">
         <Card title={t.app.details}>{form(shown)}</Card>
-        <Card title={t.app_settings.login}>{form(app.token_endpoint_auth_method === 'none' ? login.filter((field) => field.name !== 'refresh_requires_client') : login)}</Card>
+        <Card title={t.app_settings.login}>
+          {form(
+            app.token_endpoint_auth_method === 'none'
+              ? login.filter((field) => field.name !== 'refresh_requires_client')
+              : login,
+          )}
+        </Card>
       </div>
       <div class="stack wide">
         <Card title={t.app.scopes}>{form(scopes)}</Card>
         <Card title={t.app_settings.end}>
-          <div class="stack"><p class="soft">{t.app.delete_text}</p><div><Button kinds={['danger']} icon="trash" onClick={onDelete}>{t.app.delete}</Button></div></div>
+          <div class="stack">
+            <p class="soft">{t.app.delete_text}</p>
+            <div>
+              <Button kinds={['danger']} icon="trash" onClick={onDelete}>
+                {t.app.delete}
+              </Button>
+            </div>
+          </div>
         </Card>
       </div>
     </div>

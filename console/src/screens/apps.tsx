@@ -6,25 +6,53 @@ import { t } from '../messages';
 
 export function AppsScreen() {
   return (
-    <Page title={t.menu.apps} below={<p class="soft">{t.apps.text}</p>} actions={<LinkButton href="/apps/new" kinds={['main-action']} icon="plus">{t.apps.create}</LinkButton>}>
+    <Page
+      title={t.menu.apps}
+      below={<p class="soft">{t.apps.text}</p>}
+      actions={
+        <LinkButton href="/apps/new" kinds={['main-action']} icon="plus">
+          {t.apps.create}
+        </LinkButton>
+      }>
       {problem.value && <Failed error={problem.value} again={load} />}
-      {!apps.value ? !problem.value && <Card><Bones /></Card>
-        : apps.value.length === 0 ? <section class="card"><Empty icon="apps" title={t.apps.none} text={t.apps.none_text}><LinkButton href="/apps/new" kinds={['main-action']} icon="plus">{t.apps.create}</LinkButton></Empty></section>
-        : (
-          <ul class="grid" aria-label={t.menu.apps}>
-            {apps.value.map((app) => {
-              const count = listed.value.filter((deployment) => deployment.app_id === app.id).length;
-              return (
-                <li class="card tile" key={app.id}>
-                  <div class="row apart tight"><span class="name cut"><Link href={`/apps/${app.id}`}>{app.app_name}</Link></span>
-                    <span class={`badge ${may_deploy(app) ? 'good' : 'warn'}`}>{may_deploy(app) ? t.apps.approved : t.apps.waiting}</span></div>
-                  <span class="small faint mono cut">{app.client_id}</span>
-                  <div class="row apart tight small faint"><span>{t.apps.counts(count, app.total_users)}</span><Time at={app.inserted_at} /></div>
-                </li>
-              );
-            })}
-          </ul>
-        )}
+      {!apps.value ? (
+        !problem.value && (
+          <Card>
+            <Bones />
+          </Card>
+        )
+      ) : apps.value.length === 0 ? (
+        <section class="card">
+          <Empty icon="apps" title={t.apps.none} text={t.apps.none_text}>
+            <LinkButton href="/apps/new" kinds={['main-action']} icon="plus">
+              {t.apps.create}
+            </LinkButton>
+          </Empty>
+        </section>
+      ) : (
+        <ul class="grid" aria-label={t.menu.apps}>
+          {apps.value.map((app) => {
+            const count = listed.value.filter((deployment) => deployment.app_id === app.id).length;
+            return (
+              <li class="card tile" key={app.id}>
+                <div class="row apart tight">
+                  <span class="name cut">
+                    <Link href={`/apps/${app.id}`}>{app.app_name}</Link>
+                  </span>
+                  <span class={`badge ${may_deploy(app) ? 'good' : 'warn'}`}>
+                    {may_deploy(app) ? t.apps.approved : t.apps.waiting}
+                  </span>
+                </div>
+                <span class="small faint mono cut">{app.client_id}</span>
+                <div class="row apart tight small faint">
+                  <span>{t.apps.counts(count, app.total_users)}</span>
+                  <Time at={app.inserted_at} />
+                </div>
+              </li>
+            );
+          })}
+        </ul>
+      )}
     </Page>
   );
 }

@@ -20,25 +20,59 @@ export const news_of = (id: string) => news.value[id] ?? 0;
 
 function Metrics({ deployment }: { deployment: Deployment }) {
   const at = { path: { id: deployment.id }, app: deployment.app_id };
-  const { value, again } = useReading(() => call('get', '/api/deploy/apps/{id}/metrics', at), [deployment.id, deployment.status]);
+  const { value, again } = useReading(
+    () => call('get', '/api/deploy/apps/{id}/metrics', at),
+    [deployment.id, deployment.status],
+  );
   const mib = value?.memory == null ? null : value.memory / 1_048_576;
-  const cpu_limit = deployment.cpu_limit_millicores, memory_limit = deployment.memory_limit_mb;
+  const cpu_limit = deployment.cpu_limit_millicores,
+    memory_limit = deployment.memory_limit_mb;
   return (
-    <Card title={t.metrics.heading} actions={<Button slim kinds={['plain']} icon="restart" label={t.metrics.again} onClick={again} />}>
-      {!value ? <Bones /> : (
+    <Card
+      title={t.metrics.heading}
+      actions={<Button slim kinds={['plain']} icon="restart" label={t.metrics.again} onClick={again} />}>
+      {!value ? (
+        <Bones />
+      ) : (
         <div class="figures">
           <div class="figure">
             <span class="small faint">{t.metrics.cpu}</span>
-            <span class="value">{value.cpu == null ? '–' : <>{number(value.cpu)} <small>{t.metrics.of_cpu(number(cpu_limit))}</small></>}</span>
-            {value.cpu != null && <Meter label={t.metrics.cpu} value={value.cpu} of={cpu_limit} warn={value.cpu > 0.9 * cpu_limit} />}
+            <span class="value">
+              {value.cpu == null ? (
+                '–'
+              ) : (
+                <>
+                  {number(value.cpu)} <small>{t.metrics.of_cpu(number(cpu_limit))}</small>
+                </>
+              )}
+            </span>
+            {value.cpu != null && (
+              <Meter label={t.metrics.cpu} value={value.cpu} of={cpu_limit} warn={value.cpu > 0.9 * cpu_limit} />
+            )}
           </div>
           <div class="figure">
             <span class="small faint">{t.metrics.memory}</span>
-            <span class="value">{mib == null ? '–' : <>{mebibytes(value.memory!)} <small>{t.metrics.of_memory(number(memory_limit))}</small></>}</span>
-            {mib != null && <Meter label={t.metrics.memory} value={mib} of={memory_limit} warn={mib > 0.9 * memory_limit} />}
+            <span class="value">
+              {mib == null ? (
+                '–'
+              ) : (
+                <>
+                  {mebibytes(value.memory!)} <small>{t.metrics.of_memory(number(memory_limit))}</small>
+                </>
+              )}
+            </span>
+            {mib != null && (
+              <Meter label={t.metrics.memory} value={mib} of={memory_limit} warn={mib > 0.9 * memory_limit} />
+            )}
           </div>
-          <div class="figure"><span class="small faint">{t.metrics.restarts}</span><span class="value">{value.restarts == null ? '–' : number(value.restarts)}</span></div>
-          <div class="figure"><span class="small faint">{t.metrics.requests}</span><span class="value">{value.requests == null ? '–' : number(value.requests)}</span></div>
+          <div class="figure">
+            <span class="small faint">{t.metrics.restarts}</span>
+            <span class="value">{value.restarts == null ? '–' : number(value.restarts)}</span>
+          </div>
+          <div class="figure">
+            <span class="small faint">{t.metrics.requests}</span>
+            <span class="value">{value.requests == null ? '–' : number(value.requests)}</span>
+          </div>
         </div>
       )}
     </Card>
@@ -46,24 +80,70 @@ function Metrics({ deployment }: { deployment: Deployment }) {
 }
 
 function Billing({ deployment }: { deployment: Deployment }) {
-  const { value } = useReading(() => call('get', '/api/deploy/apps/{id}/billing', { path: { id: deployment.id }, app: deployment.app_id }), [deployment.id, deployment.billing_status, deployment.tier]);
-  if (!value) return <Card title={t.billing.heading}><Bones /></Card>;
-  const start = Date.parse(value.period.start), end = Date.parse(value.period.end);
+  const { value } = useReading(
+    () => call('get', '/api/deploy/apps/{id}/billing', { path: { id: deployment.id }, app: deployment.app_id }),
+    [deployment.id, deployment.billing_status, deployment.tier],
+  );
+  if (!value)
+    return (
+      <Card title={t.billing.heading}>
+        <Bones />
+      </Card>
+    );
+  const start = Date.parse(value.period.start),
+    end = Date.parse(value.period.end);
   return (
-    <Card title={t.billing.heading} actions={<span class={`badge ${value.billing_status === 'current' || value.billing_status === 'exempt' ? 'good' : 'warn'}`}>{t.billing.states[value.billing_status]}</span>}>
+    <Card
+      title={t.billing.heading}
+      actions={
+        <span
+          class={`badge ${value.billing_status === 'current' || value.billing_status === 'exempt' ? 'good' : 'warn'}`}>
+          {t.billing.states[value.billing_status]}
+        </span>
+      }>
       <div class="stack">
-        {value.billing_status !== 'exempt' && <Meter label={t.billing.period} value={Date.now() - start} of={end - start} />}
+        {value.billing_status !== 'exempt' && (
+          <Meter label={t.billing.period} value={Date.now() - start} of={end - start} />
+        )}
         <dl class="facts">
-          <dt>{t.billing.period}</dt><dd>{date(value.period.start)} – {date(value.period.end)}</dd>
-          <dt>{t.billing.next}</dt><dd>{value.next_renewal ? <>{t.points(value.amount)}, <Time at={value.next_renewal} /></> : t.billing.none}</dd>
-          <dt>{t.billing.balance}</dt><dd class="number">{t.points(value.balance)}</dd>
-          {value.stops_at && <><dt>{t.billing.stops}</dt><dd><Time at={value.stops_at} /></dd></>}
+          <dt>{t.billing.period}</dt>
+          <dd>
+            {date(value.period.start)} – {date(value.period.end)}
+          </dd>
+          <dt>{t.billing.next}</dt>
+          <dd>
+            {value.next_renewal ? (
+              <>
+                {t.points(value.amount)}, <Time at={value.next_renewal} />
+              </>
+            ) : (
+              t.billing.none
+            )}
+          </dd>
+          <dt>{t.billing.balance}</dt>
+          <dd class="number">{t.points(value.balance)}</dd>
+          {value.stops_at && (
+            <>
+              <dt>{t.billing.stops}</dt>
+              <dd>
+                <Time at={value.stops_at} />
+              </dd>
+            </>
+          )}
         </dl>
         {value.history.length > 0 && (
-          <details><summary>{t.billing.charges}</summary>
-            <ul class="stack tight small">{value.history.slice(0, 12).map((entry) => (
-              <li class="row apart" key={entry.at + entry.kind}><span title={exact(entry.at)}>{date(entry.at)}, {t.billing.kinds[entry.kind]}</span><span class="number">{t.points(entry.amount)}</span></li>
-            ))}</ul>
+          <details>
+            <summary>{t.billing.charges}</summary>
+            <ul class="stack tight small">
+              {value.history.slice(0, 12).map((entry) => (
+                <li class="row apart" key={entry.at + entry.kind}>
+                  <span title={exact(entry.at)}>
+                    {date(entry.at)}, {t.billing.kinds[entry.kind]}
+                  </span>
+                  <span class="number">{t.points(entry.amount)}</span>
+                </li>
+              ))}
+            </ul>
           </details>
         )}
       </div>
@@ -76,7 +156,13 @@ function OverviewTab({ deployment }: { deployment: Deployment }) {
   const entries = useEntries(deployment);
   return (
     <>
-      {deployment.status !== 'stopped' && <section class="card" aria-label={t.steps.label}><div class="body"><Steps deployment={deployment} /></div></section>}
+      {deployment.status !== 'stopped' && (
+        <section class="card" aria-label={t.steps.label}>
+          <div class="body">
+            <Steps deployment={deployment} />
+          </div>
+        </section>
+      )}
       <div class="columns">
         <div class="stack wide">
           <Metrics deployment={deployment} />
@@ -85,14 +171,39 @@ function OverviewTab({ deployment }: { deployment: Deployment }) {
         <div class="stack wide">
           <Card title={t.deployment.facts}>
             <dl class="facts">
-              <dt>{t.create.image}</dt><dd><code>{deployment.container_image}</code></dd>
-              <dt>{t.create.port}</dt><dd>{deployment.port}</dd>
-              <dt>{t.deployment.tier}</dt><dd>{tier?.name ?? deployment.tier}, {memory(deployment.memory_limit_mb)}, {t.deployment.cpus(cpu(deployment.cpu_limit_millicores))}</dd>
-              {deployment.custom_domain && <><dt>{t.deployment.domain}</dt><dd>{deployment.custom_domain}</dd></>}
-              <dt>{t.deployment.app}</dt><dd>{app_of(deployment.app_id)?.app_name}</dd>
-              {deployment.host_server && <><dt>{t.deployment.node}</dt><dd>{deployment.host_server}</dd></>}
-              <dt>{t.deployment.created}</dt><dd><Time at={deployment.inserted_at} /></dd>
-              <dt>{t.deployment.id}</dt><dd><Copy text={deployment.id} label={t.deployment.id} /></dd>
+              <dt>{t.create.image}</dt>
+              <dd>
+                <code>{deployment.container_image}</code>
+              </dd>
+              <dt>{t.create.port}</dt>
+              <dd>{deployment.port}</dd>
+              <dt>{t.deployment.tier}</dt>
+              <dd>
+                {tier?.name ?? deployment.tier}, {memory(deployment.memory_limit_mb)},{' '}
+                {t.deployment.cpus(cpu(deployment.cpu_limit_millicores))}
+              </dd>
+              {deployment.custom_domain && (
+                <>
+                  <dt>{t.deployment.domain}</dt>
+                  <dd>{deployment.custom_domain}</dd>
+                </>
+              )}
+              <dt>{t.deployment.app}</dt>
+              <dd>{app_of(deployment.app_id)?.app_name}</dd>
+              {deployment.host_server && (
+                <>
+                  <dt>{t.deployment.node}</dt>
+                  <dd>{deployment.host_server}</dd>
+                </>
+              )}
+              <dt>{t.deployment.created}</dt>
+              <dd>
+                <Time at={deployment.inserted_at} />
+              </dd>
+              <dt>{t.deployment.id}</dt>
+              <dd>
+                <Copy text={deployment.id} label={t.deployment.id} />
+              </dd>
             </dl>
           </Card>
           <Billing deployment={deployment} />
@@ -112,7 +223,9 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const name = deployment.name ?? deployment.subdomain;
   const at = { path: { id }, app };
   const stopped = deployment.status === 'stopped';
-  const restart = async () => { put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment); };
+  const restart = async () => {
+    put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
+  };
   async function begin() {
     try {
       await restart();
@@ -121,21 +234,52 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
     }
   }
   const tabs = (['overview', 'logs', 'history', 'variables', 'domain', 'settings'] as const).map((key) => ({
-    key, name: t.deployment.tabs[key], href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
+    key,
+    name: t.deployment.tabs[key],
+    href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
   }));
   return (
-    <Page title={name} crumbs={[[t.menu.deployments, '/']]} badge={<span role="status"><StatusBadge deployment={deployment} /></span>}
-      below={<div class="row tight small soft"><a href={deployment.url} target="_blank" rel="noopener" class="break">{deployment.url}</a>
-        {deployment.phase && is_busy(deployment) && <span>· {deployment.phase}</span>}</div>}
-      actions={<>
-        {stopped ? <Button kinds={['main-action']} icon="play" onClick={begin}>{t.deployment.start}</Button>
-          : <Button icon="restart" onClick={() => ask('restart')}>{t.deployment.restart}</Button>}
-        {!stopped && <Button icon="stop" onClick={() => ask('stop')}>{t.deployment.stop}</Button>}
-        <Menu label={t.deployment.more} items={[
-          { name: t.deployment.rollback, icon: 'back', run: () => ask('rollback') },
-          { name: t.deployment.delete, icon: 'trash', danger: true, run: () => ask('delete') },
-        ]} />
-      </>}>
+    <Page
+      title={name}
+      crumbs={[[t.menu.deployments, '/']]}
+      badge={
+        <span role="status">
+          <StatusBadge deployment={deployment} />
+        </span>
+      }
+      below={
+        <div class="row tight small soft">
+          <a href={deployment.url} target="_blank" rel="noopener" class="break">
+            {deployment.url}
+          </a>
+          {deployment.phase && is_busy(deployment) && <span>· {deployment.phase}</span>}
+        </div>
+      }
+      actions={
+        <>
+          {stopped ? (
+            <Button kinds={['main-action']} icon="play" onClick={begin}>
+              {t.deployment.start}
+            </Button>
+          ) : (
+            <Button icon="restart" onClick={() => ask('restart')}>
+              {t.deployment.restart}
+            </Button>
+          )}
+          {!stopped && (
+            <Button icon="stop" onClick={() => ask('stop')}>
+              {t.deployment.stop}
+            </Button>
+          )}
+          <Menu
+            label={t.deployment.more}
+            items={[
+              { name: t.deployment.rollback, icon: 'back', run: () => ask('rollback') },
+              { name: t.deployment.delete, icon: 'trash', danger: true, run: () => ask('delete') },
+            ]}
+          />
+        </>
+      }>
       <ReasonBanner deployment={deployment} />
       <Tabs label={t.deployment.tabs.label} tabs={tabs} current={tab} />
       {tab === 'overview' && <OverviewTab deployment={deployment} />}
@@ -145,25 +289,50 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       {tab === 'domain' && <DomainTab deployment={deployment} />}
       {tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}
       {asking === 'restart' && (
-        <Confirm title={t.deployment.restart_title(name)} action={t.deployment.restart} onClose={() => ask(null)} run={restart}>
+        <Confirm
+          title={t.deployment.restart_title(name)}
+          action={t.deployment.restart}
+          onClose={() => ask(null)}
+          run={restart}>
           <p>{t.deployment.restart_text}</p>
         </Confirm>
       )}
       {asking === 'stop' && (
-        <Confirm title={t.deployment.stop_title(name)} action={t.deployment.stop} danger onClose={() => ask(null)}
-          run={async () => { put((await call('post', '/api/deploy/apps/{id}/stop', at)).deployment); }}>
+        <Confirm
+          title={t.deployment.stop_title(name)}
+          action={t.deployment.stop}
+          danger
+          onClose={() => ask(null)}
+          run={async () => {
+            put((await call('post', '/api/deploy/apps/{id}/stop', at)).deployment);
+          }}>
           <p>{t.deployment.stop_text}</p>
         </Confirm>
       )}
       {asking === 'rollback' && (
-        <Confirm title={t.deployment.rollback_title(name)} action={t.deployment.rollback} onClose={() => ask(null)}
-          run={async () => { put((await call('post', '/api/deploy/apps/{id}/rollback', { ...at, body: {} })).deployment); }}>
+        <Confirm
+          title={t.deployment.rollback_title(name)}
+          action={t.deployment.rollback}
+          onClose={() => ask(null)}
+          run={async () => {
+            put((await call('post', '/api/deploy/apps/{id}/rollback', { ...at, body: {} })).deployment);
+          }}>
           <p>{t.deployment.rollback_text}</p>
         </Confirm>
       )}
       {asking === 'delete' && (
-        <Confirm title={t.deployment.delete_title(name)} action={t.deployment.delete} danger word={name} onClose={() => ask(null)}
-          run={async () => { await call('delete', '/api/deploy/apps/{id}', at); go('/'); forget(id); note(t.deployment.deleted(name)); }}>
+        <Confirm
+          title={t.deployment.delete_title(name)}
+          action={t.deployment.delete}
+          danger
+          word={name}
+          onClose={() => ask(null)}
+          run={async () => {
+            await call('delete', '/api/deploy/apps/{id}', at);
+            go('/');
+            forget(id);
+            note(t.deployment.deleted(name));
+          }}>
           <p>{t.deployment.delete_text}</p>
         </Confirm>
       )}
@@ -176,14 +345,32 @@ export function DeploymentScreen({ id, tab }: { id: string; tab: string }) {
   // A full object has fields that the events don't: the node, when it was deployed, the names of variables.
   useEffect(() => {
     if (deployment?.status === 'running')
-      void call('get', '/api/deploy/apps/{id}', { path: { id }, app: deployment.app_id }).then((answer) => put(answer.deployment), () => {});
+      void call('get', '/api/deploy/apps/{id}', { path: { id }, app: deployment.app_id }).then(
+        (answer) => put(answer.deployment),
+        () => {},
+      );
   }, [deployment?.status, deployment?.reason]);
   if (deployment) return <Loaded deployment={deployment} tab={tab} />;
-  if (!complete.value) return <div class="page"><Card><Bones /></Card></div>;
+  if (!complete.value)
+    return (
+      <div class="page">
+        <Card>
+          <Bones />
+        </Card>
+      </div>
+    );
   return (
     <Page title={t.deployment.gone} crumbs={[[t.menu.deployments, '/']]}>
-      <Card><Empty icon="deployments" title={t.lost.again} text={able.value.length ? t.deployment.gone_text : t.overview.not_able_text}>
-        <LinkButton href="/" kinds={['main-action']}>{t.lost.back}</LinkButton></Empty></Card>
+      <Card>
+        <Empty
+          icon="deployments"
+          title={t.lost.again}
+          text={able.value.length ? t.deployment.gone_text : t.overview.not_able_text}>
+          <LinkButton href="/" kinds={['main-action']}>
+            {t.lost.back}
+          </LinkButton>
+        </Empty>
+      </Card>
     </Page>
   );
 }

@@ -10,14 +10,38 @@ import { t } from '../messages';
 function SetDomain({ deployment }: { deployment: Deployment }) {
   const [domain, type] = useState('');
   const { busy, error, submit, wrong } = useSubmit(async () => {
-    put((await call('patch', '/api/deploy/apps/{id}', { path: { id: deployment.id }, app: deployment.app_id, body: { custom_domain: domain.trim() } })).deployment);
+    put(
+      (
+        await call('patch', '/api/deploy/apps/{id}', {
+          path: { id: deployment.id },
+          app: deployment.app_id,
+          body: { custom_domain: domain.trim() },
+        })
+      ).deployment,
+    );
   });
   return (
     <form class="stack" onSubmit={submit}>
-      <Field label={t.domain.name} hint={t.domain.hint} wrong={wrong('custom_domain') ?? (error ? [error.message] : undefined)}>
-        {(field) => <input {...field} autocomplete="off" spellcheck={false} placeholder="www.example.com" value={domain} onInput={(e) => type(e.currentTarget.value)} />}
+      <Field
+        label={t.domain.name}
+        hint={t.domain.hint}
+        wrong={wrong('custom_domain') ?? (error ? [error.message] : undefined)}>
+        {(field) => (
+          <input
+            {...field}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="www.example.com"
+            value={domain}
+            onInput={(e) => type(e.currentTarget.value)}
+          />
+        )}
       </Field>
-      <div><Button type="submit" kinds={['main-action']} busy={busy} disabled={!domain.trim()}>{t.domain.add}</Button></div>
+      <div>
+        <Button type="submit" kinds={['main-action']} busy={busy} disabled={!domain.trim()}>
+          {t.domain.add}
+        </Button>
+      </div>
     </form>
   );
 }
@@ -36,9 +60,20 @@ const marks = { waiting_for_dns: 'warn', issuing: 'busy', active: 'good', failed
 function Claimed({ deployment }: { deployment: Deployment }) {
   const [releasing, release] = useState(false);
   // The domain's changes come as events of the deployment, so nothing polls.
-  const { value, error, again } = useReading(() => state_of(deployment), [deployment.id, deployment.custom_domain, news.value[deployment.id]]);
+  const { value, error, again } = useReading(
+    () => state_of(deployment),
+    [deployment.id, deployment.custom_domain, news.value[deployment.id]],
+  );
   const patch = async (custom_domain: string | null) => {
-    put((await call('patch', '/api/deploy/apps/{id}', { path: { id: deployment.id }, app: deployment.app_id, body: { custom_domain } })).deployment);
+    put(
+      (
+        await call('patch', '/api/deploy/apps/{id}', {
+          path: { id: deployment.id },
+          app: deployment.app_id,
+          body: { custom_domain },
+        })
+      ).deployment,
+    );
   };
   async function look_now() {
     try {
@@ -50,27 +85,87 @@ function Claimed({ deployment }: { deployment: Deployment }) {
     }
   }
   if (error) return <Failed error={error} again={again} />;
-  if (!value) return <Card><Bones /></Card>;
+  if (!value)
+    return (
+      <Card>
+        <Bones />
+      </Card>
+    );
   const why = value.reason && t.domain_reasons[value.reason];
   return (
     <>
-      {why && <Banner kind={value.state === 'failed' ? 'bad' : 'warn'} title={why.title}><p>{why.fix}</p>{value.message && <p class="small soft">{value.message}</p>}</Banner>}
-      <Card title={value.domain} actions={<span class={`badge ${marks[value.state]}`}>{t.domain.states[value.state]}</span>}
-        footer={<div class="row apart"><span class="small faint">{value.last_checked_at ? <>{t.domain.checked} <Time at={value.last_checked_at} /></> : t.domain.not_checked}{value.expires_at && <> · {t.domain.expires} <Time at={value.expires_at} /></>}</span>
-          <span class="row tight"><Button slim icon="restart" onClick={look_now}>{t.domain.check_now}</Button><Button slim kinds={['danger']} icon="trash" onClick={() => release(true)}>{t.domain.release}</Button></span></div>} bare>
+      {why && (
+        <Banner kind={value.state === 'failed' ? 'bad' : 'warn'} title={why.title}>
+          <p>{why.fix}</p>
+          {value.message && <p class="small soft">{value.message}</p>}
+        </Banner>
+      )}
+      <Card
+        title={value.domain}
+        actions={<span class={`badge ${marks[value.state]}`}>{t.domain.states[value.state]}</span>}
+        footer={
+          <div class="row apart">
+            <span class="small faint">
+              {value.last_checked_at ? (
+                <>
+                  {t.domain.checked} <Time at={value.last_checked_at} />
+                </>
+              ) : (
+                t.domain.not_checked
+              )}
+              {value.expires_at && (
+                <>
+                  {' '}
+                  · {t.domain.expires} <Time at={value.expires_at} />
+                </>
+              )}
+            </span>
+            <span class="row tight">
+              <Button slim icon="restart" onClick={look_now}>
+                {t.domain.check_now}
+              </Button>
+              <Button slim kinds={['danger']} icon="trash" onClick={() => release(true)}>
+                {t.domain.release}
+              </Button>
+            </span>
+          </div>
+        }
+        bare>
         <div class="scroll" tabIndex={0} role="region" aria-label={t.domain.records}>
           <table>
-            <thead><tr><th scope="col">{t.domain.type}</th><th scope="col">{t.domain.record_name}</th><th scope="col">{t.domain.value}</th></tr></thead>
-            <tbody>{value.records.map((record) => (
-              <tr key={record.type + record.value}><td><span class="tag mono">{record.type}</span></td>
-                <td><Copy text={record.name} label={t.domain.record_name} /></td><td><Copy text={record.value} label={t.domain.value} /></td></tr>
-            ))}</tbody>
+            <thead>
+              <tr>
+                <th scope="col">{t.domain.type}</th>
+                <th scope="col">{t.domain.record_name}</th>
+                <th scope="col">{t.domain.value}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.records.map((record) => (
+                <tr key={record.type + record.value}>
+                  <td>
+                    <span class="tag mono">{record.type}</span>
+                  </td>
+                  <td>
+                    <Copy text={record.name} label={t.domain.record_name} />
+                  </td>
+                  <td>
+                    <Copy text={record.value} label={t.domain.value} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
           </table>
         </div>
       </Card>
       {value.txt_reason && <p class="soft small">{t.domain.txt[value.txt_reason]}</p>}
       {releasing && (
-        <Confirm title={t.domain.release_title(value.domain)} action={t.domain.release} danger onClose={() => release(false)} run={() => patch(null)}>
+        <Confirm
+          title={t.domain.release_title(value.domain)}
+          action={t.domain.release}
+          danger
+          onClose={() => release(false)}
+          run={() => patch(null)}>
           <p>{t.domain.release_text}</p>
         </Confirm>
       )}
@@ -83,8 +178,17 @@ export function DomainTab({ deployment }: { deployment: Deployment }) {
   const tier = tiers.value?.find((one) => one.slug === deployment.tier);
   if (tier && !tier.custom_domain_allowed)
     return (
-      <section class="card"><Empty icon="out" title={t.domain.not_on(tier.name)} text={t.domain.not_on_text}>
-        <LinkButton href={`/deployments/${deployment.id}/settings`} kinds={['main-action']}>{t.domain.change_tier}</LinkButton></Empty></section>
+      <section class="card">
+        <Empty icon="out" title={t.domain.not_on(tier.name)} text={t.domain.not_on_text}>
+          <LinkButton href={`/deployments/${deployment.id}/settings`} kinds={['main-action']}>
+            {t.domain.change_tier}
+          </LinkButton>
+        </Empty>
+      </section>
     );
-  return <Card title={t.domain.heading}><SetDomain deployment={deployment} /></Card>;
+  return (
+    <Card title={t.domain.heading}>
+      <SetDomain deployment={deployment} />
+    </Card>
+  );
 }

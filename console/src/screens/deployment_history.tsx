@@ -17,12 +17,24 @@ const newest = 6;
 export function useEntries(deployment: Deployment) {
   // An entry is written with each change of the status, of which an event tells.
   return useReading(
-    async () => (await call('get', '/api/deploy/apps/{id}/logs', { path: { id: deployment.id }, app: deployment.app_id })).logs.reverse(),
+    async () =>
+      (
+        await call('get', '/api/deploy/apps/{id}/logs', { path: { id: deployment.id }, app: deployment.app_id })
+      ).logs.reverse(),
     [deployment.id, deployment.status, deployment.reason, news.value[deployment.id] ? deployment.container_image : ''],
   );
 }
 
-interface Details { generation?: number; kind?: string; domain?: string; state?: DomainState; fields?: string[]; image?: string; duration_seconds?: number; reason?: string }
+interface Details {
+  generation?: number;
+  kind?: string;
+  domain?: string;
+  state?: DomainState;
+  fields?: string[];
+  image?: string;
+  duration_seconds?: number;
+  reason?: string;
+}
 const details_of = (entry: Entry) => (entry.details ?? {}) as Details;
 const generation_of = (entry: Entry) => details_of(entry).generation;
 // Changes that need no new container, and the steps of a custom domain, have the same action and no generation.
@@ -30,13 +42,17 @@ const is_rollout = (entry: Entry) => entry.action === 'deploy' && generation_of(
 
 // When rollouts ended, in seconds since 1970.
 export const rollouts_of = (entries: Entry[]) =>
-  entries.filter((entry) => is_rollout(entry) && entry.status !== 'started').map((entry) => Date.parse(entry.inserted_at) / 1_000);
+  entries
+    .filter((entry) => is_rollout(entry) && entry.status !== 'started')
+    .map((entry) => Date.parse(entry.inserted_at) / 1_000);
 
-// A rollout has an entry for its start and one for its end. The start is left out once there is an end; a start that has
-// none was overtaken by the next rollout, unless it is the newest.
+// A rollout has an entry for its start and one for its end. The start is left out once there is an end; a start that
+// has none was overtaken by the next rollout, unless it is the newest.
 function folded(entries: Entry[]): { entry: Entry; overtaken: boolean }[] {
   const ended = new Set(entries.filter((entry) => is_rollout(entry) && entry.status !== 'started').map(generation_of));
-  const left = entries.filter((entry) => !is_rollout(entry) || entry.status !== 'started' || !ended.has(generation_of(entry)));
+  const left = entries.filter(
+    (entry) => !is_rollout(entry) || entry.status !== 'started' || !ended.has(generation_of(entry)),
+  );
   return left.map((entry, index) => ({ entry, overtaken: entry.status === 'started' && index > 0 }));
 }
 
@@ -57,22 +73,55 @@ function text_of(entry: Entry): string {
 function Row({ entry, overtaken, actions }: { entry: Entry; overtaken: boolean; actions?: preact.ComponentChildren }) {
   return (
     <li>
-      <span class={`badge ${overtaken ? '' : marks[entry.status]}`}>{overtaken ? t.history.overtaken : t.history.states[entry.status]}</span>
+      <span class={`badge ${overtaken ? '' : marks[entry.status]}`}>
+        {overtaken ? t.history.overtaken : t.history.states[entry.status]}
+      </span>
       <div class="grow">
         <div>{title_of(entry)}</div>
         <div class="small faint cut">{text_of(entry)}</div>
       </div>
-      <span class="small faint">{entry.initiated_by === me.value!.id ? t.history.you : entry.initiated_by ? t.history.member : t.history.berth} · <Time at={entry.inserted_at} /></span>
+      <span class="small faint">
+        {entry.initiated_by === me.value!.id ? t.history.you : entry.initiated_by ? t.history.member : t.history.berth}{' '}
+        · <Time at={entry.inserted_at} />
+      </span>
       {actions}
     </li>
   );
 }
 
-export function Activity({ deployment, entries: { value, error, again } }: { deployment: Deployment; entries: ReturnType<typeof useEntries> }) {
+export function Activity({
+  deployment,
+  entries: { value, error, again },
+}: {
+  deployment: Deployment;
+  entries: ReturnType<typeof useEntries>;
+}) {
   return (
-    <Card title={t.history.latest} bare actions={<Link href={`/deployments/${deployment.id}/history`} class="small">{t.history.all}</Link>}>
-      {error ? <div class="body"><Failed error={error} again={again} /></div> : !value ? <div class="body"><Bones /></div>
-        : <ul class="list events">{folded(value).slice(0, newest).map((one) => <Row key={one.entry.id} {...one} />)}</ul>}
+    <Card
+      title={t.history.latest}
+      bare
+      actions={
+        <Link href={`/deployments/${deployment.id}/history`} class="small">
+          {t.history.all}
+        </Link>
+      }>
+      {error ? (
+        <div class="body">
+          <Failed error={error} again={again} />
+        </div>
+      ) : !value ? (
+        <div class="body">
+          <Bones />
+        </div>
+      ) : (
+        <ul class="list events">
+          {folded(value)
+            .slice(0, newest)
+            .map((one) => (
+              <Row key={one.entry.id} {...one} />
+            ))}
+        </ul>
+      )}
     </Card>
   );
 }
@@ -85,18 +134,50 @@ export function HistoryTab({ deployment }: { deployment: Deployment }) {
   const image = (entry: Entry) => details_of(entry).image ?? '';
   return (
     <Card title={t.history.heading} bare>
-      {error ? <div class="body"><Failed error={error} again={again} /></div> : !value ? <div class="body"><Bones /></div> : (
+      {error ? (
+        <div class="body">
+          <Failed error={error} again={again} />
+        </div>
+      ) : !value ? (
+        <div class="body">
+          <Bones />
+        </div>
+      ) : (
         <ul class="list events">
           {folded(value).map(({ entry, overtaken }) => (
-            <Row key={entry.id} entry={entry} overtaken={overtaken} actions={ran.includes(entry) && entry !== ran[0] && (
-              <Button slim icon="back" onClick={() => ask(entry)}>{t.history.back_to_this}</Button>
-            )} />
+            <Row
+              key={entry.id}
+              entry={entry}
+              overtaken={overtaken}
+              actions={
+                ran.includes(entry) &&
+                entry !== ran[0] && (
+                  <Button slim icon="back" onClick={() => ask(entry)}>
+                    {t.history.back_to_this}
+                  </Button>
+                )
+              }
+            />
           ))}
         </ul>
       )}
       {to && (
-        <Confirm title={t.history.back_title} action={t.deployment.rollback} onClose={() => ask(null)}
-          run={async () => { put((await call('post', '/api/deploy/apps/{id}/rollback', { path: { id: deployment.id }, app: deployment.app_id, body: { to_log_id: to.id } })).deployment); again(); }}>
+        <Confirm
+          title={t.history.back_title}
+          action={t.deployment.rollback}
+          onClose={() => ask(null)}
+          run={async () => {
+            put(
+              (
+                await call('post', '/api/deploy/apps/{id}/rollback', {
+                  path: { id: deployment.id },
+                  app: deployment.app_id,
+                  body: { to_log_id: to.id },
+                })
+              ).deployment,
+            );
+            again();
+          }}>
           <p>{t.history.back_text(image(to))}</p>
         </Confirm>
       )}

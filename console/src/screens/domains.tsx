@@ -10,7 +10,9 @@ import { t } from '../messages';
 
 // Shows what the deployment itself says about its domain; only the deployment's page asks for the records.
 function state_of({ status, reason, cause }: Deployment): { mark: string; text: string } {
-  const why = [reason, cause].find((one) => one === 'dns_not_pointing' || one === 'domain_taken' || one === 'certificate_failed');
+  const why = [reason, cause].find(
+    (one) => one === 'dns_not_pointing' || one === 'domain_taken' || one === 'certificate_failed',
+  );
   if (why === 'dns_not_pointing') return { mark: 'warn', text: t.domain.states.waiting_for_dns };
   if (why) return { mark: 'bad', text: t.domain.states.failed };
   return status === 'running' ? { mark: 'good', text: t.domain.states.active } : { mark: '', text: t.status[status] };
@@ -23,37 +25,84 @@ export function DomainsScreen() {
   const allowed = new Set(tiers.value?.filter((tier) => tier.custom_domain_allowed).map((tier) => tier.slug));
   const free = listed.value.filter((deployment) => !deployment.custom_domain && allowed.has(deployment.tier ?? ''));
   const fields: FieldOf<{ id: string; custom_domain: string }>[] = [
-    { name: 'id', label: t.palette.deployment, kind: 'choice', choices: free.map((one) => [one.id, `${one.name} (${app_of(one.app_id)?.app_name})`]) },
-    { name: 'custom_domain', label: t.domain.name, hint: t.domain.hint, placeholder: 'www.example.com', errors: ['domain_taken'] },
+    {
+      name: 'id',
+      label: t.palette.deployment,
+      kind: 'choice',
+      choices: free.map((one) => [one.id, `${one.name} (${app_of(one.app_id)?.app_name})`]),
+    },
+    {
+      name: 'custom_domain',
+      label: t.domain.name,
+      hint: t.domain.hint,
+      placeholder: 'www.example.com',
+      errors: ['domain_taken'],
+    },
   ];
-  const button = free.length > 0 && <Button kinds={['main-action']} icon="plus" onClick={() => add(true)}>{t.domains.add}</Button>;
+  const button = free.length > 0 && (
+    <Button kinds={['main-action']} icon="plus" onClick={() => add(true)}>
+      {t.domains.add}
+    </Button>
+  );
   return (
     <Page title={t.menu.domains} below={<p class="soft">{t.domains.text}</p>} actions={all.length > 0 && button}>
-      {!complete.value ? <Card><Bones /></Card> : all.length === 0
-        ? <section class="card"><Empty icon="globe" title={t.domains.none} text={free.length ? t.domains.none_text : t.domains.none_possible}>
-            {button || <LinkButton href="/" kinds={['main-action']}>{t.menu.deployments}</LinkButton>}</Empty></section>
-        : (
-          <section class="card"><Table label={t.menu.domains} columns={[t.domain.name, t.webhooks.state, t.palette.deployment, t.app.one]}>
+      {!complete.value ? (
+        <Card>
+          <Bones />
+        </Card>
+      ) : all.length === 0 ? (
+        <section class="card">
+          <Empty icon="globe" title={t.domains.none} text={free.length ? t.domains.none_text : t.domains.none_possible}>
+            {button || (
+              <LinkButton href="/" kinds={['main-action']}>
+                {t.menu.deployments}
+              </LinkButton>
+            )}
+          </Empty>
+        </section>
+      ) : (
+        <section class="card">
+          <Table label={t.menu.domains} columns={[t.domain.name, t.webhooks.state, t.palette.deployment, t.app.one]}>
             {all.map((deployment) => {
               const state = state_of(deployment);
               return (
                 <tr key={deployment.id}>
-                  <td><Link href={`/deployments/${deployment.id}/domain`}>{deployment.custom_domain}</Link></td>
-                  <td><span class={`badge ${state.mark}`}>{state.text}</span></td>
-                  <td><Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link></td>
+                  <td>
+                    <Link href={`/deployments/${deployment.id}/domain`}>{deployment.custom_domain}</Link>
+                  </td>
+                  <td>
+                    <span class={`badge ${state.mark}`}>{state.text}</span>
+                  </td>
+                  <td>
+                    <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
+                  </td>
                   <td class="soft">{app_of(deployment.app_id)?.app_name}</td>
                 </tr>
               );
             })}
-          </Table></section>
-        )}
+          </Table>
+        </section>
+      )}
       {adding && (
-        <FormDialog title={t.domains.add} fields={fields} action={t.domains.add} onClose={() => add(false)}
+        <FormDialog
+          title={t.domains.add}
+          fields={fields}
+          action={t.domains.add}
+          onClose={() => add(false)}
           run={async ({ id, custom_domain }) => {
             const of = free.find((one) => one.id === id)!;
-            put((await call('patch', '/api/deploy/apps/{id}', { path: { id }, app: of.app_id, body: { custom_domain: custom_domain ?? '' } })).deployment);
+            put(
+              (
+                await call('patch', '/api/deploy/apps/{id}', {
+                  path: { id },
+                  app: of.app_id,
+                  body: { custom_domain: custom_domain ?? '' },
+                })
+              ).deployment,
+            );
             go(`/deployments/${id}/domain`);
-          }} />
+          }}
+        />
       )}
     </Page>
   );

@@ -5,7 +5,19 @@ import { Icon } from '../components/icons';
 import { Rows } from '../components/rows';
 import { explain, StatusBadge } from '../components/status';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
-import { able, app_of, apps, complete, type Deployment, deployments, listed, live, load, most_tiles, problem } from '../data';
+import {
+  able,
+  app_of,
+  apps,
+  complete,
+  type Deployment,
+  deployments,
+  listed,
+  live,
+  load,
+  most_tiles,
+  problem,
+} from '../data';
 import { cpu, memory } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -16,19 +28,39 @@ function Tile({ deployment }: { deployment: Deployment }) {
   return (
     <li class="card tile">
       <div class="row apart tight">
-        <span class="name cut"><Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link></span>
+        <span class="name cut">
+          <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
+        </span>
         <StatusBadge deployment={deployment} />
       </div>
       <div class="small soft stack tight">
         <span class="cut mono">{deployment.container_image}</span>
-        {deployment.status === 'running'
-          ? <a class="out cut" href={deployment.url} target="_blank" rel="noopener">{host}</a>
-          : <span class="cut">{host}</span>}
+        {deployment.status === 'running' ? (
+          <a class="out cut" href={deployment.url} target="_blank" rel="noopener">
+            {host}
+          </a>
+        ) : (
+          <span class="cut">{host}</span>
+        )}
       </div>
       {why && <p class={`why ${deployment.status === 'running' ? 'warn' : ''}`}>{why.title}</p>}
       <div class="row apart tight small faint last">
-        <span>{t.overview.size(deployment.tier ?? '', memory(deployment.memory_limit_mb), cpu(deployment.cpu_limit_millicores))}</span>
-        <span>{deployment.deployed_at ? <>{t.overview.deployed} <Time at={deployment.deployed_at} /></> : <Time at={deployment.inserted_at} />}</span>
+        <span>
+          {t.overview.size(
+            deployment.tier ?? '',
+            memory(deployment.memory_limit_mb),
+            cpu(deployment.cpu_limit_millicores),
+          )}
+        </span>
+        <span>
+          {deployment.deployed_at ? (
+            <>
+              {t.overview.deployed} <Time at={deployment.deployed_at} />
+            </>
+          ) : (
+            <Time at={deployment.inserted_at} />
+          )}
+        </span>
       </div>
     </li>
   );
@@ -38,8 +70,17 @@ const dismissed_key = 'berth.first-steps';
 
 // The account's address is verified on a hosted page.
 function LinkOrPage({ href, children }: { href: string; children: string }) {
-  if (href === '/account') return <a class="button main-action" href={href}>{children}</a>;
-  return <LinkButton href={href} kinds={['main-action']}>{children}</LinkButton>;
+  if (href === '/account')
+    return (
+      <a class="button main-action" href={href}>
+        {children}
+      </a>
+    );
+  return (
+    <LinkButton href={href} kinds={['main-action']}>
+      {children}
+    </LinkButton>
+  );
 }
 
 // The first steps check themselves off by what the account has.
@@ -49,22 +90,40 @@ function FirstSteps({ hide }: { hide: () => void }) {
   const first_app = apps.value?.[0];
   const steps = [
     { done: me.value!.email_verified, ...t.first_steps.account, href: '/account' },
-    { done: able.value.length > 0, ...(first_app ? t.first_steps.approval : t.first_steps.app), href: first_app ? `/apps/${first_app.id}` : '/apps/new' },
+    {
+      done: able.value.length > 0,
+      ...(first_app ? t.first_steps.approval : t.first_steps.app),
+      href: first_app ? `/apps/${first_app.id}` : '/apps/new',
+    },
     { done: all.some((d) => d.deployed_at), ...t.first_steps.deployment, href: '/new' },
-    { done: all.some((d) => d.custom_domain), ...t.first_steps.domain, href: all[0] ? `/deployments/${all[0].id}/domain` : '/new' },
+    {
+      done: all.some((d) => d.custom_domain),
+      ...t.first_steps.domain,
+      href: all[0] ? `/deployments/${all[0].id}/domain` : '/new',
+    },
     { done: me.value!.stats.total_spent > 0, ...t.first_steps.spend, href: '/points' },
   ];
   if (steps.every((step) => step.done)) return null;
   const next = steps.findIndex((step) => !step.done);
   return (
-    <Card title={t.first_steps.heading}
-      actions={<div class="row tight"><span class="small faint">{t.first_steps.count(steps.filter((s) => s.done).length, steps.length)}</span>
-        <Button slim kinds={['plain']} icon="close" label={t.first_steps.hide} onClick={hide} /></div>}>
+    <Card
+      title={t.first_steps.heading}
+      actions={
+        <div class="row tight">
+          <span class="small faint">{t.first_steps.count(steps.filter((s) => s.done).length, steps.length)}</span>
+          <Button slim kinds={['plain']} icon="close" label={t.first_steps.hide} onClick={hide} />
+        </div>
+      }>
       <ol class="checks">
         {steps.map((step, index) => (
           <li key={step.title} class={step.done ? 'done' : ''} aria-current={index === next ? 'step' : undefined}>
-            <span class="mark" aria-hidden="true">{step.done ? <Icon name="check" size={14} /> : index + 1}</span>
-            <span class="what">{step.title}{step.done && <span class="unseen"> ({t.first_steps.done})</span>}</span>
+            <span class="mark" aria-hidden="true">
+              {step.done ? <Icon name="check" size={14} /> : index + 1}
+            </span>
+            <span class="what">
+              {step.title}
+              {step.done && <span class="unseen"> ({t.first_steps.done})</span>}
+            </span>
           </li>
         ))}
       </ol>
@@ -79,10 +138,34 @@ function FirstSteps({ hide }: { hide: () => void }) {
 // The first steps lead on by themselves as long as they are shown.
 function EmptyOverview({ led }: { led: boolean }) {
   if (!apps.value?.length)
-    return <Empty icon="deployments" title={t.overview.no_app} text={t.overview.no_app_text}>{!led && <LinkButton href="/apps/new" kinds={['main-action']} icon="plus">{t.apps.create}</LinkButton>}</Empty>;
+    return (
+      <Empty icon="deployments" title={t.overview.no_app} text={t.overview.no_app_text}>
+        {!led && (
+          <LinkButton href="/apps/new" kinds={['main-action']} icon="plus">
+            {t.apps.create}
+          </LinkButton>
+        )}
+      </Empty>
+    );
   if (!able.value.length)
-    return <Empty icon="key" title={t.overview.not_able} text={t.overview.not_able_text}>{!led && <LinkButton href={`/apps/${apps.value[0]!.id}`} kinds={['main-action']}>{t.overview.see_app}</LinkButton>}</Empty>;
-  return <Empty icon="deployments" title={t.overview.nothing} text={t.overview.nothing_text}>{!led && <LinkButton href="/new" kinds={['main-action']} icon="plus">{t.overview.create}</LinkButton>}</Empty>;
+    return (
+      <Empty icon="key" title={t.overview.not_able} text={t.overview.not_able_text}>
+        {!led && (
+          <LinkButton href={`/apps/${apps.value[0]!.id}`} kinds={['main-action']}>
+            {t.overview.see_app}
+          </LinkButton>
+        )}
+      </Empty>
+    );
+  return (
+    <Empty icon="deployments" title={t.overview.nothing} text={t.overview.nothing_text}>
+      {!led && (
+        <LinkButton href="/new" kinds={['main-action']} icon="plus">
+          {t.overview.create}
+        </LinkButton>
+      )}
+    </Empty>
+  );
 }
 
 // As a row of a long list: all on one line, or on two where there is little room.
@@ -90,10 +173,15 @@ function Row({ deployment, place }: { deployment: Deployment; place: object }) {
   const why = explain(deployment);
   return (
     <li {...place}>
-      <span class="grow cut"><Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link><span class="small faint cut mono"> {deployment.container_image}</span></span>
+      <span class="grow cut">
+        <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
+        <span class="small faint cut mono"> {deployment.container_image}</span>
+      </span>
       {why && <span class="small soft cut reason">{why.title}</span>}
       <StatusBadge deployment={deployment} />
-      <span class="small faint when"><Time at={deployment.deployed_at ?? deployment.inserted_at} /></span>
+      <span class="small faint when">
+        <Time at={deployment.deployed_at ?? deployment.inserted_at} />
+      </span>
     </li>
   );
 }
@@ -107,25 +195,70 @@ export function OverviewScreen() {
   const [words, search] = useState('');
   const all = listed.value;
   const needle = words.trim().toLowerCase();
-  const found = needle ? all.filter((d) => `${d.name} ${d.container_image} ${d.status} ${app_of(d.app_id)?.app_name}`.toLowerCase().includes(needle)) : all;
+  const found = needle
+    ? all.filter((d) =>
+        `${d.name} ${d.container_image} ${d.status} ${app_of(d.app_id)?.app_name}`.toLowerCase().includes(needle),
+      )
+    : all;
   const troubled = all.filter((d) => d.status === 'errored').length;
   const many = 6;
   return (
-    <Page title={t.overview.heading}
-      below={all.length > 0 || !complete.value
-        ? <p class="soft">{complete.value ? t.overview.summary(all.length, troubled) : t.frame.loading}{complete.value && !live.value && <span class="faint"> · {t.overview.not_live}</span>}</p>
-        : undefined}
-      actions={able.value.length > 0 && <LinkButton href="/new" kinds={['main-action']} icon="plus">{t.overview.create}</LinkButton>}>
+    <Page
+      title={t.overview.heading}
+      below={
+        all.length > 0 || !complete.value ? (
+          <p class="soft">
+            {complete.value ? t.overview.summary(all.length, troubled) : t.frame.loading}
+            {complete.value && !live.value && <span class="faint"> · {t.overview.not_live}</span>}
+          </p>
+        ) : undefined
+      }
+      actions={
+        able.value.length > 0 && (
+          <LinkButton href="/new" kinds={['main-action']} icon="plus">
+            {t.overview.create}
+          </LinkButton>
+        )
+      }>
       {problem.value && <Failed error={problem.value} again={load} />}
       {deployments.value && led && <FirstSteps hide={hide} />}
       {all.length > many && (
-        <input class="input" type="search" aria-label={t.overview.search} placeholder={t.overview.search} value={words} onInput={(e) => search(e.currentTarget.value)} />
+        <input
+          class="input"
+          type="search"
+          aria-label={t.overview.search}
+          placeholder={t.overview.search}
+          value={words}
+          onInput={(e) => search(e.currentTarget.value)}
+        />
       )}
-      {!deployments.value ? !problem.value && <div class="card"><div class="body"><Bones /></div></div>
-        : all.length === 0 ? <section class="card"><EmptyOverview led={led} /></section>
-        : found.length === 0 ? <p class="soft">{complete.value ? t.overview.none_found : t.frame.loading}</p>
-        : all.length > most_tiles ? <Rows label={t.overview.heading} items={found} row={(deployment, place) => <Row key={deployment.id} deployment={deployment} place={place} />} />
-        : <ul class="grid" aria-label={t.overview.heading}>{found.map((deployment) => <Tile key={deployment.id} deployment={deployment} />)}</ul>}
+      {!deployments.value ? (
+        !problem.value && (
+          <div class="card">
+            <div class="body">
+              <Bones />
+            </div>
+          </div>
+        )
+      ) : all.length === 0 ? (
+        <section class="card">
+          <EmptyOverview led={led} />
+        </section>
+      ) : found.length === 0 ? (
+        <p class="soft">{complete.value ? t.overview.none_found : t.frame.loading}</p>
+      ) : all.length > most_tiles ? (
+        <Rows
+          label={t.overview.heading}
+          items={found}
+          row={(deployment, place) => <Row key={deployment.id} deployment={deployment} place={place} />}
+        />
+      ) : (
+        <ul class="grid" aria-label={t.overview.heading}>
+          {found.map((deployment) => (
+            <Tile key={deployment.id} deployment={deployment} />
+          ))}
+        </ul>
+      )}
     </Page>
   );
 }
