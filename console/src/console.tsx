@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, Route, Router, Switch, useLocation } from 'wouter-preact';
 import type { ApiError } from './api';
+import { Select } from './components/fields';
 import { Icon, type IconName } from './components/icons';
 import { Notes } from './components/notes';
 import { Palette } from './components/palette';
@@ -92,13 +93,12 @@ function Side({ open, close, find }: { open: boolean; close: () => void; find: (
         </div>
         <div class="menu language">
           <Icon name="globe" />
-          <select aria-label={t.menu.language} value={language} onChange={(event) => choose(event.currentTarget.value)}>
-            {Object.entries(languages).map(([key, name]) => (
-              <option key={key} value={key} lang={key}>
-                {name}
-              </option>
-            ))}
-          </select>
+          <Select
+            aria-label={t.menu.language}
+            value={language}
+            onChoose={choose}
+            choices={Object.entries(languages).map(([key, name]) => [key, name, { lang: key }])}
+          />
         </div>
         <div class="who">
           <span class="avatar" aria-hidden="true">

@@ -1,6 +1,6 @@
 // What the screens share: the apps, their deployments, the tiers; and the stream that keeps the deployments current.
 import { batch, computed, signal } from '@preact/signals';
-import { type Answer, ApiError, call, every, pages } from './api';
+import { type Answer, ApiError, type Body, call, every, pages } from './api';
 import { expired, me, offline } from './session';
 import { follow, type StreamEvent } from './stream';
 
@@ -75,6 +75,10 @@ export function put(deployment: Deployment): void {
   if (deployment.status === 'destroyed') delete rest[deployment.id];
   else rest[deployment.id] = deployment;
   deployments.value = rest;
+}
+
+export async function change({ id, app_id }: Deployment, body: Body<'patch', '/api/deploy/apps/{id}'>): Promise<void> {
+  put((await call('patch', '/api/deploy/apps/{id}', { path: { id }, app: app_id, body })).deployment);
 }
 
 export function forget(id: string): void {

@@ -296,6 +296,32 @@ test('nothing of another tenant is fetched, even by its address', async () => {
   nothing_wrong();
 });
 
+test('what is wrong with a new deployment stands beside its fields, and what was typed stays', async () => {
+  await page.goto(`${platform.base}/console/new`);
+  const wrong = (label) => page.locator('.field', { has: page.getByLabel(label, { exact: true }) }).locator('.wrong');
+  await fill('Image', 'registry.invalid/hello:1');
+  await fill('Port', '8o80');
+  await fill('Registry user', 'puller');
+  await page.getByLabel('Or paste a .env file').fill(`BERTH_SECRET=1`);
+  await page.getByLabel(/Basic/).check({ force: true });
+  await button('Create and start').click();
+  await wrong('Port').waitFor();
+  await wrong('Registry password').waitFor();
+  assert.equal(await page.evaluate('document.activeElement.labels[0].innerText'), 'Port', 'the first field that is wrong has the focus');
+  assert.equal(await page.getByLabel('Port', { exact: true }).getAttribute('aria-invalid'), 'true');
+  await look('new-deployment-refused');
+  await fill('Port', '8080');
+  await fill('Registry password', 'secret');
+  await button('Create and start').click();
+  await wrong('Image').or(wrong('Or paste a .env file')).first().waitFor();
+  await page.getByLabel('Or paste a .env file').fill('');
+  await button('Create and start').click();
+  await wrong('Image').waitFor();
+  assert.equal(await page.getByLabel('Registry user', { exact: true }).inputValue(), 'puller');
+  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'hello');
+  nothing_wrong(/status of 4(22|00)/);
+});
+
 test('without a connection, that is said, and what was typed stays', async () => {
   await page.goto(`${platform.base}/console/new`);
   await fill('Image', 'docker.io/library/hello:2');

@@ -1,155 +1,33 @@
-// A form that is made of a list of fields. What was typed stays until berthd has accepted it, and berthd's message
-// about a field is shown beside that field.
+// A form is a list of fields. What was typed stays until berthd has accepted it, and berthd's message about a field is
+// shown beside that field.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { newKey } from '../api';
 import { t } from '../messages';
-import { Button, Dialog, Field } from './ui';
+import { Entry, Words } from './fields';
+import { Button, Card, Dialog } from './ui';
 import { useSubmit } from './use';
+import { type FieldOf, is_empty, type Typed, typed_of, value_of, with_value } from './values';
 
-type Typed = string | boolean | string[];
+export type { FieldOf } from './values';
 
-// A field of the request's body B. `short` is a text that needs half of the width, `lines` is a list with one item on
-// each line, `many` a choice of several.
-export interface FieldOf<B> {
-  name: keyof B & string;
-  label: string;
-  hint?: ComponentChildren;
-  kind?: 'text' | 'short' | 'long' | 'lines' | 'number' | 'choice' | 'check' | 'many' | 'time' | 'password';
-  choices?: readonly (readonly [value: string, name: string])[];
-  values_shown?: boolean; // beside the names of the choices
-  mono?: boolean;
-  autocomplete?: string;
-  placeholder?: string;
-  errors?: string[]; // the codes of refusals that are about this field
-}
-
-const two_digits = (n: number) => String(n).padStart(2, '0');
-
-// The form of a time that <input type=datetime-local> takes, in the reader's zone.
-function local_time(iso: string): string {
-  const at = new Date(iso);
-  const day = [at.getFullYear(), two_digits(at.getMonth() + 1), two_digits(at.getDate())].join('-');
-  return `${day}T${two_digits(at.getHours())}:${two_digits(at.getMinutes())}`;
-}
-
-function typed_of<B>({ kind, choices }: FieldOf<B>, value: unknown): Typed {
-  if (kind === 'check') return !!value;
-  if (kind === 'many') return (value ?? []) as string[];
-  if (kind === 'lines') return ((value ?? []) as string[]).join('\n');
-  if (kind === 'time') return value ? local_time(String(value)) : '';
-  if (kind === 'choice') return String(value ?? choices![0]![0]);
-  return String(value ?? '');
-}
-
-// A text that isn't a number is sent as it was typed, so that berthd says what is wrong with it.
-function value_of<B>({ kind }: FieldOf<B>, typed: Typed): unknown {
-  if (typeof typed !== 'string') return typed;
-  if (kind === 'lines') return typed.split(/\s+/).filter(Boolean);
-  if (kind === 'password') return typed || null;
-  const text = typed.trim();
-  if (kind === 'long') return text;
-  if (!text) return null;
-  if (kind === 'number') return /^-?\d+$/.test(text) ? Number(text) : text;
-  if (kind === 'time') return new Date(text).toISOString();
-  return text;
-}
-
-function Input<B>({
-  field,
-  typed,
-  type,
-  attributes,
-  first,
-}: {
-  field: FieldOf<B>;
-  typed: Typed;
-  type: (typed: Typed) => void;
-  first: boolean;
-  attributes: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean; class: string };
-}) {
-  const common = { ...attributes, ...(first ? { autofocus: true } : {}) };
-  const take = (event: { currentTarget: { value: string } }) => type(event.currentTarget.value);
-  if (field.kind === 'choice')
-    return (
-      <select {...common} value={typed as string} onChange={take}>
-        {field.choices!.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    );
-  if (field.kind === 'long' || field.kind === 'lines')
-    return (
-      <textarea
-        {...common}
-        rows={field.kind === 'lines' ? 5 : 3}
-        spellcheck={field.kind === 'long'}
-        placeholder={field.placeholder}
-        value={typed as string}
-        onInput={take}
-      />
-    );
-  return (
-    <input
-      {...common}
-      type={{ password: 'password', time: 'datetime-local' }[field.kind as string] ?? 'text'}
-      inputMode={field.kind === 'number' ? 'numeric' : undefined}
-      autocomplete={field.autocomplete ?? 'off'}
-      spellcheck={false}
-      placeholder={field.placeholder}
-      value={typed as string}
-      onInput={take}
-    />
-  );
-}
-
-function Many<B>({
-  field,
-  typed,
-  type,
-  wrong,
-}: {
-  field: FieldOf<B>;
-  typed: string[];
-  type: (typed: Typed) => void;
-  wrong: string[] | undefined;
-}) {
-  return (
-    <fieldset class="choices full">
-      <legend class="legend">{field.label}</legend>
-      {field.choices!.map(([value, name]) => (
-        <label class="check" key={value}>
-          <input
-            type="checkbox"
-            checked={typed.includes(value)}
-            onChange={(e) => type(e.currentTarget.checked ? [...typed, value] : typed.filter((one) => one !== value))}
-          />
-          <span>
-            {name} {field.values_shown && <code class="small faint">{value}</code>}
-          </span>
-        </label>
-      ))}
-      {field.hint && <div class="hint">{field.hint}</div>}
-      {wrong && (
-        <div class="wrong" role="alert">
-          {[...new Set(wrong)].map((text) => t.errors.field(text)).join(' ')}
-        </div>
-      )}
-    </fieldset>
-  );
-}
+// What a person has typed or chosen so far, by the names of the fields.
+type Entered = Record<string, Typed>;
+export const useDraft = () => useState<Entered>({});
 
 interface FormProps<B> {
   fields: FieldOf<B>[];
-  values?: Partial<Record<keyof B & string, unknown>> | undefined; // what the fields have at first
+  values?: Partial<Record<keyof B & string, unknown>> | undefined; // what a field has until something is typed into it
   changes?: boolean; // only the fields that differ from `values` are sent, empty ones as null
+  draft?: ReturnType<typeof useDraft>; // for a screen that has to know what is typed, or that types something itself
   action: string;
+  acting?: string; // what the button says while the request is under way
   danger?: boolean | undefined;
-  // Sends the body. `once` is a key of idempotency, which is another one after each change of what was typed.
+  // Sends the body. `once` is a key of idempotency, which is another one for each other body.
   run: (body: B, once: string) => Promise<void>;
   children?: ComponentChildren;
+  beside?: ComponentChildren; // the button
+  aside?: string; // the title of a card beside those of the fields, which has the children and the button
   onClose?: () => void;
   focus?: boolean; // the first field gets the focus
 }
@@ -158,97 +36,95 @@ export function Form<B extends object>({
   fields,
   values = {},
   changes,
+  draft,
   action,
+  acting,
   danger,
   run,
   children,
+  beside,
+  aside,
   onClose,
   focus,
 }: FormProps<B>) {
-  const begin = () =>
-    Object.fromEntries(fields.map((field) => [field.name, typed_of(field, values[field.name])])) as Record<
-      string,
-      Typed
-    >;
-  const [typed, type] = useState(begin);
-  const [first] = useState(begin);
-  const once = useMemo(newKey, [typed]);
-  const is_same = (name: string) => JSON.stringify(typed[name]) === JSON.stringify(first[name]);
-  const { busy, error, submit, wrong } = useSubmit(async () => {
-    const entries = fields
-      .filter((field) => !changes || !is_same(field.name))
-      .map((field) => [field.name, value_of(field, typed[field.name]!)] as const);
-    await run(
-      Object.fromEntries(entries.filter(([, value]) => changes || (value !== null && value !== ''))) as B,
-      once,
-    );
+  const own = useDraft();
+  const [entered, enter] = draft ?? own;
+  const first = (field: FieldOf<B>) => typed_of(field, (values as Record<string, unknown>)[field.name]);
+  const typed = (field: FieldOf<B>) => entered[field.name] ?? first(field);
+  const value = (field: FieldOf<B>) => value_of(field, typed(field));
+  const is_same = (field: FieldOf<B>) => JSON.stringify(value(field)) === JSON.stringify(value_of(field, first(field)));
+  const is_sent = (field: FieldOf<B>) => !field.disabled && (changes ? !is_same(field) : !is_empty(value(field)));
+  const is_missing = (field: FieldOf<B>) =>
+    field.expected === undefined
+      ? field.required && (is_empty(value(field)) || (field.kind === 'number' && typeof value(field) !== 'number'))
+      : value(field) !== field.expected;
+  const body = fields.filter(is_sent).reduce((all, field) => with_value(all, field.name, value(field)), {} as B);
+  const once = useMemo(newKey, [JSON.stringify(body)]);
+  const { busy, error, submit } = useSubmit(async () => {
+    await run(body, once);
     onClose?.();
   });
-  const against = (field: FieldOf<B>) =>
-    wrong(field.name) ?? (error && field.errors?.includes(error.code) ? [error.message] : undefined);
-  const stray = error && !fields.some(against);
-  const visible = (field: FieldOf<B>) => {
-    const change = (value: Typed) => type({ ...typed, [field.name]: value });
-    if (field.kind === 'many')
-      return (
-        <Many
+
+  const wrong = (field: FieldOf<B>) => {
+    const said = Object.entries(error?.fields ?? {}).filter(
+      ([name]) => name === field.name || name.startsWith(`${field.name}.`),
+    );
+    if (said.length) return said.flatMap(([, texts]) => texts);
+    return error && field.errors?.includes(error.code) ? [error.message] : undefined;
+  };
+  const entries = (some: FieldOf<B>[]) => (
+    <div class="fields">
+      {some.map((field) => (
+        <Entry
           key={field.name}
           field={field}
-          typed={typed[field.name] as string[]}
-          type={change}
-          wrong={against(field)}
+          typed={typed(field)}
+          wrong={wrong(field)}
+          focus={!!focus && field === fields[0]}
+          type={(now) => enter((before) => ({ ...before, [field.name]: now }))}
         />
-      );
-    if (field.kind === 'check')
-      return (
-        <label class="check full" key={field.name}>
-          <input
-            type="checkbox"
-            checked={typed[field.name] as boolean}
-            onChange={(e) => change(e.currentTarget.checked)}
-          />
-          <span>
-            {field.label}
-            {field.hint && <span class="hint">{field.hint}</span>}
-          </span>
-        </label>
-      );
+      ))}
+    </div>
+  );
+  const stray = error && !fields.some(wrong) && (
+    <p class="wrong" role="alert">
+      {[error.message, ...Object.values(error.fields).flat().map(t.errors.field)].join(' ')}
+    </p>
+  );
+  const waits = fields.some(is_missing) || (!!changes && fields.every(is_same));
+  const button = (
+    <Button type="submit" kinds={danger ? ['danger', 'main-action'] : ['main-action']} busy={busy} disabled={waits}>
+      {busy && acting ? acting : action}
+    </Button>
+  );
+  if (aside)
     return (
-      <div
-        class={field.kind && field.kind !== 'text' && field.kind !== 'long' && field.kind !== 'lines' ? '' : 'full'}
-        key={field.name}>
-        <Field label={field.label} hint={field.hint} wrong={against(field)} mono={field.mono || field.kind === 'lines'}>
-          {(attributes) => (
-            <Input
-              field={field}
-              typed={typed[field.name]!}
-              type={change}
-              attributes={attributes}
-              first={!!focus && field === fields[0]}
-            />
-          )}
-        </Field>
-      </div>
+      <form class="columns" onSubmit={submit} noValidate>
+        <div class="stack wide">
+          {[...new Set(fields.map((field) => field.card))].map((title) => (
+            <Card key={title} title={title}>
+              {entries(fields.filter((field) => field.card === title))}
+            </Card>
+          ))}
+        </div>
+        <Card title={aside}>
+          <div class="stack">
+            {children}
+            {stray}
+            {button}
+          </div>
+        </Card>
+      </form>
     );
-  };
   return (
     <form class="stack" onSubmit={submit} noValidate>
       {children}
-      <div class="fields">{fields.map(visible)}</div>
-      {stray && (
-        <p class="wrong" role="alert">
-          {[error.message, ...Object.values(error.fields).flat().map(t.errors.field)].join(' ')}
-        </p>
-      )}
+      {fields.length > 0 && entries(fields)}
+      {stray}
       <div class={onClose ? 'actions row' : 'row'}>
         {onClose && <Button onClick={onClose}>{t.frame.cancel}</Button>}
-        <Button
-          type="submit"
-          kinds={danger ? ['danger', 'main-action'] : ['main-action']}
-          busy={busy}
-          disabled={!!changes && fields.every((field) => is_same(field.name))}>
-          {action}
-        </Button>
+        {button}
+        {beside}
       </div>
     </form>
   );
@@ -264,5 +140,90 @@ export function FormDialog<B extends object>({
     <Dialog title={title} onClose={form.onClose} wide={form.fields.length > few_fields}>
       <Form {...form} focus />
     </Dialog>
+  );
+}
+
+// Asks before something is done; `word` has to be typed before what can't be undone.
+export function Confirm({
+  word,
+  ...dialog
+}: {
+  title: string;
+  children: ComponentChildren;
+  action: string;
+  danger?: boolean;
+  word?: string;
+  run: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const fields = word
+    ? [{ name: 'word' as const, label: t.frame.type_to_confirm(word), mono: true, expected: word }]
+    : [];
+  return <FormDialog<{ word: string }> {...dialog} fields={fields} />;
+}
+
+// Fields that a list is filtered by: each change counts at once, or with an action all of them when it is chosen.
+export function Filter<F extends object>({
+  fields,
+  action,
+  onFilter,
+}: {
+  fields: FieldOf<F>[];
+  action?: string;
+  onFilter: (filter: Partial<F>) => void;
+}) {
+  const [entered, enter] = useDraft();
+  const typed = (field: FieldOf<F>, from = entered) => from[field.name] ?? typed_of(field, undefined);
+  const filter = (from: Entered) =>
+    onFilter(
+      Object.fromEntries(
+        fields
+          .map((field) => [field.name, value_of(field, typed(field, from))] as const)
+          .filter(([, value]) => !is_empty(value)),
+      ) as Partial<F>,
+    );
+  function change(field: FieldOf<F>, now: Typed) {
+    const next = { ...entered, [field.name]: now };
+    enter(next);
+    if (!action) filter(next);
+  }
+  const entries = fields.map((field) => (
+    <Entry key={field.name} field={field} typed={typed(field)} type={(now) => change(field, now)} />
+  ));
+  if (!action) return <div class="body filters">{entries}</div>;
+  return (
+    <form
+      class="body filters"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        filter(entered);
+      }}>
+      {entries}
+      <div class="field end">
+        <Button type="submit" icon="search">
+          {action}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+// Words that a list is searched for: it is asked anew when they are sent, not with each letter.
+export function Search({ label, onSearch }: { label: string; onSearch: (words: string) => void }) {
+  const [words, type] = useState('');
+  return (
+    <form
+      class="row tight"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSearch(words.trim());
+      }}>
+      <Words class="input search" label={label} value={words} onWords={type} />
+      <Button type="submit" icon="search">
+        {t.palette.open}
+      </Button>
+    </form>
   );
 }

@@ -6,6 +6,7 @@ import { save_file } from '../files';
 import { time_of_day } from '../format';
 import { t } from '../messages';
 import { follow, type StreamEvent } from '../stream';
+import { Words } from './fields';
 import { Button } from './ui';
 
 const line_height = 20; // as in .log .line
@@ -132,14 +133,7 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
   return (
     <section class="log" aria-label={t.logs.label}>
       <div class="tools">
-        <input
-          class="input"
-          type="search"
-          placeholder={t.logs.search}
-          aria-label={t.logs.search}
-          value={words}
-          onInput={(e) => search(e.currentTarget.value)}
-        />
+        <Words label={t.logs.search} value={words} onWords={search} />
         <span class="small number" aria-live="off">
           {needle ? t.logs.found(lines.length, all.current.length) : t.logs.lines(all.current.length)}
         </span>

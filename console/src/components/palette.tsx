@@ -5,6 +5,7 @@ import { apps, listed } from '../data';
 import { t } from '../messages';
 import { admin_sections } from '../screens/sections';
 import { me } from '../session';
+import { Words } from './fields';
 import { Icon, type IconName } from './icons';
 
 const most_found = 12;
@@ -68,18 +69,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
       onClick={(e) => {
         if (e.target === dialog.current) onClose();
       }}>
-      <input
-        class="input"
+      <Words
+        type="text"
         role="combobox"
         aria-expanded="true"
         aria-controls="found"
         aria-activedescendant={found[at] && `found-${at}`}
-        aria-label={t.palette.label}
-        placeholder={t.palette.label}
+        label={t.palette.label}
         autofocus
         value={words}
-        onInput={(e) => {
-          search(e.currentTarget.value);
+        onWords={(now) => {
+          search(now);
           move(0);
         }}
         onKeyDown={keys}

@@ -10,7 +10,7 @@ import { Icon, type IconName } from './icons';
 import { note } from './notes';
 
 type Kind = 'main-action' | 'danger' | 'plain';
-const classes = (...names: (string | false | undefined)[]) => names.filter(Boolean).join(' ');
+export const classes = (...names: (string | false | undefined)[]) => names.filter(Boolean).join(' ');
 
 interface ButtonProps extends Omit<JSX.HTMLAttributes<HTMLButtonElement>, 'icon'> {
   kinds?: Kind[];
@@ -262,44 +262,6 @@ export function Copy({
   );
 }
 
-interface FieldProps {
-  label: string;
-  hint?: ComponentChildren;
-  wrong?: string[] | undefined;
-  children: (attributes: {
-    id: string;
-    'aria-describedby'?: string;
-    'aria-invalid'?: boolean;
-    class: string;
-  }) => ComponentChildren;
-  mono?: boolean;
-}
-export function Field({ label, hint, wrong, children, mono }: FieldProps) {
-  const id = useId();
-  const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ');
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({
-        id,
-        class: classes('input', mono && 'mono'),
-        ...(described ? { 'aria-describedby': described } : {}),
-        ...(wrong ? { 'aria-invalid': true } : {}),
-      })}
-      {hint && (
-        <div class="hint" id={`${id}-hint`}>
-          {hint}
-        </div>
-      )}
-      {wrong && (
-        <div class="wrong" id={`${id}-wrong`}>
-          {[...new Set(wrong)].map((text) => t.errors.field(text)).join(' ')}
-        </div>
-      )}
-    </div>
-  );
-}
-
 // A dialog over the page; the browser keeps the focus in it and gives it back.
 export function Dialog({
   title,
@@ -331,76 +293,6 @@ export function Dialog({
         {children}
       </div>
     </dialog>
-  );
-}
-
-// Asks before something is done; `word` has to be typed before what can't be undone.
-export function Confirm({
-  title,
-  children,
-  action,
-  danger,
-  word,
-  run,
-  onClose,
-}: {
-  title: string;
-  children: ComponentChildren;
-  action: string;
-  danger?: boolean;
-  word?: string;
-  run: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const [typed, type] = useState('');
-  const [error, fail] = useState<ApiError | null>(null);
-  const [busy, work] = useState(false);
-  async function submit(event: Event) {
-    event.preventDefault();
-    if (busy || (word && typed !== word)) return;
-    work(true);
-    try {
-      await run();
-      onClose();
-    } catch (failure) {
-      fail(failure as ApiError);
-      work(false);
-    }
-  }
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        {children}
-        {word && (
-          <Field label={t.frame.type_to_confirm(word)} mono>
-            {(field) => (
-              <input
-                {...field}
-                autocomplete="off"
-                autofocus
-                value={typed}
-                onInput={(e) => type(e.currentTarget.value)}
-              />
-            )}
-          </Field>
-        )}
-        {error && (
-          <p class="wrong" role="alert">
-            {error.message}
-          </p>
-        )}
-        <div class="actions row">
-          <Button onClick={onClose}>{t.frame.cancel}</Button>
-          <Button
-            type="submit"
-            kinds={danger ? ['danger', 'main-action'] : ['main-action']}
-            busy={busy}
-            disabled={!!word && typed !== word}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }
 

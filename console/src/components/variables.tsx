@@ -1,30 +1,7 @@
 // Editing environment variables: rows of name and value, and a whole .env file pasted into one of them.
-import { Button } from './ui';
 import { t } from '../messages';
-
-export interface Pair {
-  name: string;
-  value: string;
-}
-
-// Reads the lines of a .env file: comments, `export`, quotes with \n in double ones.
-export function parse_env(text: string): Pair[] {
-  const pairs: Pair[] = [];
-  const pattern =
-    /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|[^\r\n]*)/gm;
-  for (const [, name, raw] of text.matchAll(pattern)) {
-    let value = raw!.trim();
-    if (value.startsWith('"') && value.endsWith('"') && value.length > 1)
-      value = value.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, c: string) => ({ n: '\n', r: '\r', t: '\t' })[c] ?? c);
-    else if (value.startsWith("'") && value.endsWith("'") && value.length > 1) value = value.slice(1, -1);
-    else value = value.replace(/\s+#.*$/, '');
-    pairs.push({ name: name!, value });
-  }
-  return pairs;
-}
-
-export const as_object = (pairs: Pair[]) =>
-  Object.fromEntries(pairs.filter((pair) => pair.name.trim()).map((pair) => [pair.name.trim(), pair.value]));
+import { Button } from './ui';
+import { type Pair, parse_env } from './values';
 
 export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs: Pair[]) => void }) {
   const change = (index: number, part: Partial<Pair>) =>

@@ -1,10 +1,10 @@
 // The account: its name, password and second factor, where it is logged in, and which apps have access.
 import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
-import { type FieldOf, Form, FormDialog } from '../components/form';
+import { Confirm, type FieldOf, Form, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Read } from '../components/table';
-import { Banner, Button, Card, Confirm, Copy, Dialog, Empty, Menu, Page, Time } from '../components/ui';
+import { Banner, Button, Card, Copy, Dialog, Empty, Menu, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { device, number } from '../format';
 import { type ScopeName, t } from '../messages';

@@ -2,11 +2,10 @@
 import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { Days } from '../components/days';
-import { type FieldOf, Form, FormDialog } from '../components/form';
+import { Confirm, type FieldOf, Form, FormDialog, Search } from '../components/form';
 import { note } from '../components/notes';
-import { Search } from '../components/search';
 import { Pages, Read, Table } from '../components/table';
-import { Banner, Button, Card, Confirm, Empty, Failed, Menu, Page, Time } from '../components/ui';
+import { Banner, Button, Card, Empty, Failed, Menu, Page, Time } from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
 import { tiers } from '../data';
 import { number } from '../format';

@@ -1,11 +1,10 @@
 // For admins: operators' apps, what they may do, and deployments that an admin stops.
 import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
-import { type FieldOf, Form, FormDialog } from '../components/form';
+import { Confirm, type FieldOf, Form, FormDialog, Search } from '../components/form';
 import { note } from '../components/notes';
-import { Search } from '../components/search';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Confirm, Copy, Empty, Menu, Time } from '../components/ui';
+import { Button, Card, Copy, Empty, Menu, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { tiers } from '../data';
 import { automatic_scopes, type ScopeName, t } from '../messages';

@@ -1,9 +1,10 @@
 // For admins: what admins did, by whom and when, and all of that as a file.
 import { useState } from 'preact/hooks';
 import { type Answer, call, every } from '../api';
+import { Confirm, type FieldOf, Filter } from '../components/form';
 import { note } from '../components/notes';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Confirm, Copy, Empty, Field, Time } from '../components/ui';
+import { Button, Card, Copy, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { save_file } from '../files';
 import { t } from '../messages';
@@ -11,20 +12,21 @@ import { me } from '../session';
 
 type Entry = Answer<'get', '/api/internal/audit'>['entries'][number];
 const page_size = 50;
-const no_filter = { actor: '', action: '', target: '', from: '', to: '' };
-type Filter = typeof no_filter;
+type Filtered = Record<'actor' | 'action' | 'target' | 'from' | 'to', string>;
+const fields: FieldOf<Filtered>[] = [
+  { name: 'actor', label: t.admin.actor, placeholder: t.admin.actor_hint },
+  { name: 'action', label: t.admin.action, placeholder: t.admin.action_hint },
+  { name: 'target', label: t.admin.target },
+  { name: 'from', label: t.points_screen.from, kind: 'day' },
+  { name: 'to', label: t.points_screen.until, kind: 'day' },
+];
 
 // The days are the reader's, from the first moment of one to the last of the other.
-function query_of({ from, to, ...words }: Filter) {
-  const given = Object.fromEntries(
-    Object.entries(words)
-      .map(([name, text]) => [name, text.trim()])
-      .filter(([, text]) => text),
-  ) as Partial<Omit<Filter, 'from' | 'to'>>;
+function query_of({ from, to, ...words }: Partial<Filtered>) {
   const after = to ? new Date(`${to}T00:00`) : null;
   after?.setDate(after.getDate() + 1);
   return {
-    ...given,
+    ...words,
     ...(from ? { from: new Date(`${from}T00:00`).toISOString() } : {}),
     ...(after ? { to: after.toISOString() } : {}),
   };
@@ -47,11 +49,10 @@ const csv_of = (entries: Entry[]) =>
     .join('');
 
 export function Audit() {
-  const [filter, set] = useState<Filter>(no_filter);
+  const [filter, set] = useState<Partial<Filtered>>({});
   const [page, turn] = useState(1);
   const [asking, ask] = useState(false);
   const [exporting, work] = useState(false);
-  const [typed, type] = useState<Filter>(no_filter);
   const list = useReading(
     () => call('get', '/api/internal/audit', { query: { ...query_of(filter), page, page_size } }),
     [filter, page],
@@ -66,21 +67,6 @@ export function Audit() {
     }
     work(false);
   }
-  const text = (name: keyof Filter, label: string, hint?: string) => (
-    <Field label={label}>
-      {(field) => (
-        <input
-          {...field}
-          type={name === 'from' || name === 'to' ? 'date' : 'text'}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder={hint}
-          value={typed[name]}
-          onInput={(e) => type({ ...typed, [name]: e.currentTarget.value })}
-        />
-      )}
-    </Field>
-  );
   return (
     <Card
       title={t.admin.tabs.audit}
@@ -108,31 +94,20 @@ export function Audit() {
           <p>{t.admin.rotate_key_text}</p>
         </Confirm>
       )}
-      <form
-        class="body filters"
-        role="search"
-        onSubmit={(e) => {
-          e.preventDefault();
-          set(typed);
+      <Filter
+        fields={fields}
+        action={t.admin.find_in_audit}
+        onFilter={(now) => {
+          set(now);
           turn(1);
-        }}>
-        {text('actor', t.admin.actor, t.admin.actor_hint)}
-        {text('action', t.admin.action, t.admin.action_hint)}
-        {text('target', t.admin.target)}
-        {text('from', t.points_screen.from)}
-        {text('to', t.points_screen.until)}
-        <div class="field end">
-          <Button type="submit" icon="search">
-            {t.admin.find_in_audit}
-          </Button>
-        </div>
-      </form>
+        }}
+      />
       <Read of={list}>
         {(value) =>
           value.entries.length === 0 ? (
             <Empty
               icon="book"
-              title={filter === no_filter ? t.admin.nothing : t.points_screen.none_found}
+              title={Object.keys(filter).length === 0 ? t.admin.nothing : t.points_screen.none_found}
               text={t.admin.nothing_text}
             />
           ) : (

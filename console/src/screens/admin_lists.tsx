@@ -35,7 +35,9 @@ function List<T extends { id: string }, C extends object, P extends object>({ of
     note(t.app.changed);
     list.again();
   };
-  const changeable = of.fields.filter((field) => !of.fixed?.includes(field.name)) as unknown as FieldOf<P>[];
+  const changeable = of.fields.filter(
+    (field) => !(of.fixed as string[] | undefined)?.includes(field.name),
+  ) as unknown as FieldOf<P>[];
   const aligned = (index: number) => {
     const column = of.columns[index + 1];
     return typeof column === 'object' && column.end ? 'end number' : undefined;

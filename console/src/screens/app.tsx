@@ -1,7 +1,8 @@
 // One app: what it may do, its secret, its points, its webhooks, and what it is registered with.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { type Answer, call } from '../api';
+import { type Answer, type Body, call } from '../api';
+import { Confirm, FormDialog } from '../components/form';
 import { LazyAppPoints, LazyAppSettings, LazyWebhooks } from '../components/lazy';
 import { note } from '../components/notes';
 import {
@@ -9,7 +10,6 @@ import {
   Bones,
   Button,
   Card,
-  Confirm,
   Copy,
   Dialog,
   Empty,
@@ -20,7 +20,7 @@ import {
   Tabs,
   Time,
 } from '../components/ui';
-import { useReading, useSubmit } from '../components/use';
+import { useReading } from '../components/use';
 import { type App, apps, listed, load, may_deploy, news } from '../data';
 import { number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
@@ -34,23 +34,12 @@ const askable = (Object.keys(t.scopes) as ScopeName[]).filter(
 
 function Scopes({ app }: { app: App }) {
   const [asking, ask] = useState(false);
-  const [wanted, want] = useState<string[]>([]);
   const requests = useReading(
     () => call('get', '/api/oauth/my-apps/{app_id}/scope-requests', { path: { app_id: app.id } }),
     [app.id, news.value[app.id]],
   );
   const approved = app.approved_scopes ?? [];
   const missing = askable.filter((scope) => !approved.includes(scope));
-  const { busy, error, submit } = useSubmit(async () => {
-    await call('post', '/api/oauth/my-apps/{app_id}/scope-request', {
-      path: { app_id: app.id },
-      body: { requested_scopes: wanted } as never,
-    });
-    ask(false);
-    want([]);
-    requests.again();
-    void load();
-  });
   async function withdraw(id: string) {
     await call('delete', '/api/oauth/my-apps/{app_id}/scope-requests/{id}', { path: { app_id: app.id, id } }).catch(
       (failure) => note(failure.message),
@@ -117,37 +106,26 @@ function Scopes({ app }: { app: App }) {
         )}
       </Card>
       {asking && (
-        <Dialog title={t.app.ask} onClose={() => ask(false)}>
-          <form class="stack" onSubmit={submit}>
-            <div>
-              {missing.map((scope) => (
-                <label class="check" key={scope}>
-                  <input
-                    type="checkbox"
-                    checked={wanted.includes(scope)}
-                    onChange={(e) =>
-                      want(e.currentTarget.checked ? [...wanted, scope] : wanted.filter((one) => one !== scope))
-                    }
-                  />
-                  <span>
-                    {t.scopes[scope]} <code class="small faint">{scope}</code>
-                  </span>
-                </label>
-              ))}
-            </div>
-            {error && (
-              <p class="wrong" role="alert">
-                {error.message}
-              </p>
-            )}
-            <div class="actions row">
-              <Button onClick={() => ask(false)}>{t.frame.cancel}</Button>
-              <Button type="submit" kinds={['main-action']} busy={busy} disabled={!wanted.length}>
-                {t.app.ask}
-              </Button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog<Body<'post', '/api/oauth/my-apps/{app_id}/scope-request'>>
+          title={t.app.ask}
+          action={t.app.ask}
+          onClose={() => ask(false)}
+          fields={[
+            {
+              name: 'requested_scopes',
+              label: t.app.scopes,
+              kind: 'many',
+              required: true,
+              values_shown: true,
+              choices: missing.map((scope) => [scope, t.scopes[scope]]),
+            },
+          ]}
+          run={async (body) => {
+            await call('post', '/api/oauth/my-apps/{app_id}/scope-request', { path: { app_id: app.id }, body });
+            requests.again();
+            void load();
+          }}
+        />
       )}
     </>
   );

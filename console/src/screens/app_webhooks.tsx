@@ -1,10 +1,10 @@
 // An app's webhooks: where its events are posted, which of them, and how the deliveries went.
 import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
-import { FormDialog, type FieldOf } from '../components/form';
+import { Confirm, type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Read, Pages, Table } from '../components/table';
-import { Banner, Button, Card, Confirm, Copy, Dialog, Empty, Menu, Time } from '../components/ui';
+import { Banner, Button, Card, Copy, Dialog, Empty, Menu, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, news } from '../data';
 import { t } from '../messages';

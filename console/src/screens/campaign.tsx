@@ -1,11 +1,11 @@
 // One campaign: what it reaches and costs, where it is shown and to whom; pausing, topping up, ending.
 import { useMemo, useState } from 'preact/hooks';
 import { type Answer, ApiError, type Body, call, every } from '../api';
-import { type FieldOf, FormDialog } from '../components/form';
+import { Confirm, type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Plot } from '../components/plot';
 import { Read, Table } from '../components/table';
-import { Bones, Button, Card, Confirm, Empty, Failed, LinkButton, Menu, Meter, Page, Time } from '../components/ui';
+import { Bones, Button, Card, Empty, Failed, LinkButton, Menu, Meter, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, app_of } from '../data';
 import { number } from '../format';

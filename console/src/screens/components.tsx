@@ -1,7 +1,7 @@
 // All components in their states, for those who work on the console.
 import { useState } from 'preact/hooks';
 import { ApiError } from '../api';
-import { FormDialog, Form, type FieldOf } from '../components/form';
+import { Confirm, type FieldOf, Form, FormDialog } from '../components/form';
 import { Icon, icon_names } from '../components/icons';
 import { note } from '../components/notes';
 import { Plot } from '../components/plot';
@@ -12,7 +12,6 @@ import {
   Bones,
   Button,
   Card,
-  Confirm,
   Copy,
   Empty,
   Failed,
@@ -23,49 +22,37 @@ import {
   Tabs,
   Time,
 } from '../components/ui';
+import { type Kind, type Row } from '../components/values';
 import { number } from '../format';
 import { t } from '../messages';
 
-interface Sample {
-  text: string;
-  number: number;
-  choice: string;
-  lines: string[];
-  many: string[];
-  check: boolean;
-  time: string;
-  password: string;
-  long: string;
-}
-
 const c = t.components;
-const fields: FieldOf<Sample>[] = [
-  { name: 'text', label: c.text, hint: c.hint },
-  { name: 'number', label: c.number, kind: 'number' },
-  {
-    name: 'choice',
-    label: c.choice,
-    kind: 'choice',
-    choices: [
-      ['one', c.one],
-      ['two', c.two],
-    ],
+const choices = [
+  ['one', c.one],
+  ['two', c.two],
+] as const;
+// One field of each kind: a kind that is missing here doesn't compile.
+const of_kinds: Record<Kind, Row> = {
+  text: { label: c.text, hint: c.hint },
+  number: { label: c.number },
+  choice: { label: c.choice, choices },
+  short: { label: c.short, affix: '.example.com' },
+  time: { label: c.time },
+  day: { label: c.day },
+  password: { label: t.account.password, autocomplete: 'off' },
+  long: { label: c.long },
+  lines: { label: c.lines },
+  texts: { label: c.texts },
+  cards: {
+    label: c.cards,
+    choices: choices.map(([value, name]) => [value, name, { aside: t.points(3), lines: [c.hint] }]),
   },
-  { name: 'time', label: c.time, kind: 'time' },
-  { name: 'password', label: t.account.password, kind: 'password', autocomplete: 'off' },
-  { name: 'long', label: c.long, kind: 'long' },
-  { name: 'lines', label: c.lines, kind: 'lines' },
-  {
-    name: 'many',
-    label: c.many,
-    kind: 'many',
-    choices: [
-      ['one', c.one],
-      ['two', c.two],
-    ],
-  },
-  { name: 'check', label: c.check, kind: 'check', hint: c.hint },
-];
+  variables: { label: c.variables },
+  many: { label: c.many, choices },
+  check: { label: c.check, hint: c.hint },
+};
+type Sample = Record<Kind, unknown>;
+const fields = Object.entries(of_kinds).map(([kind, row]) => ({ name: kind, kind, ...row })) as FieldOf<Sample>[];
 const day = 86_400; // s
 const days = 30;
 const times = Array.from({ length: days }, (_, index) => 1_767_225_600 + index * day);

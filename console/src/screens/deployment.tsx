@@ -2,10 +2,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { ApiError, call } from '../api';
+import { Confirm } from '../components/form';
 import { Log } from '../components/log';
 import { is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
-import { Bones, Button, Card, Confirm, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
+import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { able, app_of, complete, type Deployment, deployments, forget, news, put, tiers } from '../data';
 import { cpu, date, exact, mebibytes, memory, number } from '../format';

@@ -1,50 +1,23 @@
 // A deployment's custom domain: the records to set, and how far it is.
 import { useState } from 'preact/hooks';
 import { ApiError, call } from '../api';
+import { Confirm, type FieldOf, Form } from '../components/form';
 import { note } from '../components/notes';
-import { Banner, Bones, Button, Card, Confirm, Copy, Empty, Failed, Field, LinkButton, Time } from '../components/ui';
-import { useReading, useSubmit } from '../components/use';
-import { type Deployment, news, put, tiers } from '../data';
+import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Time } from '../components/ui';
+import { useReading } from '../components/use';
+import { change, type Deployment, news, tiers } from '../data';
 import { t } from '../messages';
 
-function SetDomain({ deployment }: { deployment: Deployment }) {
-  const [domain, type] = useState('');
-  const { busy, error, submit, wrong } = useSubmit(async () => {
-    put(
-      (
-        await call('patch', '/api/deploy/apps/{id}', {
-          path: { id: deployment.id },
-          app: deployment.app_id,
-          body: { custom_domain: domain.trim() },
-        })
-      ).deployment,
-    );
-  });
-  return (
-    <form class="stack" onSubmit={submit}>
-      <Field
-        label={t.domain.name}
-        hint={t.domain.hint}
-        wrong={wrong('custom_domain') ?? (error ? [error.message] : undefined)}>
-        {(field) => (
-          <input
-            {...field}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="www.example.com"
-            value={domain}
-            onInput={(e) => type(e.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <div>
-        <Button type="submit" kinds={['main-action']} busy={busy} disabled={!domain.trim()}>
-          {t.domain.add}
-        </Button>
-      </div>
-    </form>
-  );
-}
+const fields: FieldOf<{ custom_domain: string }>[] = [
+  {
+    name: 'custom_domain',
+    label: t.domain.name,
+    hint: t.domain.hint,
+    placeholder: 'www.example.com',
+    required: true,
+    errors: ['domain_taken'],
+  },
+];
 
 async function state_of(deployment: Deployment) {
   try {
@@ -64,20 +37,9 @@ function Claimed({ deployment }: { deployment: Deployment }) {
     () => state_of(deployment),
     [deployment.id, deployment.custom_domain, news.value[deployment.id]],
   );
-  const patch = async (custom_domain: string | null) => {
-    put(
-      (
-        await call('patch', '/api/deploy/apps/{id}', {
-          path: { id: deployment.id },
-          app: deployment.app_id,
-          body: { custom_domain },
-        })
-      ).deployment,
-    );
-  };
   async function look_now() {
     try {
-      await patch(deployment.custom_domain!);
+      await change(deployment, { custom_domain: deployment.custom_domain! });
       note(t.domain.looking);
       again();
     } catch (failure) {
@@ -165,7 +127,7 @@ function Claimed({ deployment }: { deployment: Deployment }) {
           action={t.domain.release}
           danger
           onClose={() => release(false)}
-          run={() => patch(null)}>
+          run={() => change(deployment, { custom_domain: null })}>
           <p>{t.domain.release_text}</p>
         </Confirm>
       )}
@@ -188,7 +150,7 @@ export function DomainTab({ deployment }: { deployment: Deployment }) {
     );
   return (
     <Card title={t.domain.heading}>
-      <SetDomain deployment={deployment} />
+      <Form fields={fields} action={t.domain.add} run={(body) => change(deployment, body)} />
     </Card>
   );
 }

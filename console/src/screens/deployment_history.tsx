@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { type Answer, call } from '../api';
-import { Bones, Button, Card, Confirm, Failed, Time } from '../components/ui';
+import { Confirm } from '../components/form';
+import { Bones, Button, Card, Failed, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type Deployment, news, put } from '../data';
 import { duration } from '../format';

@@ -1,117 +1,42 @@
-// What can be changed about a deployment: the image, the port, the check, the tier; and deleting it.
-import { useState } from 'preact/hooks';
-import { call } from '../api';
+// What can be changed about a deployment: what it runs, the tier; and deleting it.
+import { type Body, call } from '../api';
+import { Form } from '../components/form';
 import { note } from '../components/notes';
-import { TierChoice } from '../components/tier_choice';
-import { Button, Card, Field } from '../components/ui';
-import { useReading, useSubmit } from '../components/use';
-import { type Deployment, put } from '../data';
+import { Button, Card } from '../components/ui';
+import { useReading } from '../components/use';
+import { change, type Deployment } from '../data';
 import { t } from '../messages';
+import { container_fields, container_values, tier_field } from './deployment_fields';
 
 export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; onDelete: () => void }) {
-  const at = { path: { id: deployment.id }, app: deployment.app_id };
-  const [image, set_image] = useState(deployment.container_image);
-  const [port, set_port] = useState(String(deployment.port));
-  const [health, set_health] = useState(deployment.health_path ?? '');
-  const [tier, choose] = useState(deployment.tier ?? '');
   const free = useReading(
     () => call('get', '/api/deploy/sandbox-status', { app: deployment.app_id }),
     [deployment.app_id],
   );
-  const container = useSubmit(async () => {
-    const body = {
-      ...(image.trim() !== deployment.container_image ? { image: image.trim() } : {}),
-      ...(port !== String(deployment.port) ? { port: Number(port) } : {}),
-      ...(health !== (deployment.health_path ?? '') ? { health_path: health || null } : {}),
-    };
-    put((await call('patch', '/api/deploy/apps/{id}', { ...at, body })).deployment);
+  async function save(body: Body<'patch', '/api/deploy/apps/{id}'>) {
+    await change(deployment, body);
     note(t.settings.rolling);
-  });
-  const size = useSubmit(async () => {
-    put((await call('patch', '/api/deploy/apps/{id}', { ...at, body: { tier } })).deployment);
-    note(t.settings.rolling);
-  });
-  const same =
-    image.trim() === deployment.container_image &&
-    port === String(deployment.port) &&
-    health === (deployment.health_path ?? '');
-  const stray =
-    container.error &&
-    !['image', 'port', 'health_path'].some((field) => container.wrong(field)) &&
-    container.error.code !== 'unsupported_registry';
+  }
+  const [image, ...others] = container_fields;
   return (
     <div class="stack wide">
       <Card title={t.settings.container}>
-        <form class="stack" onSubmit={container.submit} noValidate>
-          <Field
-            label={t.create.image}
-            hint={t.settings.image_hint}
-            mono
-            wrong={
-              container.wrong('image') ??
-              (container.error?.code === 'unsupported_registry' ? [container.error.message] : undefined)
-            }>
-            {(field) => (
-              <input
-                {...field}
-                autocomplete="off"
-                spellcheck={false}
-                value={image}
-                onInput={(e) => set_image(e.currentTarget.value)}
-              />
-            )}
-          </Field>
-          <div class="two">
-            <Field label={t.create.port} wrong={container.wrong('port')}>
-              {(field) => (
-                <input
-                  {...field}
-                  inputMode="numeric"
-                  autocomplete="off"
-                  value={port}
-                  onInput={(e) => set_port(e.currentTarget.value)}
-                />
-              )}
-            </Field>
-            <Field label={t.create.health} hint={t.create.health_hint} wrong={container.wrong('health_path')} mono>
-              {(field) => (
-                <input
-                  {...field}
-                  autocomplete="off"
-                  placeholder="/health"
-                  value={health}
-                  onInput={(e) => set_health(e.currentTarget.value)}
-                />
-              )}
-            </Field>
-          </div>
-          {stray && (
-            <p class="wrong" role="alert">
-              {container.error!.message}
-            </p>
-          )}
-          <div>
-            <Button type="submit" kinds={['main-action']} busy={container.busy} disabled={same}>
-              {t.settings.save}
-            </Button>
-          </div>
-        </form>
+        <Form
+          fields={[{ ...image!, hint: t.settings.image_hint }, ...others]}
+          values={container_values(deployment)}
+          changes
+          action={t.settings.save}
+          run={save}
+        />
       </Card>
       <Card title={t.deployment.tier}>
-        <form class="stack" onSubmit={size.submit}>
-          <TierChoice value={tier} onChange={choose} free={free.value} />
-          <p class="small faint">{t.settings.tier_hint}</p>
-          {size.error && (
-            <p class="wrong" role="alert">
-              {size.error.message}
-            </p>
-          )}
-          <div>
-            <Button type="submit" busy={size.busy} disabled={tier === deployment.tier}>
-              {t.settings.change_tier}
-            </Button>
-          </div>
-        </form>
+        <Form
+          fields={[{ ...tier_field(free.value, deployment.tier ?? ''), hint: t.settings.tier_hint }]}
+          values={{ tier: deployment.tier }}
+          changes
+          action={t.settings.change_tier}
+          run={save}
+        />
       </Card>
       <Card title={t.settings.end}>
         <div class="row apart">

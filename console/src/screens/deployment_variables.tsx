@@ -1,37 +1,32 @@
 // The names of a deployment's variables. Values are never given back; a new value replaces the old one.
 import { useState } from 'preact/hooks';
-import { call } from '../api';
+import { type TypedVariables, variables_of } from '../components/values';
+import { Confirm, Form, useDraft } from '../components/form';
 import { note } from '../components/notes';
-import { Button, Card, Confirm, Empty, Field } from '../components/ui';
-import { useSubmit } from '../components/use';
-import { as_object, type Pair, parse_env, Variables } from '../components/variables';
-import { type Deployment, put } from '../data';
+import { Button, Card, Empty } from '../components/ui';
+import { change, type Deployment } from '../data';
 import { t } from '../messages';
+import { variables_field } from './deployment_fields';
+
+const one_row = [{ name: '', value: '' }];
 
 export function VariablesTab({ deployment }: { deployment: Deployment }) {
-  const [pairs, set_pairs] = useState<Pair[]>([{ name: '', value: '' }]);
-  const [pasted, paste] = useState('');
+  const draft = useDraft();
+  const [typed, type] = draft;
+  const { pairs, pasted } = (typed.env_vars ?? { pairs: one_row, pasted: '' }) as TypedVariables;
   const [removing, remove] = useState<string | null>(null);
   const names = [...(deployment.env_keys ?? [])].sort();
-  const change = async (env_vars: Record<string, string | null>) => {
-    put(
-      (
-        await call('patch', '/api/deploy/apps/{id}', {
-          path: { id: deployment.id },
-          app: deployment.app_id,
-          body: { env_vars },
-        })
-      ).deployment,
-    );
-  };
-  const fresh = { ...as_object(parse_env(pasted)), ...as_object(pairs) };
-  const { busy, error, submit, wrong } = useSubmit(async () => {
-    await change(fresh);
-    set_pairs([{ name: '', value: '' }]);
-    paste('');
+  const count = Object.keys(variables_of({ pairs, pasted })).length;
+  async function save(env_vars: Record<string, string | null>) {
+    await change(deployment, { env_vars });
     note(t.variables.saved);
-  });
-  const count = Object.keys(fresh).length;
+  }
+  // Puts a row for the variable before those that were typed.
+  function replace(name: string) {
+    const others = pairs.filter((pair) => pair.name && pair.name !== name);
+    type({ env_vars: { pairs: [{ name, value: '' }, ...others], pasted } });
+    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.pair .value')?.focus());
+  }
   return (
     <div class="columns">
       <Card title={t.variables.heading} bare>
@@ -48,10 +43,7 @@ export function VariablesTab({ deployment }: { deployment: Deployment }) {
                   kinds={['plain']}
                   icon="edit"
                   label={t.variables.replace(name)}
-                  onClick={() => {
-                    set_pairs([{ name, value: '' }, ...pairs.filter((pair) => pair.name && pair.name !== name)]);
-                    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.pair .value')?.focus());
-                  }}
+                  onClick={() => replace(name)}
                 />
                 <Button
                   slim
@@ -66,34 +58,16 @@ export function VariablesTab({ deployment }: { deployment: Deployment }) {
         )}
       </Card>
       <Card title={t.variables.set}>
-        <form class="stack" onSubmit={submit}>
-          <Variables pairs={pairs} onChange={set_pairs} />
-          <Field label={t.variables.paste} wrong={wrong('env_vars')}>
-            {(field) => (
-              <textarea
-                {...field}
-                spellcheck={false}
-                autocomplete="off"
-                placeholder={'LOG_LEVEL=debug\nGREETING="hello"'}
-                value={pasted}
-                onInput={(e) => paste(e.currentTarget.value)}
-              />
-            )}
-          </Field>
-          {error && !wrong('env_vars') && (
-            <p class="wrong" role="alert">
-              {error.message}
-            </p>
-          )}
-          <p class="small faint">
-            {t.variables.sealed} {t.variables.rollout}
-          </p>
-          <div>
-            <Button type="submit" kinds={['main-action']} busy={busy} disabled={count === 0}>
-              {t.variables.save(count)}
-            </Button>
-          </div>
-        </form>
+        <Form<{ env_vars: Record<string, string> }>
+          draft={draft}
+          fields={[{ ...variables_field, hint: `${t.variables.sealed} ${t.variables.rollout}`, required: true }]}
+          values={{ env_vars: one_row }}
+          action={t.variables.save(count)}
+          run={async ({ env_vars }) => {
+            await save(env_vars);
+            type({});
+          }}
+        />
       </Card>
       {removing && (
         <Confirm
@@ -101,10 +75,7 @@ export function VariablesTab({ deployment }: { deployment: Deployment }) {
           action={t.variables.remove_short}
           danger
           onClose={() => remove(null)}
-          run={async () => {
-            await change({ [removing]: null });
-            note(t.variables.saved);
-          }}>
+          run={() => save({ [removing]: null })}>
           <p>{t.variables.rollout}</p>
         </Confirm>
       )}

@@ -1,11 +1,10 @@
 // All custom domains, and which of them aren't served yet.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Page } from '../components/ui';
-import { app_of, complete, type Deployment, listed, put, tiers } from '../data';
+import { app_of, change, complete, type Deployment, listed, tiers } from '../data';
 import { t } from '../messages';
 
 // Shows what the deployment itself says about its domain; only the deployment's page asks for the records.
@@ -90,15 +89,9 @@ export function DomainsScreen() {
           action={t.domains.add}
           onClose={() => add(false)}
           run={async ({ id, custom_domain }) => {
-            const of = free.find((one) => one.id === id)!;
-            put(
-              (
-                await call('patch', '/api/deploy/apps/{id}', {
-                  path: { id },
-                  app: of.app_id,
-                  body: { custom_domain: custom_domain ?? '' },
-                })
-              ).deployment,
+            await change(
+              free.find((one) => one.id === id)!,
+              { custom_domain: custom_domain ?? '' },
             );
             go(`/deployments/${id}/domain`);
           }}

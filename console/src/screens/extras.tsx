@@ -1,10 +1,10 @@
 // What an account has beside its points: an avatar, items for it, and the learning modules.
 import { useState } from 'preact/hooks';
 import { type Answer, ApiError, type Body, call, every } from '../api';
-import { type FieldOf, Form, FormDialog } from '../components/form';
+import { Confirm, type FieldOf, Form, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Read, Table } from '../components/table';
-import { Button, Card, Confirm, Empty, Meter, Page, Tabs, Time } from '../components/ui';
+import { Button, Card, Empty, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { number } from '../format';
 import { t } from '../messages';

@@ -3,10 +3,11 @@ import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { type Answer, type Body, call, every } from '../api';
+import { Entry } from '../components/fields';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Read, Table } from '../components/table';
-import { Bones, Button, Card, Empty, Field, LinkButton, Meter, Page, Tabs, Time } from '../components/ui';
+import { Bones, Button, Card, Empty, LinkButton, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, apps, may_advertise } from '../data';
 import { number } from '../format';
@@ -445,22 +446,18 @@ export function MarketScreen({ part, id }: { part: string; id?: string | undefin
         <>
           {able.length > 1 && (
             <div class="chooser">
-              <Field label={t.app.one}>
-                {(field) => (
-                  <select
-                    {...field}
-                    value={app.id}
-                    onChange={(e) => {
-                      chosen.value = e.currentTarget.value;
-                    }}>
-                    {able.map((one) => (
-                      <option key={one.id} value={one.id}>
-                        {one.app_name}
-                      </option>
-                    ))}
-                  </select>
-                )}
-              </Field>
+              <Entry<{ app: string }>
+                field={{
+                  name: 'app',
+                  label: t.app.one,
+                  kind: 'choice',
+                  choices: able.map((one) => [one.id, one.app_name]),
+                }}
+                typed={app.id}
+                type={(id) => {
+                  chosen.value = id as string;
+                }}
+              />
             </div>
           )}
           <Tabs

@@ -1,13 +1,33 @@
 // Creating an app, and its secret, which is shown once.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { type Answer, call } from '../api';
-import { Banner, Button, Card, Copy, Field, LinkButton, Page } from '../components/ui';
-import { useSubmit } from '../components/use';
+import { type Answer, type Body, call } from '../api';
+import { type FieldOf, Form } from '../components/form';
+import { Banner, Button, Card, Copy, LinkButton, Page } from '../components/ui';
 import { load } from '../data';
 import { automatic_scopes, t } from '../messages';
 
+type Creation = Body<'post', '/api/oauth/apps'>;
+
 const offered = ['deploy:manage', 'app:balance:read', 'points:spend', 'campaigns:manage'] as const;
+const fields: FieldOf<Creation>[] = [
+  { name: 'app_name', label: t.app.name, hint: t.app.name_hint, required: true, most: 100 },
+  { name: 'app_description', label: t.app.description, hint: t.app.optional, most: 300 },
+  {
+    name: 'allowed_scopes',
+    label: t.app.scopes,
+    kind: 'many',
+    values_shown: true,
+    choices: offered.map((scope) => [scope, t.scopes[scope]]),
+  },
+  {
+    name: 'redirect_uris',
+    label: t.app.redirects,
+    hint: t.app.redirects_hint,
+    kind: 'lines',
+    placeholder: 'https://www.example.com/callback',
+  },
+];
 const no_redirects = 'http://127.0.0.1/callback';
 
 export function Secret({ app }: { app: Answer<'post', '/api/oauth/apps'>['app'] }) {
@@ -26,28 +46,16 @@ export function Secret({ app }: { app: Answer<'post', '/api/oauth/apps'>['app'] 
 }
 
 export function NewAppScreen() {
-  const [name, set_name] = useState('');
-  const [description, describe] = useState('');
-  const [redirects, set_redirects] = useState('');
-  const [scopes, choose] = useState<string[]>(['deploy:manage', 'app:balance:read']);
   const [made, make] = useState<Answer<'post', '/api/oauth/apps'> | null>(null);
   const [, go] = useLocation();
-  const { busy, error, submit, wrong } = useSubmit(async () => {
-    const uris = redirects.split(/\s+/).filter(Boolean);
+  async function create({ redirect_uris = [no_redirects], allowed_scopes = [], ...body }: Creation) {
     make(
       await call('post', '/api/oauth/apps', {
-        body: {
-          app_name: name.trim(),
-          redirect_uris: uris.length ? uris : [no_redirects],
-          allowed_scopes: [...automatic_scopes, ...scopes],
-          ...(description ? { app_description: description } : {}),
-        } as never,
+        body: { ...body, redirect_uris, allowed_scopes: [...automatic_scopes, ...allowed_scopes] },
       }),
     );
     void load();
-  });
-  const stray =
-    error && !['app_name', 'redirect_uris', 'app_description', 'allowed_scopes'].some((field) => wrong(field));
+  }
   if (made)
     return (
       <Page title={made.app.app_name} crumbs={[[t.menu.apps, '/apps']]} narrow>
@@ -74,78 +82,13 @@ export function NewAppScreen() {
   return (
     <Page title={t.apps.create} crumbs={[[t.menu.apps, '/apps']]} below={<p class="soft">{t.apps.text}</p>} narrow>
       <Card>
-        <form class="stack wide" onSubmit={submit} noValidate>
-          <Field label={t.app.name} hint={t.app.name_hint} wrong={wrong('app_name')}>
-            {(field) => (
-              <input
-                {...field}
-                required
-                autocomplete="off"
-                maxLength={100}
-                value={name}
-                onInput={(e) => set_name(e.currentTarget.value)}
-              />
-            )}
-          </Field>
-          <Field label={t.app.description} hint={t.app.optional} wrong={wrong('app_description')}>
-            {(field) => (
-              <input
-                {...field}
-                autocomplete="off"
-                maxLength={300}
-                value={description}
-                onInput={(e) => describe(e.currentTarget.value)}
-              />
-            )}
-          </Field>
-          <fieldset class="choices">
-            <legend class="legend">{t.app.scopes}</legend>
-            <div>
-              {offered.map((scope) => (
-                <label class="check" key={scope}>
-                  <input
-                    type="checkbox"
-                    checked={scopes.includes(scope)}
-                    onChange={(e) =>
-                      choose(e.currentTarget.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
-                    }
-                  />
-                  <span>
-                    {t.scopes[scope]} <code class="small faint">{scope}</code>
-                  </span>
-                </label>
-              ))}
-            </div>
-          </fieldset>
-          <Field label={t.app.redirects} hint={t.app.redirects_hint} wrong={wrong('redirect_uris')} mono>
-            {(field) => (
-              <textarea
-                {...field}
-                rows={2}
-                spellcheck={false}
-                placeholder="https://www.example.com/callback"
-                value={redirects}
-                onInput={(e) => set_redirects(e.currentTarget.value)}
-              />
-            )}
-          </Field>
-          {stray && (
-            <p class="wrong" role="alert">
-              {error.message}
-            </p>
-          )}
-          {wrong('allowed_scopes') && (
-            <p class="wrong" role="alert">
-              {wrong('allowed_scopes')!.join(' ')}
-            </p>
-          )}
-          <div class="row tight">
-            <Button type="submit" kinds={['main-action']} busy={busy} disabled={!name.trim()}>
-              {t.apps.create}
-            </Button>
-            <LinkButton href="/apps">{t.frame.cancel}</LinkButton>
-          </div>
-        </form>
+        <Form
+          fields={fields}
+          values={{ allowed_scopes: ['deploy:manage', 'app:balance:read'] }}
+          action={t.apps.create}
+          run={create}
+          beside={<LinkButton href="/apps">{t.frame.cancel}</LinkButton>}
+        />
       </Card>
     </Page>
   );

@@ -1,6 +1,7 @@
 // The first screen: all deployments, and the first steps of somebody new.
 import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { Words } from '../components/fields';
 import { Icon } from '../components/icons';
 import { Rows } from '../components/rows';
 import { explain, StatusBadge } from '../components/status';
@@ -222,16 +223,7 @@ export function OverviewScreen() {
       }>
       {problem.value && <Failed error={problem.value} again={load} />}
       {deployments.value && led && <FirstSteps hide={hide} />}
-      {all.length > many && (
-        <input
-          class="input"
-          type="search"
-          aria-label={t.overview.search}
-          placeholder={t.overview.search}
-          value={words}
-          onInput={(e) => search(e.currentTarget.value)}
-        />
-      )}
+      {all.length > many && <Words label={t.overview.search} value={words} onWords={search} />}
       {!deployments.value ? (
         !problem.value && (
           <div class="card">

@@ -1,11 +1,12 @@
 // The account's points: the balance, where they came from and where they went.
 import { useState } from 'preact/hooks';
-import { call, newKey } from '../api';
+import { type Body, call } from '../api';
+import { type FieldOf, Filter, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Copy, Dialog, Empty, Field, Page, Time } from '../components/ui';
-import { useReading, useSubmit } from '../components/use';
+import { Button, Card, Copy, Empty, Page, Time } from '../components/ui';
+import { useReading } from '../components/use';
 import { number, signed } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -13,102 +14,59 @@ import { me, reload_me } from '../session';
 const page_size = 20;
 const newest_entries = 100; // whose kinds can be chosen
 
-function Send({ onClose, onSent }: { onClose: () => void; onSent: () => void }) {
-  const [to, set_to] = useState('');
-  const [amount, set_amount] = useState('');
-  const [description, describe] = useState('');
-  const [key] = useState(newKey);
-  const { busy, error, submit, wrong } = useSubmit(async () => {
-    await call('post', '/api/points/transfer', {
-      once: key,
-      body: { to_username: to.trim(), amount: Number(amount), ...(description ? { description } : {}) },
-    });
-    note(t.points_screen.sent(number(Number(amount)), to.trim()));
-    onSent();
-    onClose();
-  });
-  const stray = error && !['to_username', 'amount', 'description'].some((field) => wrong(field));
-  return (
-    <Dialog title={t.points_screen.send} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <Field label={t.points_screen.to} wrong={wrong('to_username')}>
-          {(field) => (
-            <input
-              {...field}
-              required
-              autofocus
-              autocomplete="off"
-              value={to}
-              onInput={(e) => set_to(e.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label={t.points_screen.amount} wrong={wrong('amount')}>
-          {(field) => (
-            <input
-              {...field}
-              required
-              inputMode="numeric"
-              pattern="[0-9]+"
-              autocomplete="off"
-              value={amount}
-              onInput={(e) => set_amount(e.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Field label={t.points_screen.why} wrong={wrong('description')}>
-          {(field) => (
-            <input
-              {...field}
-              autocomplete="off"
-              maxLength={200}
-              value={description}
-              onInput={(e) => describe(e.currentTarget.value)}
-            />
-          )}
-        </Field>
-        {stray && (
-          <p class="wrong" role="alert">
-            {error.message}
-          </p>
-        )}
-        <div class="actions row">
-          <Button onClick={onClose}>{t.frame.cancel}</Button>
-          <Button type="submit" kinds={['main-action']} busy={busy} disabled={!to.trim() || !/^\d+$/.test(amount)}>
-            {t.points_screen.send}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
-  );
+const send_fields: FieldOf<Body<'post', '/api/points/transfer'>>[] = [
+  { name: 'to_username', label: t.points_screen.to, required: true },
+  { name: 'amount', label: t.points_screen.amount, kind: 'number', required: true },
+  { name: 'description', label: t.points_screen.why, most: 200 },
+];
+
+interface Filtered {
+  direction: 'in' | 'out';
+  kind: string;
+  from: string;
+  to: string;
 }
 
+// The days are the reader's.
+const query_of = ({ from, to, ...rest }: Partial<Filtered>) => ({
+  ...rest,
+  ...(from ? { from: new Date(`${from}T00:00`).toISOString() } : {}),
+  ...(to ? { to: new Date(`${to}T23:59:59`).toISOString() } : {}),
+});
+
 export function PointsScreen() {
-  const [direction, set_direction] = useState('');
-  const [kind, set_kind] = useState('');
-  const [from, set_from] = useState('');
-  const [to, set_to] = useState('');
+  const [filter, set_filter] = useState<Partial<Filtered>>({});
   const [page, turn] = useState(1);
   const [sending, send] = useState(false);
   const [round, next] = useState(0); // counts what was sent, after which the days are read again
   const balance = useReading(() => call('get', '/api/points/balance'), []);
   const newest = useReading(() => call('get', '/api/points/history', { query: { page_size: newest_entries } }), []);
-  const filter = {
-    ...(direction ? { direction: direction as 'in' | 'out' } : {}),
-    ...(kind ? { kind } : {}),
-    ...(from ? { from: new Date(`${from}T00:00`).toISOString() } : {}),
-    ...(to ? { to: new Date(`${to}T23:59:59`).toISOString() } : {}),
-  };
   const history = useReading(
-    () => call('get', '/api/points/history', { query: { ...filter, page, page_size } as never }),
-    [direction, kind, from, to, page],
+    () => call('get', '/api/points/history', { query: { ...query_of(filter), page, page_size } }),
+    [filter, page],
   );
   const kinds = [...new Set((newest.value?.entries ?? []).map((entry) => entry.kind))].sort();
-  const filtered = !!(direction || kind || from || to);
-  const choose = (set: (value: string) => void) => (e: { currentTarget: { value: string } }) => {
-    set(e.currentTarget.value);
-    turn(1);
-  };
+  const filtered = Object.keys(filter).length > 0;
+  const filter_fields: FieldOf<Filtered>[] = [
+    {
+      name: 'direction',
+      label: t.points_screen.direction,
+      kind: 'choice',
+      choices: [
+        ['', t.points_screen.all],
+        ['in', t.points_screen.in],
+        ['out', t.points_screen.out],
+      ],
+    },
+    {
+      name: 'kind',
+      label: t.points_screen.kind,
+      kind: 'choice',
+      choices: [['', t.points_screen.all], ...kinds.map((one) => [one, t.kind(one)] as const)],
+    },
+    { name: 'from', label: t.points_screen.from, kind: 'day' },
+    { name: 'to', label: t.points_screen.until, kind: 'day' },
+  ];
   const again = () => {
     balance.again();
     newest.again();
@@ -168,35 +126,13 @@ export function PointsScreen() {
         </Card>
       </div>
       <Card title={t.points_screen.history} bare>
-        <div class="body filters">
-          <Field label={t.points_screen.direction}>
-            {(field) => (
-              <select {...field} value={direction} onChange={choose(set_direction)}>
-                <option value="">{t.points_screen.all}</option>
-                <option value="in">{t.points_screen.in}</option>
-                <option value="out">{t.points_screen.out}</option>
-              </select>
-            )}
-          </Field>
-          <Field label={t.points_screen.kind}>
-            {(field) => (
-              <select {...field} value={kind} onChange={choose(set_kind)}>
-                <option value="">{t.points_screen.all}</option>
-                {kinds.map((one) => (
-                  <option key={one} value={one}>
-                    {t.kind(one)}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <Field label={t.points_screen.from}>
-            {(field) => <input {...field} type="date" value={from} onChange={choose(set_from)} />}
-          </Field>
-          <Field label={t.points_screen.until}>
-            {(field) => <input {...field} type="date" value={to} onChange={choose(set_to)} />}
-          </Field>
-        </div>
+        <Filter
+          fields={filter_fields}
+          onFilter={(now) => {
+            set_filter(now);
+            turn(1);
+          }}
+        />
         <Read of={history}>
           {(value) =>
             value.entries.length === 0 ? (
@@ -235,7 +171,19 @@ export function PointsScreen() {
           }
         </Read>
       </Card>
-      {sending && <Send onClose={() => send(false)} onSent={again} />}
+      {sending && (
+        <FormDialog
+          title={t.points_screen.send}
+          fields={send_fields}
+          action={t.points_screen.send}
+          onClose={() => send(false)}
+          run={async (body, once) => {
+            await call('post', '/api/points/transfer', { once, body });
+            note(t.points_screen.sent(number(body.amount), body.to_username ?? ''));
+            again();
+          }}
+        />
+      )}
     </Page>
   );
 }

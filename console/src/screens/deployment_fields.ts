@@ -1,0 +1,73 @@
+// The fields of a deployment, for the forms that create and change it.
+import { type Answer, type Body } from '../api';
+import { type FieldOf, type Row } from '../components/values';
+import { type Deployment, tiers } from '../data';
+import { cpu, memory } from '../format';
+import { t } from '../messages';
+
+type Creation = Body<'post', '/api/deploy/apps'>;
+type Change = Body<'patch', '/api/deploy/apps/{id}'>;
+
+// The fields that have rows of their own below or in the form of the creation, and those that the console doesn't show:
+// `env` is another name of `env_vars`.
+type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credentials' | 'env' | 'labels';
+type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
+
+// What a deployment is created with and can be changed to: the form of the creation and the one of the settings have all
+// of these. The published document says which there are, so a field that it has and this list hasn't doesn't compile.
+const container: { [F in keyof Container]-?: Row } = {
+  image: { label: t.create.image, mono: true, required: true, errors: ['unsupported_registry'], card: t.create.what },
+  port: { label: t.create.port, hint: t.create.port_hint, kind: 'number', card: t.create.what },
+  health_path: {
+    label: t.create.health,
+    hint: t.create.health_hint,
+    mono: true,
+    placeholder: '/health',
+    card: t.create.more,
+  },
+};
+export const container_fields = Object.entries(container).map(([name, row]) => ({
+  name,
+  ...row,
+})) as FieldOf<Container>[];
+
+// What the fields of a deployment have now. A field that the API answers with under another name is named here.
+export const container_values = (deployment: Deployment) => ({ ...deployment, image: deployment.container_image });
+
+export const variables_field: FieldOf<Pick<Creation, 'env_vars'>> = {
+  name: 'env_vars',
+  label: t.variables.paste,
+  kind: 'variables',
+  placeholder: 'LOG_LEVEL=debug\nGREETING="hello"',
+};
+
+export type Sandbox = Answer<'get', '/api/deploy/sandbox-status'>;
+export const usable_tiers = () => tiers.value?.filter((tier) => tier.payment_method === 'service_points');
+
+// The tier of which each app has one deployment can't be chosen by an app that has one, unless it is the present tier.
+export const tier_field = (free: Sandbox | null, present?: string): FieldOf<{ tier: string }> => ({
+  name: 'tier',
+  label: t.tiers.choose,
+  kind: 'cards',
+  required: true,
+  choices: usable_tiers()?.map((tier) => {
+    const disabled = !!free && tier.slug === free.tier && !free.eligible && tier.slug !== present;
+    const about = tier.auto_approve
+      ? tier.custom_domain_allowed
+        ? t.tiers.domain
+        : t.tiers.no_domain
+      : t.tiers.by_admin;
+    return [
+      tier.slug,
+      tier.name,
+      {
+        aside: tier.monthly_cost_points ? t.tiers.price(tier.monthly_cost_points) : t.create.free,
+        lines: [
+          t.tiers.size(memory(tier.memory_limit_mb), cpu(tier.cpu_limit_millicores)),
+          disabled ? t.tiers.used_up : about,
+        ],
+        disabled,
+      },
+    ] as const;
+  }),
+});
