@@ -132,9 +132,10 @@ class Cluster:
             "layers": [{"mediaType": "application/vnd.docker.image.rootfs.diff.tar.gzip", "digest": blob(b"a layer"), "size": size}],
         }).encode(), of_docker)
 
-    def writes(self):
+    def writes(self, namespace=None):
         """Returns berth's writes that have arrived at the API server so far, read from its audit log: verb, resource,
-        name. Those of the Lease, which berthd renews all the time, are left out."""
+        name. Those of the Lease, which berthd renews all the time, are left out. With a namespace only the writes to it and
+        in it: the berthd of other tests may write at the same time."""
         found = []
         with open(self.state / "logs/audit.log") as log:
             for line in log:
@@ -142,7 +143,7 @@ class Cluster:
                     break  # it is still being written
                 entry = json.loads(line)
                 about = entry.get("objectRef", {})
-                if about.get("resource") != "leases":
+                if about.get("resource") != "leases" and namespace in (None, about.get("namespace"), about.get("name")):
                     found.append((entry["verb"], about.get("resource"), about.get("name")))
         return found
 

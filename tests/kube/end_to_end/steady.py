@@ -43,19 +43,19 @@ class Steady(World):
     def test_3_nothing_to_do_writes_nothing(self):
         self.ada.wait(self.shop, "running")
         time.sleep(SETTLE)
-        counted, arrived = self.berthd.write_requests(), len(self.cluster.writes())
+        counted, arrived = self.berthd.write_requests(), len(self.cluster.writes(self.ada.namespace))
         self.assertGreater(counted, 0)
         self.assertGreater(arrived, 0)
         time.sleep(QUIET)
         self.assertEqual(self.berthd.write_requests(), counted)
-        self.assertEqual(self.cluster.writes()[arrived:], [])
+        self.assertEqual(self.cluster.writes(self.ada.namespace)[arrived:], [])
 
     def test_4_a_restart_writes_nothing(self):
-        arrived = len(self.cluster.writes())
+        arrived = len(self.cluster.writes(self.ada.namespace))
         self.assertEqual(self.berthd.terminate(), 0)
         self.berthd.start()
         eventually(lambda: self.berthd.health()["kubernetes"] == "connected", "berthd has its cluster", 30)
         time.sleep(SETTLE)
         self.assertEqual(self.berthd.write_requests(), 0)
-        self.assertEqual(self.cluster.writes()[arrived:], [])
+        self.assertEqual(self.cluster.writes(self.ada.namespace)[arrived:], [])
         self.assertEqual(self.ada.status(self.shop)["status"], "running")

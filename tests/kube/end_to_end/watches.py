@@ -31,14 +31,14 @@ class Watches(World):
 
     def test_1_watches_that_are_cut(self):
         time.sleep(SETTLE)
-        written = len(self.cluster.writes())
+        written = len(self.cluster.writes(self.ada.namespace))
         for _ in range(3):
             opened = self.proxy.accepted
             self.assertGreaterEqual(self.proxy.cut(), KINDS)
             eventually(lambda: self.proxy.accepted >= opened + KINDS, "the watches are there again", 30,
                        seen=lambda: self.proxy.accepted - opened)
         time.sleep(SETTLE)
-        self.assertEqual(self.cluster.writes()[written:], [])
+        self.assertEqual(self.cluster.writes(self.ada.namespace)[written:], [])
         self.assertEqual(self.berthd.health()["kubernetes"], "connected")
         self.assertEqual(self.ada.status(self.shop)["status"], "running")
 
