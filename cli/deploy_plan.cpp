@@ -1,30 +1,38 @@
 #include "cli/deploy_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "cli/failure.h"
 #include "cli/interpolation.h"
 #include "cli/suggest.h"
 #include "controller/base/ascii.h"
+#include "controller/base/container_spec.h"
 #include "controller/base/text.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
 namespace {
 
+using deployments::ContainerField;
+
 // The name of a field in an order, and where it is in a deployment.
 struct Field {
-  const char* order;
-  const char* live;
+  std::string order;
+  std::string live;
+  const ContainerField* container = nullptr;  // the row of a container's field
 };
-constexpr std::array planned_fields = std::to_array<Field>({{"image", "container_image"},
-                                                            {"tier", "tier"},
-                                                            {"port", "port"},
-                                                            {"custom_domain", "custom_domain"},
-                                                            {"health_path", "health_path"},
-                                                            {"labels", "labels"}});
+
+const std::vector<Field>& planned_fields() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all;
+    for (const ContainerField& field : deployments::container_fields)
+      all.push_back({std::string(field.name), std::string(field.answered_as), &field});
+    for (const char* name : {"tier", "custom_domain", "labels"}) all.push_back({name, name});
+    return all;
+  }();
+  return fields;
+}
 
 std::string shown(const json& value) {
   if (value.is_null()) return "none";
@@ -53,19 +61,38 @@ json texts_in(const json& object, const std::string& where) {
   return result;
 }
 
-// Returns the value of a field with environment variables filled in. A port that comes from a
-// variable becomes a number.
-json setting(const json& value, const std::string& key, const std::string& where) {
+bool is_of(const Field& field, ContainerField::Kind kind) {
+  return field.container && field.container->kind() == kind;
+}
+
+// The field with this name; one without a row if there is none.
+Field field_called(const std::string& name) {
+  const auto found = std::ranges::find(planned_fields(), name, &Field::order);
+  return found == planned_fields().end() ? Field{.order = name, .live = name} : *found;
+}
+
+// Returns the value of a field with environment variables filled in. A number that comes from a
+// variable becomes one. `texts` is the value with its scalars as they were written.
+json setting(const json& value, const json& texts, const std::string& key,
+             const std::string& where) {
+  const Field field = field_called(key);
+  if (is_of(field, ContainerField::Kind::texts) && value.is_array()) {
+    json list = json::array();
+    for (const json& text : texts)
+      list.push_back(scalar(text, where + "." + key + "." + std::to_string(list.size())));
+    return list;
+  }
   if (!value.is_string()) return value;
   const std::string result = filled(value.get<std::string>(), where + ": " + key);
-  const bool is_number = key == "port" && result != value;
-  const auto number = is_number ? parse_number<int>(result) : std::nullopt;
+  const bool is_number = is_of(field, ContainerField::Kind::number) && result != value;
+  const auto number = is_number ? parse_number<std::int64_t>(result) : std::nullopt;
   return number ? json(*number) : json(result);
 }
 
 std::vector<std::string> known_keys() {
-  std::vector<std::string> keys = {"name", "env_vars", "registry_credentials"};
-  for (const Field& field : planned_fields) keys.emplace_back(field.order);
+  std::vector<std::string> keys = {"name"};
+  for (const Field& field : planned_fields()) keys.push_back(field.order);
+  keys.insert(keys.end(), {"env_vars", "registry_credentials"});
   return keys;
 }
 
@@ -74,22 +101,31 @@ bool is_known(const std::string& key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
-// Checks what can be known without the server, so that --dry-run finds it. The bounds are the
-// API's.
+// Returns what the value of the field has to be; an empty text if it is that.
+std::string wanted_of(const Field& field, const json& value) {
+  if (is_of(field, ContainerField::Kind::texts)) return value.is_array() ? "" : "a list of texts";
+  if (is_of(field, ContainerField::Kind::number)) {
+    const auto& [least, most] = std::pair(field.container->least, field.container->most);
+    return value.is_number_integer() && value >= least && value <= most
+               ? ""
+               : "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  }
+  const bool takes_null = field.container ? field.container->is_removable() : field.order != "tier";
+  if (value.is_string() || field.order == "labels" || (value.is_null() && takes_null)) return "";
+  return takes_null ? "a text or null" : "a text";
+}
+
+// Checks what can be known without the server, so that --dry-run finds it.
 void check_order(const json& order, const std::string& where) {
-  constexpr int last_port = 65'535;
-  const auto refuse = [&](const std::string& key, const char* wanted) {
+  const auto refuse = [&](const std::string& key, const std::string& wanted) {
     throw Failure(Exit::usage,
                   where + ": " + key + " has to be " + wanted + ", not " + order.at(key).dump());
   };
   if (!is_deployment_name(order.at("name").get<std::string>())) refuse("name", name_rule);
-  if (const auto port = order.find("port"); port != order.end())
-    if (!port->is_number_integer() || *port < 1 || *port > last_port)
-      refuse("port", "a whole number from 1 to 65535");
-  if (order.contains("tier") && !order.at("tier").is_string()) refuse("tier", "a text");
-  for (const char* key : {"custom_domain", "health_path"})
-    if (order.contains(key) && !order.at(key).is_string() && !order.at(key).is_null())
-      refuse(key, "a text or null");
+  for (const Field& field : planned_fields())
+    if (const auto value = order.find(field.order); value != order.end())
+      if (const auto wanted = wanted_of(field, *value); !wanted.empty())
+        refuse(field.order, wanted);
 }
 
 // `texts` is the entry with its scalars as they were written, because variables are texts, and 1.10
@@ -102,17 +138,17 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
   for (const auto& [given, value] : entry.items()) {
     const std::string key = given == "env" ? "env_vars" : given;
     if (!is_known(key) || order.contains(key))
-      throw Failure(
-          Exit::usage,
-          where + ": " + given +
-              (order.contains(key) ? " occurs twice"
-                                   : " isn't known" + did_you_mean(given, known_keys())),
-          "The keys are name, image, tier, port, custom_domain, health_path, labels, env_vars and "
-          "registry_credentials.");
+      throw Failure(Exit::usage,
+                    where + ": " + given +
+                        (order.contains(key) ? " occurs twice"
+                                             : " isn't known" + did_you_mean(given, known_keys())),
+                    "The keys are " + joined(known_keys(), ", ") + ".");
     const bool holds_texts = key == "env_vars" || key == "registry_credentials" || key == "labels";
-    order[key] =
-        holds_texts ? texts_in(texts.at(given), where + "." + key) : setting(value, key, where);
+    order[key] = holds_texts ? texts_in(texts.at(given), where + "." + key)
+                             : setting(value, texts.at(given), key, where);
     if (key == "labels" && order[key].is_null()) order[key] = json::object();
+    if (is_of(field_called(key), ContainerField::Kind::texts) && order[key].is_null())
+      order[key] = json::array();
   }
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())
@@ -130,7 +166,7 @@ json canonical_domain(const json& domain) {
 }
 
 bool is_same(const Field& field, const json& wanted, const json& there) {
-  if (std::string_view(field.order) != "custom_domain") return wanted == there;
+  if (field.order != "custom_domain") return wanted == there;
   return canonical_domain(wanted) == canonical_domain(there);
 }
 
@@ -161,7 +197,7 @@ void plan_env(Plan& plan, const json& order, const json& live) {
 Plan creation(const json& order) {
   Plan plan = {.kind = Plan::Kind::create, .name = order.at("name"), .id = {}, .body = order};
   if (!plan.body.contains("tier")) plan.body["tier"] = "free";
-  for (const Field& field : planned_fields)
+  for (const Field& field : planned_fields())
     if (const auto value = plan.body.find(field.order); value != plan.body.end())
       plan.changes.push_back({field.order, "", shown(*value)});
   if (const auto env = order.find("env_vars"); env != order.end() && env->is_object())
@@ -219,7 +255,7 @@ Plan plan_for(const json& order, const json& live) {
                .id = live.at("id"),
                .body = json::object(),
                .domain = live.value("custom_domain", json())};
-  for (const Field& field : planned_fields) {
+  for (const Field& field : planned_fields()) {
     const auto wanted = order.find(field.order);
     if (wanted == order.end() || is_same(field, *wanted, live.value(field.live, json()))) continue;
     plan.body[field.order] = *wanted;

@@ -19,10 +19,10 @@ bool is_deployment_name(std::string_view text);
 
 // Parses the deployments of a berth.yaml into orders: bodies of POST /api/deploy/apps. The file has
 // one document, with a single deployment at its top level or a list under `deployments`. The keys
-// are those of the request (name, image, tier, port, custom_domain, health_path, labels, env_vars
-// or env, registry_credentials). In all of their texts, ${NAME} stands for a variable of the
-// environment, which has to be set, and $${ for ${; see Dollars::braces. Throws Failure `usage`,
-// which names the source and the key.
+// are those of the request: name, the container's fields (container_spec.h), tier, custom_domain,
+// labels, env_vars or env, registry_credentials. In all of their texts, ${NAME} stands for a
+// variable of the environment, which has to be set, and $${ for ${; see Dollars::braces. Throws
+// Failure `usage`, which names the source and the key.
 std::vector<json> parse_orders(const std::string& text, const std::string& source);
 
 // The change of one field.

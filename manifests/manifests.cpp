@@ -154,8 +154,9 @@ Object registry_secret(const Parts& parts) {
 }
 
 json readiness_probe(const deployments::Deployment& deployment) {
-  if (!deployment.container.health_path) return filled("readiness_tcp.yaml", {});
-  return filled("readiness_http.yaml", {{"path", *deployment.container.health_path}});
+  const std::string& path = deployment.container.health_path;
+  return path.empty() ? filled("readiness_tcp.yaml", {})
+                      : filled("readiness_http.yaml", {{"path", path}});
 }
 
 json pull_secrets(const Parts& parts) {

@@ -3,6 +3,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "controller/base/container_spec.h"
 #include "controller/base/embedded.h"
 #include "controller/base/error.h"
 #include "controller/base/yaml.h"
@@ -66,6 +67,41 @@ json error_codes() {
   return {{"type", "string"}, {"description", "What went wrong."}, {"enum", names}};
 }
 
+using deployments::ContainerField;
+
+// The schema of a field, with or without its limits.
+json schema_of(const ContainerField& field, const ContainerField::Words& words, bool takes_null,
+               bool is_limited) {
+  const bool is_number = field.kind() == ContainerField::Kind::number;
+  const bool is_list = field.kind() == ContainerField::Kind::texts;
+  json schema = {{"type", is_number ? "integer" : "string"}};
+  if (is_limited && field.least > 0) schema[is_number ? "minimum" : "minLength"] = field.least;
+  if (is_limited) schema[is_number ? "maximum" : "maxLength"] = field.most;
+  if (is_limited && is_list) schema["x-text"] = "raw";
+  if (is_list) schema = {{"type", "array"}, {"items", schema}};
+  if (is_limited && is_list) schema["maxItems"] = field.most_texts;
+  if (takes_null) schema["type"] = {schema["type"], "null"};
+  schema["description"] = words.text;
+  schema["example"] = json::parse(words.example);
+  return schema;
+}
+
+// Adds the fields that are rows of container_spec.h.
+void add_container_fields(json& all) {
+  for (const ContainerField& field : deployments::container_fields) {
+    const bool has_default = field.is_removable() || field.kind() == ContainerField::Kind::number;
+    const bool may_be_null = field.is_removable() && field.kind() == ContainerField::Kind::text;
+    all["CreateDeploymentRequest"]["properties"][std::string(field.name)] =
+        schema_of(field, field.in_order, has_default, true);
+    all["ChangeDeploymentRequest"]["properties"][std::string(field.name)] =
+        schema_of(field, field.in_change, field.is_removable(), true);
+    all["Deployment"]["properties"][std::string(field.answered_as)] =
+        schema_of(field, field.in_answer, may_be_null, false);
+  }
+  for (const char* name : {"CreateDeploymentRequest", "ChangeDeploymentRequest", "Deployment"})
+    check_schema(all[name], name);
+}
+
 json load_schemas() {
   json all = {{"ErrorCode", error_codes()}};
   for (const EmbeddedFile& file : schemas::files()) {
@@ -76,6 +112,7 @@ json load_schemas() {
       all[name] = schema;
     }
   }
+  add_container_fields(all);
   return all;
 }
 

@@ -6,7 +6,8 @@
 
 // The schemas in gate/*.yaml and resources/*.yaml: JSON Schema, as far as Validator checks
 // it. They check request bodies and are published in openapi.json. One more is made here:
-// ErrorCode, the names of all error codes.
+// ErrorCode, the names of all error codes; and the fields of a container are added to those of
+// deployments, from their rows (base/container_spec.h).
 //
 // A text of a request must be one visible line (refusal_of_text() in base/visible_text.h), unless
 // its keyword x-text says something else: `lines`, a text of several lines; `raw`, a text that

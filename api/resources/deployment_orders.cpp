@@ -3,6 +3,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/deployments.h"
 #include "api/resources/shared.h"
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/dry_run.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 using deployments::Deployment;
 
-const json& field_or_null(const json& body, const char* field) {
+const json& field_or_null(const json& body, std::string_view field) {
   static const json null;
   const auto value = body.find(field);
   return value == body.end() ? null : *value;
@@ -73,24 +74,28 @@ deployments::Order decode_order(const json& body) {
       .name = body.at("name"),
       .tier = body.at("tier"),
       .custom_domain = text_or_nothing(body, "custom_domain"),
-      .container = {.image = body.at("image"), .health_path = text_or_nothing(body, "health_path")},
+      .container = {},
       .secrets = {.env = decode_env(body), .registry_credentials = decode_credentials(body)},
       .labels = decode_labels(body)};
-  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.container.port = port;
+  for (const deployments::ContainerField& field : deployments::container_fields)
+    set_value(order.container, field, field_or_null(body, field.name));
   return order;
 }
 
 deployments::Change decode_change(const json& body) {
-  deployments::Change change = {.image = text_or_nothing(body, "image"),
-                                .port = {},
+  deployments::Change change = {.fields = {},
+                                .container = {},
                                 .env = decode_env_changes(body),
                                 .custom_domain = {},
-                                .health_path = {},
                                 .registry_credentials = {},
                                 .tier = text_or_nothing(body, "tier")};
-  if (const json& port = field_or_null(body, "port"); !port.is_null()) change.port = port;
+  for (const deployments::ContainerField& field : deployments::container_fields) {
+    const auto value = body.find(field.name);
+    if (value == body.end()) continue;
+    set_value(change.container, field, *value);
+    change.fields.push_back(&field);
+  }
   if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
-  if (body.contains("health_path")) change.health_path = text_or_nothing(body, "health_path");
   if (body.contains("labels")) change.labels = decode_labels(body);
   if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
   return change;

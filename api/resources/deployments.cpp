@@ -3,6 +3,7 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/owner_list.h"
 #include "controller/domain/deployments/rollback.h"
@@ -50,34 +51,34 @@ std::string url_of(const Deployment& row, const Services& services) {
 
 json encode(const Deployment& row, const Services& services) {
   const ShownHealth health = health_of(row, services);
-  return {{"id", row.id},
-          {"app_id", row.app_id},
-          {"deploy_tier_id", row.tier_id},
-          {"name", row.name},
-          {"container_name", deployments::object_name(row.id)},
-          {"container_image", row.container.image},
-          {"subdomain", row.name},
-          {"status", row.status},
-          {"phase", row.phase},
-          {"reason", or_null(row.reason)},
-          {"cause", or_null(row.cause)},
-          {"message", or_null(row.message)},
-          {"port", row.container.port},
-          {"tier", row.tier_slug},
-          {"env_keys", row.env_keys},
-          {"labels", row.labels},
-          {"health_path", or_null(row.container.health_path)},
-          {"url", url_of(row, services)},
-          {"memory_limit_mb", row.memory_limit_mb},
-          {"cpu_limit_millicores", row.cpu_limit_millicores},
-          {"inserted_at", to_iso8601(row.inserted_at)},
-          {"billing_status", or_null(row.billing_status)},
-          {"custom_domain", or_null(row.custom_domain)},
-          {"deployed_at", or_null(row.deployed_at)},
-          {"last_health_check", or_null(health.checked_at)},
-          {"stopped_at", or_null(row.stopped_at)},
-          {"health_status", or_null(health.status)},
-          {"host_server", or_null(row.host_server)}};
+  json body = {{"id", row.id},
+               {"app_id", row.app_id},
+               {"deploy_tier_id", row.tier_id},
+               {"name", row.name},
+               {"container_name", deployments::object_name(row.id)},
+               {"subdomain", row.name},
+               {"status", row.status},
+               {"phase", row.phase},
+               {"reason", or_null(row.reason)},
+               {"cause", or_null(row.cause)},
+               {"message", or_null(row.message)},
+               {"tier", row.tier_slug},
+               {"env_keys", row.env_keys},
+               {"labels", row.labels},
+               {"url", url_of(row, services)},
+               {"memory_limit_mb", row.memory_limit_mb},
+               {"cpu_limit_millicores", row.cpu_limit_millicores},
+               {"inserted_at", to_iso8601(row.inserted_at)},
+               {"billing_status", or_null(row.billing_status)},
+               {"custom_domain", or_null(row.custom_domain)},
+               {"deployed_at", or_null(row.deployed_at)},
+               {"last_health_check", or_null(health.checked_at)},
+               {"stopped_at", or_null(row.stopped_at)},
+               {"health_status", or_null(health.status)},
+               {"host_server", or_null(row.host_server)}};
+  for (const deployments::ContainerField& field : deployments::container_fields)
+    body[std::string(field.answered_as)] = value_of(row.container, field);
+  return body;
 }
 
 deployments::Actor actor_of(const Call& call) {

@@ -1,18 +1,22 @@
 // Deployments: create, show, change, delete.
+#include <map>
+
 #include "cli/commands/commands.h"
 #include "cli/env_file.h"
 #include "cli/terminal.h"
+#include "controller/base/container_spec.h"
 
 namespace berth::cli {
 namespace {
 
+using deployments::ContainerField;
+
 struct DeployFlags {
   std::string name;
-  std::string image;
+  // What was given for the container's fields, by their names: one text, or several for a list.
+  std::map<std::string_view, std::vector<std::string>> container;
   std::string tier;
-  int port = 0;
   std::string domain;
-  std::string health_path;
   std::vector<std::string> env;
   std::vector<std::string> unset;
   std::string env_file;
@@ -25,36 +29,58 @@ struct DeployFlags {
 };
 using SharedDeployFlags = std::shared_ptr<DeployFlags>;
 
-const std::vector<Column> deployment_fields = {{"Name", "name"},
-                                               {"Id", "id"},
-                                               {"Status", "status"},
-                                               {"Phase", "phase"},
-                                               {"Reason", "reason"},
-                                               {"Cause", "cause"},
-                                               {"Message", "message"},
-                                               {"URL", "url"},
-                                               {"Image", "container_image"},
-                                               {"Tier", "tier"},
-                                               {"Memory (MB)", "memory_limit_mb"},
-                                               {"CPU (1/1000)", "cpu_limit_millicores"},
-                                               {"Port", "port"},
-                                               {"Health path", "health_path"},
-                                               {"Health", "health_status"},
-                                               {"Variables", "env_keys"},
-                                               {"Custom domain", "custom_domain"},
-                                               {"Billing", "billing_status"},
-                                               {"Created", "inserted_at"},
-                                               {"Deployed", "deployed_at"},
-                                               {"Stopped", "stopped_at"}};
+const std::vector<Column>& deployment_fields() {
+  static const std::vector<Column> columns = [] {
+    std::vector<Column> all = {{"Name", "name"},       {"Id", "id"},         {"Status", "status"},
+                               {"Phase", "phase"},     {"Reason", "reason"}, {"Cause", "cause"},
+                               {"Message", "message"}, {"URL", "url"}};
+    for (const ContainerField& field : deployments::container_fields)
+      all.push_back({std::string(field.title), std::string(field.answered_as)});
+    all.insert(all.end(), {{"Health", "health_status"},
+                           {"Tier", "tier"},
+                           {"Memory (MB)", "memory_limit_mb"},
+                           {"CPU (1/1000)", "cpu_limit_millicores"},
+                           {"Variables", "env_keys"},
+                           {"Custom domain", "custom_domain"},
+                           {"Billing", "billing_status"},
+                           {"Created", "inserted_at"},
+                           {"Deployed", "deployed_at"},
+                           {"Stopped", "stopped_at"}});
+    return all;
+  }();
+  return columns;
+}
+
+// Lists are shown as JSON, which tells where each text ends.
+void show(Run& run, const DeployFlags& flags) {
+  const json body = run.api().get(deployment_path(run.api(), flags.name));
+  json shown = body;
+  for (const ContainerField& field : deployments::container_fields)
+    if (json& value = shown[std::string(field.answered_as)]; value.is_array())
+      value = value.empty() ? json() : json(value.dump());
+  run.out().object(body, shown, deployment_fields());
+}
+
+// The values are taken as they are: CLI11 would read a list from "[a,b]" and nothing from "{}".
+void add_container_flag(CLI::App& command, DeployFlags& flags, const ContainerField& field) {
+  const auto store = [&given = flags.container[field.name]](const CLI::results_t& values) {
+    given = values;
+    return true;
+  };
+  CLI::Option* option = command.add_option(std::string(field.flag), store, std::string(field.help));
+  option->type_name(field.kind() == ContainerField::Kind::number ? "INT" : "TEXT");
+  if (field.kind() == ContainerField::Kind::number)
+    option->check(CLI::Range(field.least, field.most));
+  if (field.kind() == ContainerField::Kind::texts)
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
 
 void add_wishes(CLI::App& command, DeployFlags& flags) {
-  command.add_option("--port", flags.port, "Port on which the container listens; 3000 by default")
-      ->check(CLI::Range(1, 65'535));
+  for (const ContainerField& field : deployments::container_fields)
+    add_container_flag(command, flags, field);
   command.add_option("--env,-e", flags.env, env_help)->allow_extra_args(false);
   command.add_option("--env-file", flags.env_file, env_file_help);
   command.add_option("--domain", flags.domain, "Custom domain, if the tier allows it");
-  command.add_option("--health-path", flags.health_path,
-                     "Path that answers with a status from 200 to 399 when the container is ready");
   CLI::Option* user = command.add_option("--registry-username", flags.registry_username,
                                          "User name for the image's registry");
   command
@@ -63,13 +89,22 @@ void add_wishes(CLI::App& command, DeployFlags& flags) {
       ->needs(user);
 }
 
+// Returns null if nothing was given.
+json value_from(const ContainerField& field, const std::vector<std::string>& given) {
+  if (given.empty()) return nullptr;
+  if (field.kind() == ContainerField::Kind::texts) return given;
+  if (field.kind() == ContainerField::Kind::number)
+    return std::stoll(given.front(), nullptr, 0);  // as CLI11 reads numbers
+  return given.front();
+}
+
 json wishes(const DeployFlags& flags) {
   json body = json::object();
-  if (!flags.image.empty()) body["image"] = flags.image;
+  for (const ContainerField& field : deployments::container_fields)
+    if (const json value = value_from(field, flags.container.at(field.name)); !value.is_null())
+      body[std::string(field.name)] = value;
   if (!flags.tier.empty()) body["tier"] = flags.tier;
-  if (flags.port != 0) body["port"] = flags.port;
   if (!flags.domain.empty()) body["custom_domain"] = flags.domain;
-  if (!flags.health_path.empty()) body["health_path"] = flags.health_path;
   if (flags.env_file == "-" && flags.registry_password_stdin)
     throw Failure(Exit::usage, "stdin can't be both the file of variables and the password");
   json env = variables_from(flags.env_file, flags.env);
@@ -96,9 +131,10 @@ void create(Run& run, const DeployFlags& flags) {
 
 void update(Run& run, const DeployFlags& flags) {
   json body = wishes(flags);
-  // The domain "none" releases the present domain.
-  for (const char* field : {"custom_domain", "health_path"})
-    if (body.value(field, json()) == "none") body[field] = nullptr;
+  // The text "none" removes the present value, such as the domain.
+  for (auto& [field, value] : body.items())
+    if ((value == "none" || value == json::array({"none"})) && field != "image" && field != "tier")
+      value = nullptr;
   if (body.empty())
     throw Failure(Exit::usage, "nothing to change",
                   "`berth deploy update --help` lists what can be changed.");
@@ -134,12 +170,9 @@ void add_deployment_creation(CLI::App& deploy, Run& run) {
                   "berth deploy create hello --image docker.io/library/hello:1 --wait",
                   [&run, flags] { create(run, *flags); });
   command->add_option("NAME", flags->name, "Name, which becomes the sub-domain")->required();
-  command
-      ->add_option("--image,-i", flags->image,
-                   "Image with its registry, such as docker.io/library/hello:1")
-      ->required();
   command->add_option("--tier,-t", flags->tier, "Tier, by its slug")->capture_default_str();
   add_wishes(*command, *flags);
+  command->get_option("--image")->required();
   add_wait(*command, flags->waiting);
 }
 
@@ -150,7 +183,6 @@ void add_update(CLI::App& deploy, Run& run) {
                   "berth deploy update hello --image docker.io/library/hello:2 --wait",
                   [&run, flags] { update(run, *flags); });
   add_deployment(*command, flags->name);
-  command->add_option("--image,-i", flags->image, "The image to run from now on");
   command->add_option("--tier,-t", flags->tier, "Tier, by its slug");
   command->add_option("--unset-env", flags->unset, "Variable to remove; may be repeated")
       ->allow_extra_args(false);
@@ -176,13 +208,9 @@ void history(Run& run, const DeployFlags& flags) {
 void add_looks(CLI::App& deploy, Run& run) {
   add_list_command(deploy, run);
   const SharedDeployFlags got = std::make_shared<DeployFlags>();
-  add_deployment(
-      *add_command(deploy, "get", "Show everything about a deployment", "berth deploy get hello",
-                   [&run, got] {
-                     const json body = run.api().get(deployment_path(run.api(), got->name));
-                     run.out().object(body, body, deployment_fields);
-                   }),
-      got->name);
+  add_deployment(*add_command(deploy, "get", "Show everything about a deployment",
+                              "berth deploy get hello", [&run, got] { show(run, *got); }),
+                 got->name);
   add_status_command(deploy, run);
   const SharedDeployFlags past = std::make_shared<DeployFlags>();
   CLI::App* command =

@@ -5,6 +5,7 @@
 #include "cli/deploy_plan.h"
 #include "cli/files.h"
 #include "controller/base/ascii.h"
+#include "controller/base/container_spec.h"
 
 namespace berth::cli {
 namespace {
@@ -13,7 +14,7 @@ struct InitFlags {
   std::string image;
   std::string name;
   std::string tier = "free";
-  int port = 3000;
+  int port = deployments::default_port;
   std::string file = "berth.yaml";
   bool force = false;
 };
@@ -91,7 +92,7 @@ void add_init_command(CLI::App& root, Run& run) {
   command->add_option("--tier,-t", flags->tier, "Tier, by its slug")->capture_default_str();
   command->add_option("--port", flags->port, "Port on which the container listens")
       ->capture_default_str()
-      ->check(CLI::Range(1, 65'535));
+      ->check(CLI::Range(1, deployments::max_port));
   command->add_option("--file,-f", flags->file, "File to write; - prints it")
       ->capture_default_str();
   command->add_flag("--force", flags->force, "Overwrite a file that exists");

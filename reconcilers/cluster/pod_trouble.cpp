@@ -121,12 +121,11 @@ Trouble crash_trouble(const Object& terminated, const deployments::Deployment& d
 
 Trouble silent_trouble(const deployments::Deployment& deployment,
                        const std::vector<Object>& events) {
+  const std::string port = " on port " + std::to_string(deployment.container.port);
+  const std::string& path = deployment.container.health_path;
   std::string message =
-      deployment.container.health_path
-          ? "GET " + *deployment.container.health_path + " on port " +
-                std::to_string(deployment.container.port) +
-                " does not answer with a status from 200 to 399"
-          : "nothing listens on port " + std::to_string(deployment.container.port);
+      path.empty() ? "nothing listens" + port
+                   : "GET " + path + port + " does not answer with a status from 200 to 399";
   constexpr int first_unprivileged_port = 1024;
   if (deployment.container.port < first_unprivileged_port)
     message +=

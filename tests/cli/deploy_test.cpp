@@ -1,6 +1,7 @@
 // Deployments with the client, against the real berthd on the simulated cluster.
 #include <catch2/catch.hpp>
 
+#include "controller/base/container_spec.h"
 #include "tests/cli/person.h"
 
 using namespace berth::cli;
@@ -56,6 +57,50 @@ TEST_CASE("a deployment's life: create, show, update, stop, restart, delete") {
   CHECK(ada.berth({"deploy", "delete", "shop"}).code == usage);
   ada.must({"deploy", "delete", "shop", "--yes"});
   CHECK(ada.berth({"deploy", "get", "shop"}).code == not_found);
+}
+
+TEST_CASE("each field of a container has a flag, a key in berth.yaml and a line in the output") {
+  using berth::deployments::container_fields;
+  using Kind = berth::deployments::ContainerField::Kind;
+  const Berthd berthd(berth::process::roomy_tier());
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must(create("shop", well));
+  const json before = ada.must({"deploy", "get", "shop", "-o", "json"}).body();
+  json file = {{"name", "shop"}};
+  Words set = {"deploy", "update", "shop"};
+  Words unset = set;
+  for (const auto& field : container_fields) {
+    const json example = json::parse(field.in_change.example);
+    const std::string flag(field.flag.substr(0, field.flag.find(',')));
+    file[std::string(field.name)] = example;
+    for (const json& value : field.kind() == Kind::texts ? example : json::array({example}))
+      set.insert(set.end(), {flag, value.is_string() ? value.get<std::string>() : value.dump()});
+    if (field.is_removable()) unset.insert(unset.end(), {flag, "none"});
+  }
+  ada.must(set);
+  const json row = ada.must({"deploy", "get", "shop", "-o", "json"}).body();
+  const std::string shown = ada.must({"deploy", "get", "shop"}).out;
+  for (const auto& field : container_fields) {
+    INFO(field.name);
+    const json& value = row.at(std::string(field.answered_as));
+    CHECK(value == file.at(std::string(field.name)));
+    CHECK(shown.find(std::string(field.title) + ":") != std::string::npos);
+    CHECK(shown.find(value.is_string() ? value.get<std::string>() : value.dump()) !=
+          std::string::npos);
+  }
+  const berth::process::TempDir dir;
+  const Words up = {"deploy", "up", "--yes", "-f", dir.write("berth.yaml", file.dump())};
+  CHECK(ada.must(up).out == "  shop: nothing to change\n");
+  ada.must(unset);
+  const json without = ada.must({"deploy", "get", "shop", "-o", "json"}).body();
+  for (const auto& field : container_fields)
+    if (field.is_removable()) {
+      const std::string name(field.answered_as);
+      CHECK(without.at(name) == before.at(name));
+    }
+  CHECK(ada.must(up).err.find("~ shop: change") != std::string::npos);
+  CHECK(ada.must(up).out == "  shop: nothing to change\n");
 }
 
 TEST_CASE("a deployment that fails ends --wait with the reason and advice") {

@@ -10,7 +10,8 @@ import sys
 import tomllib
 
 import schema
-from prepare import ROOT
+from prepare import ROOT, sources
+from statements import Sources, Statement
 
 PAGE = ROOT / "docs/reference/retention.md"
 COLUMNS = ROOT / "tests/sql/columns.toml"
@@ -84,13 +85,17 @@ def main():
     columns = {table: [row[1] for row in database.execute(f"PRAGMA table_info({table})")] for table in tables}
     triggers = [row[0] for row in database.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'")]
     domain = ROOT / "controller/domain"
-    sources = {str(path.relative_to(domain)): path.read_text() for path in domain.rglob("*.cpp")}
+    texts = {str(path.relative_to(domain)): path.read_text() for path in domain.rglob("*.cpp")}
+    for one in Sources(sources()).statements():  # those that are composed of constants
+        name = one.file.removeprefix("controller/domain/")
+        if isinstance(one, Statement) and name in texts:
+            texts[name] += "\n" + one.text + '"'
     headers = {str(path): path.read_text() for path in (ROOT / "controller/domain").rglob("*.h")}
     found = list(faults(PAGE.read_text(), tables, headers))
     for fault in found:
         print(f"docs/reference/retention.md: {fault}")
     rules = tomllib.loads(COLUMNS.read_text())
-    of_columns = list(faults_of_columns(rules, columns, sources, triggers))
+    of_columns = list(faults_of_columns(rules, columns, texts, triggers))
     for fault in of_columns:
         print(f"tests/sql/columns.toml: {fault}")
     words = sum(len(table.get("words", {})) for table in rules.values())

@@ -7,6 +7,7 @@
 #include "controller/base/id.h"
 #include "controller/db/enum_column.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/owner_list.h"
 #include "controller/domain/kernel/read_page.h"
 
@@ -48,7 +49,8 @@ Value from_json(const std::string& text, std::string_view nothing) {
 
 const std::string select_deployments = R"(
     SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug AS tier_slug, d.name,
-           d.image, d.port, d.health_path, d.env_keys, d.labels,
+           )" + std::string(container_columns) +
+                                       R"(, d.env_keys, d.labels,
            d.custom_domain, c.domain AS served_domain,
            d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout,
            d.status, d.phase, d.reason, d.cause, d.message,
@@ -98,10 +100,31 @@ Deployment deployment_of(const db::Query& row) {
           .updated_at = row.instant("updated_at")};
 }
 
+namespace {
+
+void read_value(std::string& value, const db::Query& row, std::string_view column) {
+  value = row.text(column);
+}
+void read_value(int& value, const db::Query& row, std::string_view column) {
+  value = int(row.integer(column));
+}
+void read_value(Texts& value, const db::Query& row, std::string_view column) {
+  value = from_json<Texts>(row.text(column), "[]");
+}
+
+// A field's value in a column of texts.
+std::optional<std::string> text_of(const nlohmann::json& value) {
+  if (value.is_null()) return std::nullopt;
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
 ContainerSpec container_of(const db::Query& row) {
-  return {.image = row.text("image"),
-          .port = int(row.integer("port")),
-          .health_path = row.text_or_null("health_path")};
+  ContainerSpec container;
+  for (const ContainerField& field : container_fields)
+    std::visit([&](auto member) { read_value(container.*member, row, field.name); }, field.member);
+  return container;
 }
 
 SealedSecrets sealed_secrets_of(const db::Query& row) {
@@ -254,16 +277,33 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
   store(tx, id, order, data_key);
 }
 
+void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container) {
+  static const std::string sql = R"(
+      UPDATE deployments
+      SET updated_at = $2, )" + std::string(container_values) +
+                                 R"(
+      WHERE id = $1)";
+  auto query = tx.query(sql, id, tx.now());
+  int number = first_container_value;
+  for (const ContainerField& field : container_fields) {
+    const nlohmann::json value = value_of(container, field);
+    if (value.is_number())
+      query.bind(number++, value.get<std::int64_t>());
+    else
+      query.bind(number++, text_of(value));
+  }
+  query.run();
+}
+
 void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key) {
   const SealedSecrets secrets = seal(order.secrets, id, data_key, tx.now());
+  store_container(tx, id, order.container);
   tx.execute(R"(
       UPDATE deployments
-      SET image = $2, port = $3, health_path = $4,
-          env_keys = $5, env_sealed = $6, credentials_sealed = $7,
-          custom_domain = $8, labels = $9, updated_at = $10
+      SET env_keys = $2, env_sealed = $3, credentials_sealed = $4,
+          custom_domain = $5, labels = $6, updated_at = $7
       WHERE id = $1)",
-             id, order.container.image, order.container.port, order.container.health_path,
-             secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain,
+             id, secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain,
              nlohmann::json(order.labels).dump(), tx.now());
   store_labels(tx, id, order.labels);
 }

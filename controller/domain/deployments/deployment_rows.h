@@ -29,7 +29,7 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key);
 
 // These functions read a row of deployments or of deployment_revisions: the first one needs the
-// columns image, port and health_path, the second one env_keys, env_sealed and credentials_sealed.
+// container_columns, the second one env_keys, env_sealed and credentials_sealed.
 ContainerSpec container_of(const db::Query& row);
 SealedSecrets sealed_secrets_of(const db::Query& row);
 
@@ -39,6 +39,8 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
 // Stores the parts of an order that may change: all but its name and tier. If the container
 // differs, the caller has to call begin_generation() afterwards.
 void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key);
+// Stores the container alone.
+void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container);
 
 // Whether the next generation starts a new container even if its description stays the same.
 enum class Replace { if_it_differs, always };

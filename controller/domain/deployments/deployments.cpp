@@ -151,7 +151,7 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   custom_domains::release(tx, id);
   billing::stop_renewal(tx, id);
   forget_revisions(tx, id);
-  erase_secrets(tx, id);
+  erase_secrets(tx, deployment);
   begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});
   return *find(tx, id);
 }

@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/container_spec.h"
 #include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
@@ -66,18 +68,6 @@ enum class HealthStatus { healthy, unhealthy, unknown };
 constexpr auto texts_of(HealthStatus) {
   return EnumTexts<HealthStatus::unknown>{"healthy", "unhealthy", "unknown"};
 }
-
-inline constexpr int default_port = 3000;
-
-// What a deployment's container is made of: orders ask for it, changes alter it, revisions remember
-// it, and rollbacks bring it back. Memory and CPU aren't part of it: the tier decides them, and a
-// rollback leaves the tier as it is.
-struct ContainerSpec {
-  std::string image;
-  int port = default_port;
-  std::optional<std::string> health_path;
-  bool operator==(const ContainerSpec&) const = default;
-};
 
 struct RegistryCredentials {
   std::string username;
@@ -156,7 +146,7 @@ struct Rules {
   ReservedNames reserved_names = {};
 };
 
-// Limits of the specification (section "Limits").
+// Limits of the specification (section "Limits"). Those of the container are in its fields' rows.
 inline constexpr size_t max_name_length = 32;
 inline constexpr size_t max_env_keys = 50;
 inline constexpr size_t max_env_key_length = 128;
@@ -166,8 +156,6 @@ inline constexpr size_t max_labels = 20;
 // The limit of a label's key, and that of its value, in characters (kubernetes.io, "Labels and
 // Selectors").
 inline constexpr size_t max_label_length = 63;
-inline constexpr size_t max_image_length = 512;
-inline constexpr size_t max_health_path_length = 256;
 inline constexpr std::string_view reserved_env_prefix = "BERTH_";
 
 struct Order {  // a decoded create request
@@ -182,15 +170,22 @@ struct Order {  // a decoded create request
 // A decoded change request. Members that aren't set stay as they are; a member that is set to an
 // inner empty value is removed.
 struct Change {
-  std::optional<std::string> image;
-  std::optional<int> port;
+  // The container's fields that change, and their values.
+  std::vector<const ContainerField*> fields;
+  ContainerSpec container;
   // Merged with the present ones; an empty value removes the key.
   std::map<std::string, std::optional<std::string>> env;
   std::optional<std::optional<std::string>> custom_domain;
-  std::optional<std::optional<std::string>> health_path;
   std::optional<std::optional<RegistryCredentials>> registry_credentials;
   std::optional<std::string> tier;
   std::optional<Labels> labels = {};  // all of them
+
+  // Asks for another value of a field of the container.
+  template <typename Value>
+  void set(Value ContainerSpec::*member, const std::type_identity_t<Value>& value) {
+    container.*member = value;
+    fields.push_back(&field_of(member));
+  }
 };
 
 // Who acts, and in which HTTP request.

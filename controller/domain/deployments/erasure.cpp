@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/eraser.h"
 #include "controller/domain/webhooks/app_events.h"
@@ -96,12 +97,14 @@ constexpr std::array<eraser::Erase, 3> parts = {erase_logs, erase_audit_details,
 
 }  // namespace
 
-void erase_secrets(db::Tx& tx, const std::string& id) {
+void erase_secrets(db::Tx& tx, const Deployment& deployment) {
+  const ContainerSpec& container = deployment.container;
+  store_container(tx, deployment.id, {.image = container.image, .port = container.port});
   tx.execute(R"(
       UPDATE deployments
-      SET env_keys = '[]', env_sealed = '', credentials_sealed = NULL, health_path = NULL
+      SET env_keys = '[]', env_sealed = '', credentials_sealed = NULL
       WHERE id = $1)",
-             id);
+             deployment.id);
 }
 
 bool are_old_words_left(db::Tx& tx) {

@@ -4,14 +4,16 @@
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
+#include "controller/domain/deployments/deployments.h"
 
 // Erases the texts of deleted deployments. Their rows stay, because receipts and the ledger's
 // history refer to them.
 namespace berth::deployments {
 
 // Erases at once what nobody needs any more of a deployment that is being deleted: its variables,
-// credentials and paths. The cluster needs none of it to remove the deployment.
-void erase_secrets(db::Tx& tx, const std::string& id);
+// credentials, and its container but for image and port. The cluster needs none of it to remove the
+// deployment.
+void erase_secrets(db::Tx& tx, const Deployment& deployment);
 
 // How long a deleted deployment keeps its image, its domains and its log after the cluster has
 // removed it. Its name stays for the receipts.

@@ -8,7 +8,9 @@ namespace berth::deployments {
 namespace {
 
 const std::string select_revisions = R"(
-    SELECT generation, kind, initiated_by, image, port, health_path, env_keys, env_sealed,
+    SELECT generation, kind, initiated_by, )" +
+                                     std::string(container_columns) +
+                                     R"(, env_keys, env_sealed,
            credentials_sealed, image_digest, started_at, succeeded_at
     FROM deployment_revisions
     WHERE deployment_id = $1
@@ -49,15 +51,17 @@ void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind ki
   tx.execute(
       R"(DELETE FROM deployment_revisions WHERE deployment_id = $1 AND succeeded_at IS NULL)",
       deployment_id);
-  tx.execute(R"(
+  static const std::string copied =
+      R"(env_keys, env_sealed, credentials_sealed, )" + std::string(container_columns);
+  static const std::string sql = R"(
       INSERT INTO deployment_revisions
-        (deployment_id, generation, kind, initiated_by, image, port, health_path,
-         env_keys, env_sealed, credentials_sealed, started_at)
-      SELECT id, generation, $2, $3, image, port, health_path,
-             env_keys, env_sealed, credentials_sealed, CAST($4 AS BIGINT)
+        (deployment_id, generation, kind, initiated_by, started_at, )" +
+                                 copied + R"()
+      SELECT id, generation, $2, $3, CAST($4 AS BIGINT), )" +
+                                 copied + R"(
       FROM deployments
-      WHERE id = $1)",
-             deployment_id, to_string(kind), initiated_by, tx.now());
+      WHERE id = $1)";
+  tx.execute(sql, deployment_id, to_string(kind), initiated_by, tx.now());
 }
 
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {

@@ -86,7 +86,7 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                           : last_good(all, id, data_key);
   const Rollout rollout = rollout_of(to, id, data_key);
   Change change;
-  change.image = rollout.container.image;
+  change.set(&ContainerSpec::image, rollout.container.image);
   check(change, {}, rules);  // the registry may not be allowed any more
   Order order = order_of(*desired_state(tx, id, data_key));
   const bool same = rollout == Rollout{.container = order.container, .secrets = order.secrets};

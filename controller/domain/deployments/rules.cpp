@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 
 namespace berth::deployments {
 namespace {
+
+constexpr const ContainerField& image_field = field_of(&ContainerSpec::image);
 
 bool is_env_key(std::string_view key) {
   const auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
@@ -70,18 +74,6 @@ void check_name(const std::string& name, const Rules& rules, Details& wrong) {
     wrong["name"].push_back("is reserved for the platform; choose another");
 }
 
-void check_port(int port, Details& wrong) {
-  if (port < 1 || port > 65535) wrong["port"].push_back("must be between 1 and 65535");
-}
-
-void check_health_path(const std::string& path, Details& wrong) {
-  const bool plain =
-      std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
-  if (!path.starts_with('/') || path.size() > max_health_path_length || !plain)
-    wrong["health_path"].push_back(
-        "must begin with '/' and have at most 256 printable ASCII characters");
-}
-
 // The name of a label, or a value that isn't empty (kubernetes.io, "Labels and Selectors"). Keys
 // have no prefix: on the cluster they get one of berth's own.
 bool is_label_text(std::string_view text) {
@@ -112,12 +104,25 @@ bool is_allowed(const std::string& image, const Rules& rules) {
   });
 }
 
-void check_image(const std::string& image, const Rules& rules, Details& wrong) {
-  const bool named = !image.empty() && image.size() <= max_image_length;
+bool is_path(const std::string& path) {
+  return path.starts_with('/') &&
+         std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+
+// What a field has to be besides within its limits.
+bool is_well_formed(const ContainerSpec& container, const ContainerField& field,
+                    const Rules& rules) {
+  if (&field == &field_of(&ContainerSpec::health_path))
+    return container.health_path.empty() || is_path(container.health_path);
   // Whether the registry is allowed is checked first, because that answer helps more than one about
   // the grammar.
-  if (!named || (is_allowed(image, rules) && !is_image(image)))
-    wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
+  return &field != &image_field || !is_allowed(container.image, rules) || is_image(container.image);
+}
+
+void check_field(const ContainerSpec& container, const ContainerField& field, const Rules& rules,
+                 Details& wrong) {
+  if (!is_within_limits(container, field) || !is_well_formed(container, field, rules))
+    wrong[std::string(field.name)].emplace_back(field.must);
 }
 
 void check_registry(const std::string& image, const Rules& rules) {
@@ -134,13 +139,12 @@ void check_registry(const std::string& image, const Rules& rules) {
 void check(const Order& order, const Rules& rules) {
   Details wrong;
   check_name(order.name, rules, wrong);
-  check_port(order.container.port, wrong);
-  check_image(order.container.image, rules, wrong);
+  for (const ContainerField& field : container_fields)
+    check_field(order.container, field, rules, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
   check_env(order.secrets.env, wrong);
   check_labels(order.labels, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
-  if (order.container.health_path) check_health_path(*order.container.health_path, wrong);
   if (!wrong.empty())
     throw Error(Code::validation_failed, "some fields of the deployment are missing or wrong",
                 wrong);
@@ -150,16 +154,16 @@ void check(const Order& order, const Rules& rules) {
 void check(const Change& change, const std::map<std::string, std::string>& env,
            const Rules& rules) {
   Details wrong;
-  if (change.port) check_port(*change.port, wrong);
-  if (change.image) check_image(*change.image, rules, wrong);
+  for (const ContainerField* field : change.fields)
+    check_field(change.container, *field, rules, wrong);
   if (!change.env.empty()) check_env(env, wrong);
   if (change.labels) check_labels(*change.labels, wrong);
   if (const auto& domain = change.custom_domain; domain && *domain)
     check_domain(**domain, rules, wrong);
-  if (const auto& path = change.health_path; path && *path) check_health_path(**path, wrong);
   if (!wrong.empty())
     throw Error(Code::validation_failed, "some fields of the change are wrong", wrong);
-  if (change.image) check_registry(*change.image, rules);
+  if (std::ranges::find(change.fields, &image_field) != change.fields.end())
+    check_registry(change.container.image, rules);
 }
 
 Label parse_label(std::string_view text) {
@@ -182,9 +186,8 @@ Order order_of(const DesiredState& state) {
 }
 
 Order changed(Order order, const Change& change) {
-  if (change.image) order.container.image = *change.image;
-  if (change.port) order.container.port = *change.port;
-  if (change.health_path) order.container.health_path = *change.health_path;
+  for (const ContainerField* field : change.fields)
+    set_value(order.container, *field, value_of(change.container, *field));
   for (const auto& [key, value] : change.env) {
     const auto before = order.secrets.env.find(key);
     if (value && before != order.secrets.env.end() && before->second == *value) continue;
@@ -209,9 +212,9 @@ Differences differences(const Order& from, const Order& to) {
   const auto keep = [&](const char* field, bool differs) {
     if (differs) found.other.emplace_back(field);
   };
-  replace("image", from.container.image != to.container.image);
-  replace("port", from.container.port != to.container.port);
-  replace("health_path", from.container.health_path != to.container.health_path);
+  for (const ContainerField& field : container_fields)
+    if (value_of(from.container, field) != value_of(to.container, field))
+      (field.replaces_container ? found.container : found.other).emplace_back(field.name);
   replace("env_vars", from.secrets.env != to.secrets.env);
   replace("registry_credentials",
           from.secrets.registry_credentials != to.secrets.registry_credentials);

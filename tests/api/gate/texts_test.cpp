@@ -8,6 +8,7 @@
 
 #include "api/gate/schema.h"
 #include "api/gate/validator.h"
+#include "controller/base/container_spec.h"
 #include "controller/base/visible_text.h"
 #include "tests/api/gate_world.h"
 
@@ -74,6 +75,19 @@ const std::map<std::string, std::string> raw_texts = {
     {"StepUpRequest.password", secret},
     {"TokenRequest.token", secret},
 };
+
+// An argument of a program is given to it as it is; the domain refuses controls but tabs and line
+// ends in it.
+std::set<std::string> arguments() {
+  std::set<std::string> names;
+  for (const auto& field : deployments::container_fields)
+    if (field.kind() == deployments::ContainerField::Kind::texts)
+      for (const char* body :
+           {"CreateDeploymentRequest.", "ChangeDeploymentRequest.",
+            "DryRunRequest.operations.0.create.", "DryRunRequest.operations.0.change."})
+        names.insert(body + std::string(field.name) + ".0");
+  return names;
+}
 
 // Bodies that the handler checks instead of the gate; the case below tries them by themselves.
 const std::set<std::string> checked_by_handlers = {"spendPoints"};
@@ -164,7 +178,7 @@ TEST_CASE("every text of every body is under the rule for texts that others read
       CHECK(reasons(validator, text, long_enough(text.description, "a\nb")) != "");
     CHECK(reasons(validator, text, std::string(8, ' ')) != "");
   }
-  std::set<std::string> named;
+  std::set<std::string> named = arguments();
   for (const auto& [name, reason] : raw_texts) named.insert(name);
   CHECK(raw == named);
   CHECK(ruled + raw.size() == texts.size());

@@ -8,6 +8,7 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 using deployments::Change;
+using deployments::ContainerSpec;
 using deployments::Status;
 
 struct Fixture : DomainWorld {
@@ -40,8 +41,8 @@ struct Fixture : DomainWorld {
 TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
   Fixture f;
   Change wanted;
-  wanted.image = "ghcr.io/acme/web:2";
-  wanted.port = 8080;
+  wanted.set(&ContainerSpec::image, "ghcr.io/acme/web:2");
+  wanted.set(&ContainerSpec::port, 8080);
   wanted.env = {{"NEW", "3"}, {"OLD", std::nullopt}, {"NEVER", std::nullopt}};
   const auto changed = f.change(f.adas, f.row.id, wanted);
   CHECK(changed.container.image == "ghcr.io/acme/web:2");
@@ -64,10 +65,10 @@ TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
 TEST_CASE("null removes a field") {
   Fixture f;
   Change wanted;
-  wanted.health_path.emplace(std::nullopt);
+  wanted.set(&ContainerSpec::health_path, "");
   wanted.registry_credentials.emplace(std::nullopt);
   const auto changed = f.change(f.adas, f.row.id, wanted);
-  CHECK_FALSE(changed.container.health_path);
+  CHECK(changed.container.health_path.empty());
   CHECK_FALSE(f.state().secrets.registry_credentials);
   CHECK(changed.generation == f.row.generation + 1);
 }
@@ -75,8 +76,8 @@ TEST_CASE("null removes a field") {
 TEST_CASE("sending the present values changes nothing") {
   Fixture f;
   Change wanted;
-  wanted.image = f.row.container.image;
-  wanted.port = f.row.container.port;
+  for (const auto& field : deployments::container_fields) wanted.fields.push_back(&field);
+  wanted.container = f.row.container;
   wanted.env = {{"KEEP", "1"}};
   wanted.registry_credentials = {{.username = "robot", .password = "s3cret"}};
   wanted.tier = "wide";
@@ -90,7 +91,7 @@ TEST_CASE("sending the present values changes nothing") {
 TEST_CASE("a stopped deployment stays stopped, and a pending one pending") {
   Fixture f;
   Change wanted;
-  wanted.port = 8080;
+  wanted.set(&ContainerSpec::port, 8080);
   f.stop(f.adas, f.row.id);
   CHECK(f.change(f.adas, f.row.id, wanted).status == Status::stopped);
   CHECK(f.find_deployment(f.row.id).stopped_at);
@@ -116,11 +117,14 @@ TEST_CASE("a change is refused for the same reasons as a new deployment") {
     set(bad);
     return f.refused(bad);
   };
-  CHECK(refused_for([](Change& c) { c.port = 0; }) == "422 validation_failed");
-  CHECK(refused_for([](Change& c) { c.image = "ghcr.io/UPPER"; }) == "422 validation_failed");
-  CHECK(refused_for([](Change& c) { c.image = "quay.io/x/y"; }) == "422 unsupported_registry");
+  CHECK(refused_for([](Change& c) { c.set(&ContainerSpec::port, 0); }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.set(&ContainerSpec::image, "ghcr.io/UPPER"); }) ==
+        "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.set(&ContainerSpec::image, "quay.io/x/y"); }) ==
+        "422 unsupported_registry");
   CHECK(refused_for([](Change& c) { c.env = {{"BERTH_X", "1"}}; }) == "422 validation_failed");
-  CHECK(refused_for([](Change& c) { c.health_path = "nowhere"; }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.set(&ContainerSpec::health_path, "nowhere"); }) ==
+        "422 validation_failed");
   CHECK(refused_for([](Change& c) { c.custom_domain = "*.example.com"; }) ==
         "422 validation_failed");
   CHECK(refused_for([](Change& c) { c.tier = "gold"; }) == "422 unknown_tier");
@@ -131,15 +135,15 @@ TEST_CASE("a change is refused for the same reasons as a new deployment") {
   CHECK(f.find_deployment(f.row.id).generation == f.row.generation);
   // A registry that is no longer allowed doesn't prevent other changes.
   f.rules.registries = {"docker.io/library"};
-  CHECK(refused_for([](Change& c) { c.port = 9000; }) == "");
-  CHECK(refused_for([&](Change& c) { c.image = f.row.container.image; }) ==
+  CHECK(refused_for([](Change& c) { c.set(&ContainerSpec::port, 9000); }) == "");
+  CHECK(refused_for([&](Change& c) { c.set(&ContainerSpec::image, f.row.container.image); }) ==
         "422 unsupported_registry");
 }
 
 TEST_CASE("who may change what") {
   Fixture f;
   Change wanted;
-  wanted.port = 8080;
+  wanted.set(&ContainerSpec::port, 8080);
   CHECK(refusal([&] { f.change(f.eves, f.row.id, wanted); }) == "403 forbidden");
   CHECK(refusal([&] { f.change(f.adas, "unknown", wanted); }) == "404 deployment_not_found");
   f.write([&](db::Tx& tx) { tx.execute("UPDATE deploy_tiers SET custom_domain_allowed = 0"); });

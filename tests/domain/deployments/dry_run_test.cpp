@@ -66,7 +66,7 @@ TEST_CASE("a dry run tells what would change, and nothing is kept and nobody is 
   f.world.db.subscribe([&](db::Topic, const std::string& id) { heard.push_back(id); });
 
   Change change;
-  change.port = 8080;
+  change.set(&deployments::ContainerSpec::port, 8080);
   change.env = {{"A", "2"}, {"B", std::nullopt}, {"C", "3"}};
   change.labels = deployments::Labels{{"stage", "test"}};
   auto labelled = order("forum", "wide");

@@ -78,7 +78,7 @@ TEST_CASE("labels change at once, and the container goes on running") {
   f.change(f.adas, f.row.id, wanted);
   CHECK(told == 1);
   Change other;
-  other.port = 8080;
+  other.set(&deployments::ContainerSpec::port, 8080);
   CHECK(f.change(f.adas, f.row.id, other).labels == Labels{{"stage", "production"}});
   wanted.labels = Labels();
   CHECK(f.change(f.adas, f.row.id, wanted).labels.empty());

@@ -13,6 +13,7 @@ using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
 using deployments::Change;
+using deployments::ContainerSpec;
 using deployments::Deployment;
 using deployments::Observation;
 using deployments::Reason;
@@ -47,7 +48,7 @@ struct Fixture : DomainWorld {
   }
   void patch(const std::string& image, const std::string& color = "blue") {
     Change wanted;
-    wanted.image = image;
+    wanted.set(&ContainerSpec::image, image);
     wanted.env = {{"COLOR", color}};
     change(adas, row.id, wanted);
   }
@@ -119,10 +120,10 @@ TEST_CASE("a rollback restores image, variables, port, health path and credentia
   Fixture f;
   f.runs(digest_1);
   Change other;
-  other.image = "ghcr.io/acme/web:2";
-  other.port = 8080;
+  other.set(&ContainerSpec::image, "ghcr.io/acme/web:2");
+  other.set(&ContainerSpec::port, 8080);
   other.env = {{"COLOR", "red"}, {"NEW", "1"}};
-  other.health_path.emplace(std::nullopt);
+  other.set(&ContainerSpec::health_path, "");
   other.registry_credentials.emplace(std::nullopt);
   f.change(f.adas, f.row.id, other);
   f.runs(digest_2);

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/rollback.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
@@ -19,8 +20,9 @@ namespace {
 
 // The same key as in tests/reconcilers/cluster/world.cpp.
 const std::string data_key(32, 'k');
-const deployments::Rules rules = {
-    .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};
+const deployments::Rules rules = {.registries = {"ghcr.io", "docker.io/library"},
+                                  .apps_domain = "apps.example",
+                                  .base_host = "berth.example"};
 
 struct Tenant {
   simulated::Cluster cluster;
@@ -40,7 +42,7 @@ struct Tenant {
   void patch(const std::string& image) {
     const auto actor = owner();
     deployments::Change change;
-    change.image = image;
+    change.set(&deployments::ContainerSpec::image, image);
     world.database().write(
         [&](db::Tx& tx) { deployments::change(tx, actor, id, change, rules, data_key); });
   }
@@ -93,6 +95,32 @@ TEST_CASE("a failing change is rolled back to the digest that ran, and the page 
   CHECK(tenant.last_entry()["kind"] == "rollback");
   CHECK(tenant.last_entry()["duration_seconds"].is_number());
   CHECK(tenant.last_entry()["image_digest"] == digest);
+}
+
+TEST_CASE("each field of a container is rolled out, and taken back") {
+  Tenant tenant;
+  const auto original = tenant.world.row(tenant.id).container;
+  const auto spec = [&] {
+    return tenant.world.object(kube::deployments, tenant.id)["spec"]["template"]["spec"];
+  };
+  const Object before = spec();
+  const auto change = [&](const deployments::ContainerField& field, const json& value) {
+    deployments::Change wanted;
+    wanted.fields = {&field};
+    set_value(wanted.container, field, value);
+    const auto actor = tenant.owner();
+    tenant.world.database().write(
+        [&](db::Tx& tx) { deployments::change(tx, actor, tenant.id, wanted, rules, data_key); });
+  };
+  for (const auto& field : deployments::container_fields) {
+    INFO(field.name);
+    change(field, json::parse(field.in_change.example));
+    CHECK(eventually(
+        [&] { return spec() != before && tenant.world.row(tenant.id).status == Status::running; }));
+    change(field, value_of(original, field));
+    CHECK(eventually(
+        [&] { return spec() == before && tenant.world.row(tenant.id).status == Status::running; }));
+  }
 }
 
 TEST_CASE("the old container serves until the new one has been ready for a moment") {

@@ -19,7 +19,7 @@ struct Wanted {
   std::string name = "shop";
   std::string image = "ghcr.io/acme/web:1";
   std::string tier = "small";
-  std::optional<std::string> health_path = {};
+  std::string health_path = {};
   int port = 3000;
   std::map<std::string, std::string> env = {};
   std::optional<deployments::RegistryCredentials> registry_credentials = {};

@@ -287,15 +287,18 @@ class Life {
     const auto me = g.world.find_user(user_id);
     const Header manage = token(g.world.find_app(app_id), me, "deploy:manage");
     const json credentials = {{"username", word}, {"password", word}};
-    const std::string id = ask({manage}, "POST", "/api/deploy/apps", {},
-                               {{"name", name},
-                                {"image", "ghcr.io/zqmarker/web:1"},
-                                {"tier", "wide"},
-                                {"custom_domain", name + ".zqmarker.org"},
-                                {"health_path", "/zqmarker"},
-                                {"labels", {{word, word}}},  // gone with the deployment
-                                {"env_vars", {{"ZQMARKER", word}}},
-                                {"registry_credentials", credentials}})["id"];
+    json order = {{"name", name},
+                  {"image", "ghcr.io/zqmarker/web:1"},
+                  {"tier", "wide"},
+                  {"custom_domain", name + ".zqmarker.org"},
+                  {"health_path", "/zqmarker"},
+                  {"labels", {{word, word}}},  // gone with the deployment
+                  {"env_vars", {{"ZQMARKER", word}}},
+                  {"registry_credentials", credentials}};
+    for (const auto& field : deployments::container_fields)
+      if (field.kind() == deployments::ContainerField::Kind::texts)
+        order[std::string(field.name)] = json::array({word});
+    const std::string id = ask({manage}, "POST", "/api/deploy/apps", {}, order)["id"];
     ask({manage}, "PATCH", "/api/deploy/apps/{id}", {id},
         {{"image", "ghcr.io/zqmarker/web:2"}, {"env_vars", {{"ZQMARKER", word + "2"}}}});
     g.world.write([&](db::Tx& tx) {
@@ -450,10 +453,12 @@ TEST_CASE("deleted deployments, campaigns, placements, webhooks and apps keep wh
   CHECK(world.read([&](db::Tx& tx) {
     return tx.number(
                "SELECT count(*) FROM deployments WHERE id = $1 AND env_sealed = '' AND "
-               "credentials_sealed IS NULL AND env_keys = '[]' AND health_path IS NULL",
+               "credentials_sealed IS NULL AND env_keys = '[]'",
                id) +
            tx.number("SELECT count(*) FROM deployment_revisions");
   }) == 1);
+  const auto left = world.find_deployment(id).container;
+  CHECK(left == deployments::ContainerSpec{.image = left.image, .port = left.port});
   life.leave_cluster(id);
   life.advertise();
   // The deployment answers as before, and what it has become is said for some weeks.

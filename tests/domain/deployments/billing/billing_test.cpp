@@ -255,7 +255,7 @@ TEST_CASE("restarting or changing a suspended deployment charges its period") {
   Fixture f;
   f.run_until(f.start + month + day);
   deployments::Change wanted;
-  wanted.port = 8080;
+  wanted.set(&deployments::ContainerSpec::port, 8080);
   CHECK(refusal([&] { f.restart(f.app, f.id); }) == "422 insufficient_balance");
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
   CHECK(f.find_deployment(f.id).container.port == 3000);
@@ -274,7 +274,7 @@ TEST_CASE("a PATCH of a stopped deployment is charged too, and leaves it stopped
   f.run_until(f.start + month + day);
   deployments::Change wanted;
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "");  // the change has no effect
-  wanted.port = 8080;
+  wanted.set(&deployments::ContainerSpec::port, 8080);
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
   f.give(price);
   CHECK(f.change(f.id, wanted).status == Status::stopped);
