@@ -15,9 +15,9 @@ namespace {
 
 // The result of a change.
 struct Next {
+  Order before;
   Order order;
   Differences differs;
-  std::string old_tier;             // the old tier's slug
   std::optional<tiers::Tier> tier;  // the new tier, if it changes
   std::int64_t price = 0;           // for the rest of the period; negative for a credit
 
@@ -26,10 +26,9 @@ struct Next {
 };
 
 Next next_of(const DesiredState& now, const Change& change) {
-  const Order before = order_of(now);
-  Next next = {
-      .order = changed(before, change), .differs = {}, .old_tier = before.tier, .tier = {}};
-  next.differs = differences(before, next.order);
+  Next next = {.before = order_of(now), .order = {}, .differs = {}, .tier = {}};
+  next.order = changed(next.before, change);
+  next.differs = differences(next.before, next.order);
   return next;
 }
 
@@ -38,7 +37,7 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
   fields.insert(fields.end(), next.differs.other.begin(), next.differs.other.end());
   nlohmann::json details = {{"kind", to_string(RolloutKind::patch)}, {"fields", fields}};
   if (next.tier)
-    details["tier"] = {{"from", next.old_tier}, {"to", next.tier->slug}, {"amount", next.price}};
+    details["tier"] = {{"from", next.before.tier}, {"to", next.tier->slug}, {"amount", next.price}};
   const bool rolls_out = next.replaces_container() && row.status != Status::stopped;
   if (next.replaces_container()) details["generation"] = row.generation + 1;
   write_log(tx, row.id,
@@ -50,7 +49,7 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
 
 void store_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next,
                   const std::string& data_key) {
-  store(tx, row.id, next.order, data_key);
+  store(tx, row.id, next.before, next.order, data_key);
   if (!next.replaces_container()) {
     tx.notify(db::Topic::deployment, row.id);
     return;

@@ -1,5 +1,7 @@
 #include "controller/domain/deployments/deployment_rows.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -180,16 +182,45 @@ void forget_labels(db::Tx& tx, const std::string& id) {
   tx.execute(R"(DELETE FROM deployment_labels WHERE deployment_id = $1)", id);
 }
 
-// Writes the rows by which a deployment is found by its labels.
-void store_labels(db::Tx& tx, const std::string& id, const Labels& labels) {
-  forget_labels(tx, id);
-  for (const auto& [key, value] : labels)
-    tx.execute(R"(
+// Writes the labels, and those of the rows by which a deployment is found that differ.
+void store_labels(db::Tx& tx, const std::string& id, const Labels& before, const Labels& labels) {
+  Labels gone;
+  Labels added;
+  std::ranges::set_difference(before, labels, std::inserter(gone, gone.end()));
+  std::ranges::set_difference(labels, before, std::inserter(added, added.end()));
+  tx.execute_later(R"(UPDATE deployments SET labels = $2, updated_at = $3 WHERE id = $1)", id,
+                   nlohmann::json(labels).dump(), tx.now());
+  for (const auto& [key, value] : gone)
+    tx.execute_later(R"(DELETE FROM deployment_labels WHERE deployment_id = $1 AND label = $2)", id,
+                     key);
+  for (const auto& [key, value] : added)
+    tx.execute_later(R"(
         INSERT INTO deployment_labels (deployment_id, label, value, app_id, inserted_at)
         SELECT id, $2, $3, app_id, inserted_at
         FROM deployments
         WHERE id = $1)",
-               id, key, value);
+                     id, key, value);
+}
+
+// Seals and writes the variables, the credentials, or both.
+void store_secrets(db::Tx& tx, const std::string& id, const Secrets& before, const Secrets& secrets,
+                   const std::string& data_key) {
+  const bool same_env = before.env == secrets.env && before.env_set_at == secrets.env_set_at;
+  const bool same_credentials = before.registry_credentials == secrets.registry_credentials;
+  if (same_env && same_credentials) return;
+  const SealedSecrets sealed = seal(secrets, id, data_key, tx.now());
+  if (!same_env)
+    tx.execute_later(R"(
+        UPDATE deployments
+        SET env_keys = $2, env_sealed = $3, updated_at = $4
+        WHERE id = $1)",
+                     id, sealed.env_keys, sealed.env, tx.now());
+  if (!same_credentials)
+    tx.execute_later(R"(
+        UPDATE deployments
+        SET credentials_sealed = $2, updated_at = $3
+        WHERE id = $1)",
+                     id, sealed.credentials, tx.now());
 }
 
 const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "inserted_at"},
@@ -265,16 +296,19 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
             const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
   const auto billing_status = tier.monthly_cost_points.value_or(0) == 0 ? billing::Status::exempt
                                                                         : billing::Status::current;
+  const SealedSecrets secrets = seal(order.secrets, id, data_key, tx.now());
   tx.execute(R"(
       INSERT INTO deployments
-        (id, app_id, owner_id, tier_id, name, image, port, env_keys, env_sealed,
+        (id, app_id, owner_id, tier_id, name, image, port, env_keys, env_sealed, credentials_sealed,
          memory_limit_mb, cpu_limit_millicores, status, billing_status,
          request_id, inserted_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, '', $6, '[]', '', $7, $8, 'pending', $9, $10, $11, $11))",
+      VALUES ($1, $2, $3, $4, $5, '', $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $14))",
              id, actor.app_id, owner_id, tier.id, order.name, order.container.port,
-             tier.memory_limit_mb, tier.cpu_limit_millicores, to_string(billing_status),
-             actor.request_id, tx.now());
-  store(tx, id, order, data_key);
+             secrets.env_keys, secrets.env, secrets.credentials, tier.memory_limit_mb,
+             tier.cpu_limit_millicores, to_string(billing_status), actor.request_id, tx.now());
+  Order inserted;
+  inserted.secrets = order.secrets;
+  store(tx, id, inserted, order, data_key);
 }
 
 void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container) {
@@ -295,17 +329,14 @@ void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& con
   query.run();
 }
 
-void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key) {
-  const SealedSecrets secrets = seal(order.secrets, id, data_key, tx.now());
-  store_container(tx, id, order.container);
-  tx.execute(R"(
-      UPDATE deployments
-      SET env_keys = $2, env_sealed = $3, credentials_sealed = $4,
-          custom_domain = $5, labels = $6, updated_at = $7
-      WHERE id = $1)",
-             id, secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain,
-             nlohmann::json(order.labels).dump(), tx.now());
-  store_labels(tx, id, order.labels);
+void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,
+           const std::string& data_key) {
+  if (order.container != before.container) store_container(tx, id, order.container);
+  store_secrets(tx, id, before.secrets, order.secrets, data_key);
+  if (order.custom_domain != before.custom_domain)
+    tx.execute_later(R"(UPDATE deployments SET custom_domain = $2, updated_at = $3 WHERE id = $1)",
+                     id, order.custom_domain, tx.now());
+  if (order.labels != before.labels) store_labels(tx, id, before.labels, order.labels);
 }
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {

@@ -36,9 +36,11 @@ SealedSecrets sealed_secrets_of(const db::Query& row);
 // Creates the row of a deployment, in status pending.
 void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
             const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key);
-// Stores the parts of an order that may change: all but its name and tier. If the container
-// differs, the caller has to call begin_generation() afterwards.
-void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key);
+// Stores the parts of an order that may change (all but its name and tier) and that differ from
+// `before`, which is what the row has now. If the container or the secrets differ, the caller has
+// to call begin_generation() afterwards.
+void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,
+           const std::string& data_key);
 // Stores the container alone.
 void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container);
 

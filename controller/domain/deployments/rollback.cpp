@@ -88,11 +88,12 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   Change change;
   change.set(&ContainerSpec::image, rollout.container.image);
   check(change, {}, rules);  // the registry may not be allowed any more
-  Order order = order_of(*desired_state(tx, id, data_key));
-  const bool same = rollout == Rollout{.container = order.container, .secrets = order.secrets};
+  const Order before = order_of(*desired_state(tx, id, data_key));
+  const bool same = rollout == Rollout{.container = before.container, .secrets = before.secrets};
+  Order order = before;
   order.container = rollout.container;
   order.secrets = rollout.secrets;
-  store(tx, id, order, data_key);
+  store(tx, id, before, order, data_key);
   begin_generation(tx, id,
                    {.status = status_with_new_container(row.status),
                     .request_id = actor.request_id,

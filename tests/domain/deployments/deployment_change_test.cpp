@@ -1,6 +1,9 @@
 // PATCH: changing what is wanted of a deployment.
 #include <catch2/catch.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
 
+#include "controller/domain/deployments/container.h"
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
 
 namespace {
@@ -138,6 +141,73 @@ TEST_CASE("a change is refused for the same reasons as a new deployment") {
   CHECK(refused_for([](Change& c) { c.set(&ContainerSpec::port, 9000); }) == "");
   CHECK(refused_for([&](Change& c) { c.set(&ContainerSpec::image, f.row.container.image); }) ==
         "422 unsupported_registry");
+}
+
+// What the deployment's row says of what can be changed, by column.
+std::map<std::string, std::string> columns_of(Fixture& f) {
+  std::vector<std::string> names = {"env_sealed", "credentials_sealed", "custom_domain", "labels"};
+  for (const auto& field : deployments::container_fields) names.emplace_back(field.name);
+  return f.read([&](db::Tx& tx) {
+    std::map<std::string, std::string> found;
+    for (const std::string& name : names) {
+      auto row = tx.query(
+          "SELECT CAST(" + name + " AS TEXT) AS value FROM deployments WHERE id = $1", f.row.id);
+      REQUIRE(row.next());
+      found[name] = row.text("value");
+    }
+    return found;
+  });
+}
+
+TEST_CASE("a change writes what changed, and nothing else") {
+  using Columns = std::set<std::string>;
+  Fixture f;
+  const auto labels_in_lists = [&] {
+    return f.read([&](db::Tx& tx) {
+      return tx.number("SELECT count(*) FROM deployment_labels WHERE deployment_id = $1", f.row.id);
+    });
+  };
+  const auto written_by = [&](const Change& wanted) {
+    const auto before = columns_of(f);
+    f.change(f.adas, f.row.id, wanted);
+    Columns written;
+    for (const auto& [name, value] : columns_of(f))
+      if (before.at(name) != value) written.insert(name);
+    return written;
+  };
+  Change first;
+  first.labels = deployments::Labels{{"stage", "test"}, {"team", "red"}};
+  CHECK(written_by(first) == Columns{"labels"});
+  CHECK(labels_in_lists() == 2);
+  // If a row of a label were written again, it would be there again.
+  f.write([](db::Tx& tx) { tx.execute("DELETE FROM deployment_labels WHERE label = 'stage'"); });
+
+  // Sealing gives another text each time, so a sealed column that stays wasn't written.
+  int changes = 0;
+  for (const auto& field : deployments::container_fields) {
+    INFO(field.name);
+    Change one;
+    one.fields = {&field};
+    set_value(one.container, field, nlohmann::json::parse(field.in_change.example));
+    CHECK(written_by(one) == Columns{std::string(field.name)});
+    ++changes;
+  }
+  Change env;
+  env.env = {{"KEEP", "2"}};
+  CHECK(written_by(env) == Columns{"env_sealed"});
+  Change credentials;
+  credentials.registry_credentials = {{.username = "robot", .password = "other"}};
+  CHECK(written_by(credentials) == Columns{"credentials_sealed"});
+  Change domain;
+  domain.custom_domain = "www.example.com";
+  CHECK(written_by(domain) == Columns{"custom_domain"});
+  CHECK(labels_in_lists() == 1);
+  Change team;
+  team.labels = deployments::Labels{{"stage", "test"}, {"team", "blue"}};
+  CHECK(written_by(team) == Columns{"labels"});
+  CHECK(labels_in_lists() == 1);
+  CHECK(written_by(team).empty());
+  std::cout << "changes that write one column: " << changes + 4 << "\n";
 }
 
 TEST_CASE("who may change what") {
