@@ -114,7 +114,9 @@ TEST_CASE("a database that this berthd can't use is neither copied nor changed")
                       Catch::Contains("newer berthd"));
   }
   SECTION("it is from before the schema") {
-    f.change("UPDATE schema_migrations SET name = '0001_accounts.sql'");
+    f.change(
+        "UPDATE schema_migrations SET name = '0001_accounts.sql' "
+        "WHERE name = '0001_schema.sql'");
     CHECK_THROWS_AS(backup::prepare_upgrade(f.data, CopyFirst::yes, files_with(1)),
                     db::SchemaTooOld);
   }

@@ -118,8 +118,11 @@ TEST_CASE("a database of a newer berthd is refused, and its unknown migration is
 
 TEST_CASE("a database from before version 1.0.0 of the schema is refused, with its last commit") {
   ArchiveWorld world;
-  world.database->write(
-      [](db::Tx& tx) { tx.execute("UPDATE schema_migrations SET name = '0001_accounts.sql'"); });
+  world.database->write([](db::Tx& tx) {
+    tx.execute(
+        "UPDATE schema_migrations SET name = '0001_accounts.sql' "
+        "WHERE name = '0001_schema.sql'");
+  });
   CHECK_THAT(world.restore(world.archive()), Contains(db::last_commit_before_schema));
   CHECK_FALSE(fs::exists(world.target()));
 }

@@ -94,6 +94,27 @@ TEST_CASE("the migrations begin with the schema, and their numbers rise") {
   CHECK(number > 0);
 }
 
+TEST_CASE("a deployment of version 1.0.0 of the schema is still there after all migrations") {
+  Fixture f;
+  const auto files = db::sqlite::migrations::files();
+  db::sqlite::migrate(f.database, now, {files.front()});
+  f.database.exec(R"(
+      INSERT INTO deployments
+        (id, app_id, owner_id, tier_id, name, image, port, health_path, env_keys, env_sealed,
+         memory_limit_mb, cpu_limit_millicores, status, request_id, inserted_at, updated_at)
+      VALUES ('d1', 'a1', 'u1', 't1', 'shop', 'i', 80, '/up', '["A"]', 'x', 1, 1, 'running', 'r', 1, 1);
+      INSERT INTO deployment_revisions
+        (deployment_id, generation, kind, image, port, env_keys, env_sealed, started_at)
+      VALUES ('d1', 1, 'create', 'i', 80, '["A"]', 'x', 1))");
+  db::sqlite::migrate(f.database, now, files);
+  CHECK(f.number(R"(
+      SELECT count(*)
+      FROM deployments d
+      JOIN deployment_revisions r ON r.deployment_id = d.id AND r.env_sealed = d.env_sealed
+      WHERE d.name = 'shop' AND d.image = 'i' AND d.health_path = '/up' AND d.port = 80)") == 1);
+  CHECK(f.number("SELECT count(*) FROM schema_migrations") == std::int64_t(files.size()));
+}
+
 TEST_CASE("all tables are STRICT") {
   Fixture f;
   db::sqlite::migrate(f.database, now);
