@@ -178,10 +178,24 @@ Values confinement_values(const tiers::Confinement& confinement, const Settings&
           {"tolerations", or_left_out(settings.tolerations, !settings.tolerations.empty())}};
 }
 
+// The kubelet replaces $(NAME) in a container's command and arguments by the variable, and $$ by $.
+// With each $ doubled, the program gets what the owner wrote. An empty list is left out.
+json argv(const deployments::Texts& texts) {
+  json escaped;
+  for (const std::string& text : texts) {
+    std::string one;
+    for (const char c : text) one.append(c == '$' ? 2 : 1, c);
+    escaped.push_back(one);
+  }
+  return escaped;
+}
+
 Values container_values(const deployments::Deployment& deployment) {
   const int cpu = deployment.cpu_limit_millicores;
   const int memory = deployment.memory_limit_mb;
   return {{"image", deployment.container.image},
+          {"command", argv(deployment.container.command)},
+          {"args", argv(deployment.container.args)},
           {"port", deployment.container.port},
           {"port_text", std::to_string(deployment.container.port)},
           {"limits_cpu", millicores(cpu)},

@@ -18,6 +18,13 @@ inline constexpr int default_port = 3000;
 inline constexpr int max_port = 65'535;
 inline constexpr std::size_t max_image_length = 512;
 inline constexpr std::size_t max_health_path_length = 256;
+// Of `command` and of `args`, each. A page of a list has 100 deployments with both.
+inline constexpr std::size_t max_arguments = 64;
+inline constexpr std::size_t max_argument_length = 4096;
+inline constexpr std::size_t max_arguments_bytes = 8192;
+inline constexpr std::string_view arguments_must =
+    "must have at most 64 texts of at most 4096 bytes, 8192 together, without control characters "
+    "but tabs and line ends";
 
 using Texts = std::vector<std::string>;
 
@@ -27,6 +34,8 @@ struct ContainerSpec {
   std::string image;
   int port = default_port;
   std::string health_path = {};  // empty: the port must accept TCP connections
+  Texts command = {};            // instead of the image's ENTRYPOINT; empty: the image's own
+  Texts args = {};               // instead of the image's CMD; empty: the image's own
   bool operator==(const ContainerSpec&) const = default;
 };
 
@@ -102,11 +111,54 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .title = "Health path",
      .flag = "--health-path",
      .help = "Path that answers with a status from 200 to 399 when the container is ready"},
+    {.name = "command",
+     .answered_as = "command",
+     .member = &ContainerSpec::command,
+     .most = max_argument_length,
+     .most_texts = max_arguments,
+     .most_bytes = max_arguments_bytes,
+     .must = arguments_must,
+     .in_order =
+         {"The program that the container runs, with its first arguments, instead of the "
+          "image's ENTRYPOINT; the image's CMD is then ignored. It is run as it is, without "
+          "a shell, and $(NAME) isn't replaced. Empty or null stands for the image's own.",
+          "[]"},
+     .in_change = {"Instead of the image's ENTRYPOINT, as in a creation; [] or null returns to the "
+                   "image's own.",
+                   R"(["/bin/sh", "-c"])"},
+     .in_answer = {"The value from the request; empty for the image's own ENTRYPOINT.", "[]"},
+     .title = "Command",
+     .flag = "--command",
+     .help =
+         "Program that runs instead of the image's ENTRYPOINT: give the flag once for each of its "
+         "words; `update` takes none for the image's own"},
+    {.name = "args",
+     .answered_as = "args",
+     .member = &ContainerSpec::args,
+     .most = max_argument_length,
+     .most_texts = max_arguments,
+     .most_bytes = max_arguments_bytes,
+     .must = arguments_must,
+     .in_order = {"The arguments of the command, or of the image's ENTRYPOINT, instead of the "
+                  "image's CMD. They are passed as they are, and $(NAME) isn't replaced. Empty or "
+                  "null stands for the image's own.",
+                  "[]"},
+     .in_change =
+         {"Instead of the image's CMD, as in a creation; [] or null returns to the image's "
+          "own.",
+          R"(["exec ./server --port=\"$PORT\""])"},
+     .in_answer = {"The value from the request; empty for the image's own CMD.", "[]"},
+     .title = "Arguments",
+     .flag = "--args",
+     .help = "Argument instead of the image's CMD: give the flag once for each; `update` takes "
+             "none for "
+             "the image's own"},
 });
 
 // The columns, and what an UPDATE sets them to: literals, because tests/sql finds no others.
-inline constexpr std::string_view container_columns = R"(image, port, health_path)";
-inline constexpr std::string_view container_values = R"(image = $3, port = $4, health_path = $5)";
+inline constexpr std::string_view container_columns = R"(image, port, health_path, command, args)";
+inline constexpr std::string_view container_values =
+    R"(image = $3, port = $4, health_path = $5, command = $6, args = $7)";
 inline constexpr int first_container_value = 3;
 
 // The row of a member. Each member has one.

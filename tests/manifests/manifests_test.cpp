@@ -123,6 +123,23 @@ TEST_CASE("the container is ready when its port accepts connections, or its heal
   CHECK(!get(*find(objects, "Deployment"), probe).contains("tcpSocket"));
 }
 
+TEST_CASE("a container gets its command and arguments exactly, whatever dollar signs they have") {
+  auto state = state_of();
+  const json image_own =
+      get(*find(manifests::of_deployment(state, settings), "Deployment"), "/spec/template");
+  CHECK(!image_own["spec"]["containers"][0].contains("command"));
+  CHECK(!image_own["spec"]["containers"][0].contains("args"));
+  state.deployment.container.command = {"/bin/sh", "-c", "echo $$ $(PORT) $PORT \"$@\"\n\t$"};
+  state.deployment.container.args = {"", " ", "$(image)", "100 $"};
+  const json pod =
+      get(*find(manifests::of_deployment(state, settings), "Deployment"), "/spec/template");
+  const json container = pod["spec"]["containers"][0];
+  CHECK(container["command"] == json{"/bin/sh", "-c", "echo $$$$ $$(PORT) $$PORT \"$$@\"\n\t$$"});
+  CHECK(container["args"] == json{"", " ", "$$(image)", "100 $$"});
+  CHECK(pod["metadata"]["annotations"]["berth/template"] !=
+        image_own["metadata"]["annotations"]["berth/template"]);
+}
+
 TEST_CASE("a stopped deployment keeps its objects and has no replicas") {
   const auto objects = manifests::of_deployment(state_of(Status::stopped), settings);
   CHECK(objects.size() == 4);

@@ -169,6 +169,11 @@ export const de: Messages = {
     no_domain: (tier) => `Die Stufe ${tier} hat keine eigenen Domains.`,
     health: 'Pfad der Prüfung',
     health_hint: 'Ein Pfad, der antwortet, wenn der Container bereit ist. Ohne ihn genügt ein offener Port.',
+    command: 'Befehl',
+    command_hint:
+      'Statt des ENTRYPOINT des Images: je Zeile ein Wort, das unverändert übergeben wird. Ein Text mit Zeilenenden oder mit Leerzeichen am Rand steht in doppelten Anführungszeichen, wie in JSON.',
+    args: 'Argumente',
+    args_hint: 'Statt des CMD des Images, auf dieselbe Weise.',
     username: 'Benutzer der Registry',
     password: 'Passwort der Registry',
     credentials_hint: 'Nur für private Images. Wird verschlüsselt gespeichert.',

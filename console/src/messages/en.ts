@@ -167,6 +167,11 @@ export const en = {
     no_domain: (tier: string) => `The tier ${tier} has no custom domains.`,
     health: 'Health path',
     health_hint: 'A path that answers when the container is ready. Without it, an open port is enough.',
+    command: 'Command',
+    command_hint:
+      'Instead of the image’s ENTRYPOINT: one word on each line, passed as it is. A text with line ends, or with spaces at an end, is written in double quotes, as in JSON.',
+    args: 'Arguments',
+    args_hint: 'Instead of the image’s CMD, in the same way.',
     username: 'Registry user',
     password: 'Registry password',
     credentials_hint: 'Only for private images. Stored encrypted.',

@@ -25,6 +25,14 @@ const container: { [F in keyof Container]-?: Row } = {
     placeholder: '/health',
     card: t.create.more,
   },
+  command: {
+    label: t.create.command,
+    hint: t.create.command_hint,
+    kind: 'texts',
+    placeholder: '/bin/sh',
+    card: t.create.more,
+  },
+  args: { label: t.create.args, hint: t.create.args_hint, kind: 'texts', card: t.create.more },
 };
 export const container_fields = Object.entries(container).map(([name, row]) => ({
   name,

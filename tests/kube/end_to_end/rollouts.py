@@ -62,6 +62,22 @@ class Rollouts(World):
         self.assertNotEqual(ended[2]["details"]["image_digest"], ended[3]["details"]["image_digest"])
         self.assertRegex(self.ada.ask("GET", f"/{shop}")["container_image"], "hello:1@sha256:[0-9a-f]{64}$")
 
+    def test_08_a_container_gets_its_command_and_arguments_exactly(self):
+        shop = self.deployed("words")
+        # The shell's $0 and $@ are the arguments, and the page is what it got.
+        write = "mkdir /tmp/www; printf '<%s>' \"$0\" \"$@\" >/tmp/www/index.html; echo >>/tmp/www/index.html"
+        serve = "trap 'exit 0' TERM; /bin/busybox httpd -f -h /tmp/www -p 3000 & wait"
+        arguments = ["$(PORT)", "$$", "$HOME", "two  words", "a\nline", "", "'\"\\", "ä"]
+        self.settled(shop, lambda: self.change(shop, command=["/bin/busybox", "sh", "-c", f"{write}; {serve}"],
+                                               args=arguments))
+        serves("words", "".join(f"<{argument}>" for argument in arguments))
+        self.settled(shop, lambda: self.change(shop, args=["other"]))
+        serves("words", "<other>")
+        self.settled(shop, lambda: self.change(shop, command=None, args=[]))
+        serves("words", FIRST)
+        self.settled(shop, lambda: self.roll_back(shop))
+        serves("words", "<other>")
+
     def check_broken(self, name, image, cause):
         shop = self.deployed(name)
         with Visitors(name) as visitors:
