@@ -6,14 +6,14 @@
 #include "controller/base/container_spec.h"
 #include "controller/base/embedded.h"
 #include "controller/base/error.h"
-#include "controller/base/yaml.h"
 #include "controller/domain/oauth/device.h"
 
 namespace berth::api {
 
 namespace schemas {
-const std::vector<EmbeddedFile>& files();  // gate/errors.yaml and resources/*.yaml
-}
+// The contents of gate/errors.yaml and resources/*.yaml as JSON.
+const std::vector<EmbeddedFile>& files();
+}  // namespace schemas
 
 namespace {
 
@@ -105,7 +105,7 @@ void add_container_fields(json& all) {
 json load_schemas() {
   json all = {{"ErrorCode", error_codes()}};
   for (const EmbeddedFile& file : schemas::files()) {
-    const json content = parse_yaml(file.text, std::string(file.name));
+    const json content = json::parse(file.text);
     for (const auto& [name, schema] : content.items()) {
       if (all.contains(name)) mistake(name, "is defined twice");
       check_schema(schema, name);
