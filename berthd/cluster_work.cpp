@@ -11,6 +11,7 @@ namespace {
 std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
   if (config.kubernetes != Cluster::simulated) return nullptr;
   simulated::Options options;
+  options.timing = simulated::Timing().sped_up(config.simulated_speed);
   options.remembers = false;
   return std::make_unique<simulated::Cluster>(options);
 }

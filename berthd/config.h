@@ -83,6 +83,7 @@ struct Config {
   std::optional<std::string> internal_secret;
 
   Cluster kubernetes = Cluster::simulated;
+  int simulated_speed = 1;  // how many times as fast as usual time passes on the simulated cluster
   std::optional<std::filesystem::path> kubeconfig;
   std::string context;
   std::optional<std::string> lease_namespace;

@@ -47,6 +47,9 @@ constexpr std::string_view default_reserved_names =
     "official,password,payments,pop,pop3,postmaster,register,root,security,signin,signup,"
     "smtp,sso,staff,status,superuser,support,sysadmin,system,vpn,webmail,webmaster,wpad,www";
 
+// A second of the simulated cluster lasts 10 ms then.
+constexpr int fastest_simulation = 100;
+
 // 8 EiB is more than any registry stores, and every number of bytes below it fits into 64 bits.
 constexpr long double max_image_bytes = 0x1p63L;
 
@@ -346,6 +349,12 @@ const std::vector<Key>& config_keys() {
        Key::Kind::secret},
       {"kubernetes", "simulated", "simulated (development only), kubeconfig or in-cluster",
        [](Config& c, const std::string& v) { c.kubernetes = one_of<Cluster>(v); }},
+      {"simulated-speed", "1",
+       "how many times as fast pods start, stop and fail on the simulated cluster, from 1 to 100; "
+       "tests of an app needn't wait for it then. Without effect on a real cluster",
+       [](Config& c, const std::string& v) {
+         c.simulated_speed = int(integer(v, 1, fastest_simulation));
+       }},
       {"kubeconfig", "",
        "path of a kubeconfig; $KUBECONFIG or ~/.kube/config if empty. Without effect unless "
        "kubernetes is kubeconfig",

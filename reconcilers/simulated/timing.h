@@ -22,6 +22,11 @@ struct Timing {
     using namespace std::chrono_literals;
     return {0ms, 1ms, 1ms, 1ms, 1ms, 5ms, 10ms};
   }
+  // Returns a timing in which everything, a second included, passes `factor` times as fast.
+  Timing sped_up(int factor) const {
+    return {schedule / factor, pull / factor,  start / factor, probe / factor,
+            stop / factor,     issue / factor, second / factor};
+  }
   // Returns a timing in which each step takes `factor` times as long. The length of a second stays.
   Timing slowed(int factor) const {
     return {schedule * factor, pull * factor,  start * factor, probe * factor,

@@ -26,7 +26,7 @@ export class Platform {
     const log = openSync(join(platform.dir, 'log'), 'a');
     platform.process = spawn(
       program,
-      ['--data-dir', data, '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', ...flags],
+      ['--data-dir', data, '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--simulated-speed', '10', ...flags],
       { stdio: ['ignore', log, log] },
     );
     const address = join(data, 'berthd.addr');

@@ -93,6 +93,8 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"rate-limits", "perhaps"},
                                                         {"environment", "staging"},
                                                         {"kubernetes", "docker"},
+                                                        {"simulated-speed", "0"},
+                                                        {"simulated-speed", "101"},
                                                         {"base-url", "ftp://x"},
                                                         {"base-url", "https://"},
                                                         {"base-url", "https://x.example/berth"},
