@@ -7,7 +7,7 @@ using namespace berth::cli;
 using berth::process::Berthd;
 
 TEST_CASE("api calls operations of every kind with the credentials that they take") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   CHECK(ada.must({"api", "/health"}).body().at("status") == "ok");
@@ -30,7 +30,7 @@ TEST_CASE("api calls operations of every kind with the credentials that they tak
 }
 
 TEST_CASE("api reads all pages") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   for (int i = 0; i < 3; ++i)

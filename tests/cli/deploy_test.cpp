@@ -30,7 +30,7 @@ Words create(const std::string& name, const std::string& image, const Words& mor
 }  // namespace
 
 TEST_CASE("a deployment's life: create, show, update, stop, restart, delete") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const Ran created = ada.must(create("shop", well, {"--wait", "--env", "A=1", "--env", "B=2"}));
@@ -104,7 +104,7 @@ TEST_CASE("each field of a container has a flag, a key in berth.yaml and a line 
 }
 
 TEST_CASE("a deployment that fails ends --wait with the reason and advice") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const Ran crash = ada.berth(create("crash", "docker.io/library/crash:1", {"--wait"}));
@@ -119,7 +119,7 @@ TEST_CASE("a deployment that fails ends --wait with the reason and advice") {
 }
 
 TEST_CASE("each way to fail has its exit code") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   const Person bob(berthd);
   ada.settle_in("ada");
@@ -150,7 +150,7 @@ TEST_CASE("each way to fail has its exit code") {
 }
 
 TEST_CASE("up creates, then changes what differs, then has nothing to do") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const berth::process::TempDir dir;
@@ -209,7 +209,7 @@ TEST_CASE("the client waits for a rate limit") {
 }
 
 TEST_CASE("variables come from a file or the environment, not only from the command line") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const berth::process::TempDir dir;

@@ -7,7 +7,7 @@ using namespace berth::cli;
 using berth::process::Berthd;
 
 TEST_CASE("variables are set, listed and removed, and the others stay") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", berth::process::well_image, "--wait"});

@@ -28,7 +28,7 @@ json error_of(const Ran& ran) { return lines_of(ran.err).back().at("error"); }
 }  // namespace
 
 TEST_CASE("in JSON every line of stderr is an object, and the last one the error") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const json absent = error_of(ada.berth({"deploy", "get", "absent", "-o", "json"}));
@@ -71,7 +71,7 @@ TEST_CASE("in JSON every line of stderr is an object, and the last one the error
 }
 
 TEST_CASE("a command, flag or name that is nearly right is suggested") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", berth::process::well_image});
@@ -91,7 +91,7 @@ TEST_CASE("a command, flag or name that is nearly right is suggested") {
 }
 
 TEST_CASE("the command that a hint names works") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const Ran crash =
@@ -130,7 +130,7 @@ TEST_CASE("a limit of the rate is told as what it is") {
 }
 
 TEST_CASE("a dry run finds what can be known to be wrong") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const auto dry = [&](const std::string& more, const std::string& name = "shop") {

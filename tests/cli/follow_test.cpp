@@ -22,7 +22,7 @@ size_t count(const std::string& text, const std::string& what) {
 }  // namespace
 
 TEST_CASE("events are followed across a change, each line once, until the deployment is gone") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", well, "--wait"});
@@ -41,7 +41,7 @@ TEST_CASE("events are followed across a change, each line once, until the deploy
 }
 
 TEST_CASE("the container's output is shown and followed") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", well, "--wait"});
@@ -56,7 +56,7 @@ TEST_CASE("the container's output is shown and followed") {
 }
 
 TEST_CASE("rollback goes back to the version before") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", well, "--wait"});

@@ -20,7 +20,7 @@ size_t lines_in(const std::string& text) { return size_t(std::ranges::count(text
 }  // namespace
 
 TEST_CASE("short forms: ls, ps, rm, up, logs -n and -t, history -n") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"up", "--yes", "--wait", "-f", "-"},
@@ -63,7 +63,7 @@ TEST_CASE("short forms: ls, ps, rm, up, logs -n and -t, history -n") {
 }
 
 TEST_CASE("variables are listed with a digest and a date, which a new value changes") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", berth::process::well_image, "--env", "A=1",
@@ -92,7 +92,7 @@ TEST_CASE("variables are listed with a digest and a date, which a new value chan
 }
 
 TEST_CASE("variables come from stdin and from files") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const berth::process::TempDir dir;
@@ -112,7 +112,7 @@ TEST_CASE("variables come from stdin and from files") {
 }
 
 TEST_CASE("Ctrl-C while a command waits says that the deployment goes on") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const auto waits = ada.start(

@@ -49,7 +49,7 @@ TEST_CASE("init takes the name from the image, and names its registry") {
 }
 
 TEST_CASE("init writes over no file, and deploy up carries out what it wrote") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const berth::process::TempDir dir;

@@ -22,10 +22,15 @@ using namespace berth::cli;
 using berth::percent_encode;
 using berth::process::Berthd;
 using berth::process::eventually;
+using berth::process::Flags;
+using berth::process::fresh_name;
+using berth::process::shared_berthd;
 
 namespace {
 
 constexpr int not_logged_in = 3;
+
+const Flags unlimited = {"--rate-limits", "off"};
 
 std::string address_in(const std::string& text) {
   std::smatch found;
@@ -84,12 +89,12 @@ void let_token_end(const Person& person) {
 }  // namespace
 
 TEST_CASE("register, app, approval: then deployments can be listed, without another login") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in("amy");
   CHECK(ada.must({"deploy", "list", "-o", "json"}).body().at("deployments").empty());
   const json me = ada.must({"whoami", "-o", "json"}).body();
-  CHECK(me.at("user").at("username") == "ada");
+  CHECK(me.at("user").at("username") == "amy");
   CHECK(me.at("token").at("scopes").dump().find("deploy:manage") != std::string::npos);
   struct stat seen = {};
   REQUIRE(::stat(ada.credentials_file().c_str(), &seen) == 0);
@@ -97,9 +102,9 @@ TEST_CASE("register, app, approval: then deployments can be listed, without anot
 }
 
 TEST_CASE("secrets are shown only if they are asked for") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.must({"register", "--email", "ada@example.org", "--username", "ada", "--password-stdin"},
+  ada.must({"register", "--email", "ann@example.org", "--username", "ann", "--password-stdin"},
            Person::password());
   const Ran created = ada.must({"apps", "create", "Game", "-o", "json"});
   CHECK(created.out.find("cs_live_") == std::string::npos);
@@ -114,9 +119,9 @@ TEST_CASE("secrets are shown only if they are asked for") {
 }
 
 TEST_CASE("login by password, with a second factor, also gets the app's tokens") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in("abe");
   berth::process::Client account(berthd, jwt_of(ada));
   const auto setup = berth::process::expect(200, account.post("/api/auth/totp/setup"));
   const std::string secret = setup.body.at("secret");
@@ -126,7 +131,7 @@ TEST_CASE("login by password, with a second factor, also gets the app's tokens")
   ada.must({"logout"});
   CHECK(ada.berth({"deploy", "list"}).code == not_logged_in);
 
-  const Words login = {"login", "--email", "ada@example.org", "--password-stdin"};
+  const Words login = {"login", "--email", "abe@example.org", "--password-stdin"};
   const Ran without = ada.berth(login, Person::password());
   CHECK(without.code == not_logged_in);
   CHECK(without.err.find("--totp-code") != std::string::npos);
@@ -138,9 +143,9 @@ TEST_CASE("login by password, with a second factor, also gets the app's tokens")
 }
 
 TEST_CASE("login by browser: PKCE, state, and a loopback address that is closed afterwards") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   const std::string jwt = jwt_of(ada);
   forget_tokens(ada);
   forget_session(ada);
@@ -166,9 +171,9 @@ TEST_CASE("login by browser: PKCE, state, and a loopback address that is closed 
 }
 
 TEST_CASE("a second machine logs in by browser, without an app's secret, and works for all apps") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person first(berthd);
-  first.settle_in("ada");
+  first.settle_in("alf");
   first.must({"deploy", "create", "hello", "--image", berth::process::well_image});
   const Person second(berthd);
   CHECK(second.berth({"deploy", "list"}).code == not_logged_in);
@@ -179,22 +184,22 @@ TEST_CASE("a second machine logs in by browser, without an app's secret, and wor
   CHECK(browse(way_back(berthd, address, jwt_of(first))).status == 200);
   const Ran ended = login->wait();
   CHECK(ended.code == 0);
-  CHECK(ended.out.find("Logged in as ada") != std::string::npos);
+  CHECK(ended.out.find("Logged in as alf") != std::string::npos);
 
   CHECK(second.must({"deploy", "list"}).out.find("hello") != std::string::npos);
-  CHECK(second.must({"whoami", "-o", "json"}).body().at("user").at("username") == "ada");
+  CHECK(second.must({"whoami", "-o", "json"}).body().at("user").at("username") == "alf");
   second.must({"deploy", "stop", "hello"});  // the only app needn't be named
   const json other = second.must({"apps", "create", "Other", "-o", "json"}).body().at("app");
   second.must({"admin", "approve", "--all", "--yes"}, "",
               {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
   // With several apps, one is chosen: here the new one, which the client has put in use.
   CHECK(second.berth({"deploy", "get", "hello"}).code == 4);
-  second.must({"deploy", "get", "hello", "--app", "Game of ada"});
-  second.must({"apps", "use", "Game of ada"});
+  second.must({"deploy", "get", "hello", "--app", "Game of alf"});
+  second.must({"apps", "use", "Game of alf"});
   second.must({"deploy", "get", "hello"});
   const json stored = second.credentials();
   CHECK_FALSE(stored.contains("session"));
-  CHECK(stored.at("login").at("username") == "ada");
+  CHECK(stored.at("login").at("username") == "alf");
 
   // What protects the account needs its password.
   const Ran refused = second.berth({"totp", "setup"});
@@ -207,9 +212,9 @@ TEST_CASE("a second machine logs in by browser, without an app's secret, and wor
 }
 
 TEST_CASE("a server without a browser logs in by a code that is confirmed on another machine") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person laptop(berthd);
-  laptop.settle_in("ada");
+  laptop.settle_in(fresh_name("ada"));
   const Person server(berthd);
   const auto login = server.start({"login", "--device"});
   REQUIRE(eventually([&] { return !user_code_in(login->err()).empty(); }));
@@ -244,13 +249,13 @@ TEST_CASE("a server without a browser logs in by a code that is confirmed on ano
 }
 
 TEST_CASE("a token that was made elsewhere logs in, whatever kind it is") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in("ava");
   ada.must({"deploy", "list"});
   const Person by_session(berthd);
   by_session.must({"login", "--token"}, jwt_of(ada));
-  CHECK(by_session.must({"whoami", "-o", "json"}).body().at("user").at("username") == "ada");
+  CHECK(by_session.must({"whoami", "-o", "json"}).body().at("user").at("username") == "ava");
   const Person by_app(berthd);
   by_app.must({"login", "--token"}, ada.tokens().at("access_token").get<std::string>());
   by_app.must({"deploy", "list"});
@@ -260,9 +265,9 @@ TEST_CASE("a token that was made elsewhere logs in, whatever kind it is") {
 }
 
 TEST_CASE("silent connections don't keep the browser out") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   const std::string jwt = jwt_of(ada);
   forget_tokens(ada);
   forget_session(ada);
@@ -285,9 +290,9 @@ TEST_CASE("silent connections don't keep the browser out") {
 }
 
 TEST_CASE("a login that is denied in the browser is reported") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   const auto login = ada.start({"login", "--no-browser"});
   REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
   const auto asked =
@@ -312,9 +317,9 @@ TEST_CASE("a login that is denied in the browser is reported") {
 }
 
 TEST_CASE("an expired access token is replaced, together with its refresh token") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   ada.must({"deploy", "list"});
   forget_session(ada);
   const json before = ada.tokens();
@@ -327,9 +332,9 @@ TEST_CASE("an expired access token is replaced, together with its refresh token"
 }
 
 TEST_CASE("a token that the server no longer accepts is replaced") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   ada.must({"deploy", "list"});
   forget_session(ada);
   ada.change_credentials([](json& account) {
@@ -363,9 +368,9 @@ TEST_CASE("clients that refresh at the same time use the refresh token once") {
 TEST_CASE(
     "if refreshing isn't possible, the session gets new tokens; without a session the client isn't "
     "logged in") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   ada.must({"deploy", "list"});
   const auto spoil = [&] {
     ada.change_credentials([](json& account) {
@@ -384,9 +389,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a scope that is approved later is used without a new login") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.must({"register", "--email", "ada@example.org", "--username", "ada", "--password-stdin"},
+  ada.must({"register", "--email", "ari@example.org", "--username", "ari", "--password-stdin"},
            Person::password());
   ada.must({"apps", "create", "Game", "--scopes", "deploy:manage"});
   const Ran refused = ada.berth({"deploy", "list"});
@@ -400,8 +405,8 @@ TEST_CASE("a scope that is approved later is used without a new login") {
 }
 
 TEST_CASE("in CI, a token or the app's own credentials suffice, and nothing is stored") {
-  const Berthd berthd;
-  auto op = berth::process::operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  auto op = berth::process::operator_with_token(berthd, fresh_name("ada"));
   const Person ci(berthd);
   ci.must({"deploy", "list"}, "", {{"BERTH_TOKEN", op.tokens.access_token}});
   ci.must({"deploy", "list", "--client-id", op.app.client_id}, "",
@@ -422,9 +427,9 @@ TEST_CASE("in CI, a token or the app's own credentials suffice, and nothing is s
 }
 
 TEST_CASE("logout ends on the server what was stored") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   ada.must({"deploy", "list"});
   const std::string token = ada.tokens().at("access_token");
   const std::string jwt = jwt_of(ada);
@@ -437,11 +442,11 @@ TEST_CASE("logout ends on the server what was stored") {
 }
 
 TEST_CASE("logging in as another user doesn't act for the first one's app") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
   ada.settle_in("bob");
-  ada.settle_in("ada");
-  ada.must({"deploy", "create", "hello", "--image", berth::process::well_image});
+  ada.settle_in("aya");
+  ada.must({"deploy", "create", "hola", "--image", berth::process::well_image});
   ada.must({"login", "--email", "bob@example.org", "--password-stdin"}, Person::password());
   CHECK_FALSE(ada.must({"whoami", "-o", "json"}).body().contains("app"));
   // The login works for bob's apps, with the built-in client's access.
@@ -452,9 +457,9 @@ TEST_CASE("logging in as another user doesn't act for the first one's app") {
 }
 
 TEST_CASE("the next login by browser asks for the scopes approved meanwhile") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   ada.must({"scopes", "request", "app:balance:read"});
   ada.must({"admin", "approve", "--all", "--yes"}, "",
            {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
@@ -466,9 +471,9 @@ TEST_CASE("the next login by browser asks for the scopes approved meanwhile") {
 }
 
 TEST_CASE("whoami describes the token from the environment if there is one") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   CHECK(ada.berth({"whoami"}, "", {{"BERTH_TOKEN", "at_live_unknown"}}).code == not_logged_in);
   const std::string token = ada.must({"token", "-o", "json"}).body().at("token");
   const json me = ada.must({"whoami", "-o", "json"}, "", {{"BERTH_TOKEN", token}}).body();
@@ -477,16 +482,16 @@ TEST_CASE("whoami describes the token from the environment if there is one") {
 }
 
 TEST_CASE("an expired session is renewed with the password, as the client advises") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const Person ada(berthd);
-  ada.settle_in("ada");
+  ada.settle_in(fresh_name("ada"));
   const Ran ran = ada.berth({"apps", "list"}, "", {{"BERTH_TOKEN", "eyJhbGciOiJub25lIn0.e30."}});
   CHECK(ran.code == not_logged_in);
   CHECK(ran.err.find("berth login --email") != std::string::npos);
 }
 
 TEST_CASE("Ctrl-C at the password prompt restores the terminal's echo") {
-  const Berthd berthd;
+  const Berthd& berthd = shared_berthd(unlimited);
   const berth::process::TempDir home;
   const std::string directory = home.path().string();
   int terminal = -1;

@@ -27,7 +27,7 @@ const json& check_called(const json& body, const std::string& name) {
 }  // namespace
 
 TEST_CASE("status without a name shows server, account, app and deployments") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada", "deploy:manage,app:balance:read");
   CHECK(ada.must({"status"}).out.find("berth init IMAGE") != std::string::npos);
@@ -46,7 +46,7 @@ TEST_CASE("status without a name shows server, account, app and deployments") {
 }
 
 TEST_CASE("list --watch shows each change") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   run(ada, "shop");
@@ -62,7 +62,7 @@ TEST_CASE("list --watch shows each change") {
 }
 
 TEST_CASE("top shows what deployments use") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   run(ada, "shop");
@@ -78,7 +78,7 @@ TEST_CASE("top shows what deployments use") {
 }
 
 TEST_CASE("logs of several deployments have the name before each line") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   run(ada, "shop");
@@ -98,7 +98,7 @@ TEST_CASE("logs of several deployments have the name before each line") {
 }
 
 TEST_CASE("doctor says what is wrong and what to do") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   const Ran stranger = ada.berth({"doctor", "-o", "json"});
   CHECK(stranger.code == failed);

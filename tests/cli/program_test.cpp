@@ -87,7 +87,7 @@ TEST_CASE("every command has an example of itself, with flags that it has") {
 }
 
 TEST_CASE("names are completed from the server, also those with spaces") {
-  const berth::process::Berthd berthd(berth::process::roomy_tier());
+  const berth::process::Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", berth::process::well_image});

@@ -15,7 +15,7 @@ constexpr const char* line_again = "\r\x1b[K";
 }  // namespace
 
 TEST_CASE("a terminal gets colours unless NO_COLOR is set, and a pipe gets none") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"deploy", "create", "shop", "--image", berth::process::well_image, "--wait"});
@@ -27,7 +27,7 @@ TEST_CASE("a terminal gets colours unless NO_COLOR is set, and a pipe gets none"
 }
 
 TEST_CASE("waiting shows one live line on a terminal, and a line for each step elsewhere") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const Words create = {"deploy", "create", "shop", "--image", berth::process::well_image,

@@ -41,9 +41,7 @@ void settle_with_domains(const Person& person) {
 
 TEST_CASE("a dry run is one of the server, and its exit code says whether something differs") {
   // More runs than an app has in a minute.
-  berth::process::Flags flags = berth::process::roomy_tier();
-  flags.insert(flags.end(), {"--rate-limits", "off"});
-  const Berthd berthd(flags);
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   const Person bob(berthd);
   ada.settle_in("ada");
@@ -142,7 +140,7 @@ TEST_CASE("a domain with a dot at its end is stable, and a domain moves in eithe
 }
 
 TEST_CASE("after a rollback the file wins once, and then nothing differs") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const auto file = [](int version) {
@@ -206,7 +204,7 @@ TEST_CASE("the dry run of the API answers for each operation and keeps nothing")
 }
 
 TEST_CASE("PORT among the variables is left out, and the answer says so") {
-  const Berthd berthd(berth::process::roomy_tier());
+  const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
   ada.settle_in("ada");
   const Ran created = ada.must({"api", "POST", "/api/deploy/apps", "-d", "@-"},

@@ -71,9 +71,7 @@ std::string text_of(const fs::path& file) {
 }  // namespace
 
 TEST_CASE("a backup of a running berthd restores everything") {
-  Flags flags = roomy_tier();
-  flags.insert(flags.end(), {"--rate-limits", "off"});
-  Berthd berthd(flags);
+  Berthd berthd(open_flags());
   Operator owner = operator_with_token(berthd, "ada");
   const std::string id = deploy(owner.api, order("old"));
   wait_until_status(owner.api, id, "running");

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -20,7 +21,10 @@ extern char** environ;
 namespace berth::process {
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{5};
+// The pauses between two looks: what is about to happen is seen at once, and what takes long isn't
+// slowed down by requests that ask whether it has happened.
+constexpr std::chrono::milliseconds first_pause{2};
+constexpr std::chrono::milliseconds longest_pause{30};
 constexpr size_t shown_of_log = 2'000;
 
 std::vector<std::string> environment_with(const Variables& variables) {
@@ -134,6 +138,8 @@ void Berthd::start() {
   std::filesystem::remove(data_dir() / "berthd.metrics.addr");
   Flags all = {"--data-dir",  data_dir().string(), "--listen",
                "127.0.0.1:0", "--metrics-listen",  "127.0.0.1:0"};
+  if (std::ranges::find(flags_, "--simulated-speed") == flags_.end())
+    all.insert(all.end(), {"--simulated-speed", "10"});
   all.insert(all.end(), flags_.begin(), flags_.end());
   process_.reset();
   process_ = std::make_unique<Process>(berth::test::berthd_program, all, dir_.path() / "log");
@@ -195,11 +201,26 @@ int Berthd::read_port(const char* file) const {
   return std::stoi(address.substr(colon + 1));
 }
 
+const Berthd& shared_berthd(const Flags& flags, const std::source_location& caller) {
+  // Made before `all`, which is thereby destroyed before what the first one has made, such as the
+  // databases of tests/store.h.
+  std::unique_ptr<Berthd> first;
+  static std::string file;
+  if (file.empty()) first = std::make_unique<Berthd>(flags);
+  static std::map<Flags, std::unique_ptr<Berthd>> all;
+  if (file != caller.file_name()) all.clear();
+  file = caller.file_name();
+  auto& berthd = all[flags];
+  if (first) berthd = std::move(first);
+  if (!berthd) berthd = std::make_unique<Berthd>(flags);
+  return *berthd;
+}
+
 bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
-  while (!holds()) {
+  for (auto pause = first_pause; !holds(); pause = std::min(2 * pause, longest_pause)) {
     if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(between_looks);
+    std::this_thread::sleep_for(pause);
   }
   return true;
 }

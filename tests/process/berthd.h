@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +61,8 @@ struct Ended {
 // Runs berthd until it ends by itself, in a data directory of its own unless the flags name one.
 Ended run_to_end(const Flags& flags, const Variables& variables = {});
 
-// A berthd that serves in development mode, with the simulated cluster, on ports of its own, and if
+// A berthd that serves in development mode, with a simulated cluster that is ten times as fast as
+// usual unless the flags say otherwise, on ports of its own, and if
 // test::on_postgres(), on a PostgreSQL database of its own. Its database, data directory and log
 // stay when it is restarted; its ports change. The functions throw
 // std::runtime_error, with the end of its log in the message, if berthd doesn't do what was asked
@@ -105,6 +107,13 @@ class Berthd {
   std::atomic<int> port_ = 0;  // read by clients while berthd starts again
   int metrics_port_ = 0;
 };
+
+// Returns a berthd that the cases of a file share as long as the program tests this file, one for
+// each set of flags. It must not be restarted, and its clock must not be moved. Each case takes
+// users of its own (fresh_name() in client.h), so that none depends on those before it.
+const Berthd& shared_berthd(
+    const Flags& flags = {},
+    const std::source_location& caller = std::source_location::current());
 
 // Repeats the check until `holds()` is true. Returns false if that takes longer than `time`.
 bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds time = patience);

@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <thread>
 
@@ -106,6 +107,11 @@ Answer expect(int status, Answer answer) {
     throw std::runtime_error(answer.question + ": " + std::to_string(answer.status) +
                              " instead of " + std::to_string(status) + ": " + answer.text);
   return answer;
+}
+
+std::string fresh_name(const std::string& begin) {
+  static std::atomic<int> made = 0;
+  return begin + std::to_string(++made);
 }
 
 User register_user(const Berthd& berthd, const std::string& username) {
@@ -259,6 +265,12 @@ Flags roomy_tier() {
   return {"--tiers",
           "[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 50, monthly-cost-points: 0, "
           "max-deployments: 1000, auto-approve: true}]"};
+}
+
+Flags open_flags() {
+  Flags flags = roomy_tier();
+  flags.insert(flags.end(), {"--rate-limits", "off"});
+  return flags;
 }
 
 void advance(const Berthd& berthd, int seconds) {

@@ -95,6 +95,9 @@ struct Code {
   std::string verifier;
 };
 
+// Returns a user name that nobody has at a berthd that cases share: the name and a number.
+std::string fresh_name(const std::string& begin);
+
 // The steps on the way to a token. Each throws std::runtime_error if berthd refuses it.
 User register_user(const Berthd& berthd, const std::string& username);
 void verify_email(const Berthd& berthd, const User& user);  // with the token in the outbox
@@ -147,5 +150,7 @@ Answer ask_metrics(const Berthd& berthd, const std::string& path);
 
 // Returns flags for a free tier that has room for more than one deployment.
 Flags roomy_tier();
+// The same, without limits of rates, for which the client `berth` would wait.
+Flags open_flags();
 
 }  // namespace berth::process

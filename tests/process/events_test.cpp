@@ -30,9 +30,7 @@ std::vector<std::string> without_urls(const std::vector<berth::api::test::ReadEv
 }  // namespace
 
 TEST_CASE("a client that resumes with Last-Event-ID misses nothing and gets nothing twice") {
-  Flags flags = roomy_tier();
-  flags.insert(flags.end(), {"--rate-limits", "off"});
-  Berthd berthd(flags);
+  Berthd berthd(open_flags());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));
   EventClient client(berthd, "/api/deploy/apps/" + id + "/events", ada.tokens.access_token);

@@ -6,11 +6,7 @@
 using namespace berth::process;
 
 TEST_CASE("an image that doesn't run has a reason") {
-  const Berthd berthd([] {
-    Flags flags = roomy_tier();
-    flags.insert(flags.end(), {"--rate-limits", "off"});
-    return flags;
-  }());
+  const Berthd berthd(open_flags());
   Operator ada = operator_with_token(berthd, "ada");
   struct Case {
     const char* image;

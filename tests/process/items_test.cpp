@@ -9,10 +9,13 @@ using namespace berth::process;
 
 namespace {
 
+const Flags unlimited = {"--rate-limits", "off"};
+
 struct Platform {
-  Berthd berthd{Flags{"--rate-limits", "off"}};
-  User ada = register_verified_user(berthd, "ada");
-  User bob = register_verified_user(berthd, "bob");
+  explicit Platform(const Berthd& on = shared_berthd(unlimited)) : berthd(on) {}
+  const Berthd& berthd;
+  User ada = register_verified_user(berthd, fresh_name("ada"));
+  User bob = register_verified_user(berthd, fresh_name("bob"));
   Client admins{berthd};
   Client ada_api{berthd, ada.jwt};
   Client bob_api{berthd, bob.jwt};
@@ -129,7 +132,8 @@ TEST_CASE("many simultaneous first looks create one avatar") {
 }
 
 TEST_CASE("cosmetics are listed, filtered and paged, and admins manage them") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   const std::string hat = p.new_item(30, {{"description", "Of straw"}});
   p.new_item(5, {{"category", "shoes"}, {"rarity", "rare"}, {"available", false}});
   const json listed = expect(200, p.ada_api.get("/api/cosmetics")).body;
@@ -270,7 +274,8 @@ TEST_CASE("an avatar wears what its user owns, one of each category") {
 }
 
 TEST_CASE("modules are done in order and not too fast, and pay once until they can be repeated") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   p.mint("treasury", "", 1'000);
   p.new_module({{"min_seconds", 60}, {"repeat_after_seconds", 3600}});
   p.new_module();
@@ -316,7 +321,8 @@ TEST_CASE("modules are done in order and not too fast, and pay once until they c
 }
 
 TEST_CASE("a refusal that begins a round is stored with its key") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   p.new_module({{"min_seconds", 60}});
   const Ask ask = {.method = "POST",
                    .path = "/api/learning/modules/1/progress",
@@ -331,7 +337,8 @@ TEST_CASE("a refusal that begins a round is stored with its key") {
 }
 
 TEST_CASE("learning works with an empty treasury") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   const json treasury = p.admins.get("/api/internal/treasury", admin(p.berthd)).body;
   p.new_module({{"points", treasury["balance"].get<std::int64_t>() + 1}});
   const Answer done = p.ada_api.post("/api/learning/modules/1/progress", {{"completed", 3}});
@@ -341,7 +348,8 @@ TEST_CASE("learning works with an empty treasury") {
 }
 
 TEST_CASE("users choose learning paths, and admins manage the modules") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   CHECK(p.ada_api.get("/api/learning/path").body ==
         json{{"status", "not_started"}, {"learning_path", "general"}});
   const json module = p.new_module();

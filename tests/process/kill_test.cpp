@@ -13,7 +13,7 @@ namespace {
 
 constexpr int lanes = 6;  // each has a berthd of its own
 constexpr int rounds_of_a_lane = 4;
-constexpr int longest_life_ms = 4'000;
+constexpr int longest_life_ms = 1'500;  // a life takes about a second
 
 struct Step {
   const char* action;  // the action's name in the log
@@ -87,7 +87,7 @@ size_t live(Life& life, const Berthd& berthd, Random& random) {
       if (up_to(random, 1).count() == 0)
         life.await(berthd, step);
       else
-        std::this_thread::sleep_for(up_to(random, 500));
+        std::this_thread::sleep_for(up_to(random, 200));
     }
   } catch (const NoAnswer&) {
   }
@@ -153,11 +153,7 @@ TEST_CASE("a kill at a random moment changes nothing in the end") {
 }
 
 TEST_CASE("after a restart, each deployment is as its owner left it") {
-  Berthd berthd([] {
-    Flags flags = roomy_tier();
-    flags.insert(flags.end(), {"--rate-limits", "off"});
-    return flags;
-  }());
+  Berthd berthd(open_flags());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string running = deploy(ada.api, order("running"));
   const std::string stopped = deploy(ada.api, order("stopped"));

@@ -19,8 +19,9 @@ const std::string verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const std::string challenge = base64url(sha256(verifier));
 
 struct Platform {
-  Berthd berthd{unlimited};
-  User ada = register_verified_user(berthd, "ada");
+  explicit Platform(const Berthd& on = shared_berthd(unlimited)) : berthd(on) {}
+  const Berthd& berthd;
+  User ada = register_verified_user(berthd, fresh_name("ada"));
   App app = create_app(berthd, ada, {"profile:read"});
   Client anybody{berthd};
 
@@ -98,7 +99,7 @@ TEST_CASE("4.1 apps can't register a URI that could be turned into another redir
 
 TEST_CASE("4.3 a token in the query or the body isn't accepted") {
   Platform p;
-  const Operator bob = operator_with_token(p.berthd, "bob");
+  const Operator bob = operator_with_token(p.berthd, fresh_name("bob"));
   CHECK(p.anybody.get("/api/deploy/apps?access_token=" + bob.tokens.access_token).status == 401);
   CHECK(p.anybody.post("/api/deploy/apps", {{"access_token", bob.tokens.access_token}}).status ==
         401);
@@ -231,7 +232,8 @@ TEST_CASE("4.14 of 32 parallel uses of a refresh token or a code, one succeeds")
 }
 
 TEST_CASE("4.14 a replayed refresh token ends the thief's and the victim's tokens") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   const Tokens tokens = p.tokens();
   const Tokens thief =
       tokens_of(expect(200, p.token(refresh_exchange(p.app, tokens.refresh_token))));
@@ -278,7 +280,7 @@ TEST_CASE("4.15 a client can't pose as a user") {
 
 TEST_CASE("another client's token can't be introspected, revoked or refreshed") {
   Platform p;
-  const User mallory = register_verified_user(p.berthd, "mallory");
+  const User mallory = register_verified_user(p.berthd, fresh_name("mallory"));
   const App evil = create_app(p.berthd, mallory, {"profile:read"});
   const Tokens tokens = p.tokens();
   for (const std::string& token :
@@ -292,7 +294,7 @@ TEST_CASE("another client's token can't be introspected, revoked or refreshed") 
 
 TEST_CASE("a token of one kind isn't accepted as another kind") {
   Platform p;
-  const Operator bob = operator_with_token(p.berthd, "bob");
+  const Operator bob = operator_with_token(p.berthd, fresh_name("bob"));
   struct Door {
     const char* path;
     std::string key;

@@ -27,7 +27,7 @@ Answer as_admin(const Berthd& berthd, const std::string& path, const json& body 
 }  // namespace
 
 TEST_CASE("the URLs in the metadata are served") {
-  const Berthd berthd(unlimited);
+  const Berthd& berthd = shared_berthd(unlimited);
   const std::string base = berthd.base_url();
   Client anybody(berthd);
   const json server = expect(200, anybody.get("/.well-known/oauth-authorization-server")).body;
@@ -56,8 +56,8 @@ TEST_CASE("the URLs in the metadata are served") {
 }
 
 TEST_CASE("an operator's CI gets its token by client credentials, in every way to authenticate") {
-  const Berthd berthd(unlimited);
-  const Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  const Operator ada = operator_with_token(berthd, fresh_name("ada"));
   Client anybody(berthd);
   const Form grant = {{"grant_type", "client_credentials"}, {"scope", "deploy:manage"}};
   Form in_form = grant;
@@ -80,8 +80,8 @@ TEST_CASE("an operator's CI gets its token by client credentials, in every way t
 }
 
 TEST_CASE("a client inspects and revokes its tokens") {
-  const Berthd berthd(unlimited);
-  const Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  const Operator ada = operator_with_token(berthd, fresh_name("ada"));
   const json seen = expect(200, inspect(berthd, ada.app, ada.tokens.access_token)).body;
   CHECK(seen.at("active") == true);
   CHECK(seen.at("scope") == "deploy:manage");
@@ -105,8 +105,8 @@ TEST_CASE("a client inspects and revokes its tokens") {
 }
 
 TEST_CASE("a user sees, limits and disconnects the apps that they connected") {
-  const Berthd berthd(unlimited);
-  const Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  const Operator ada = operator_with_token(berthd, fresh_name("ada"));
   Client session(berthd, ada.user.jwt);
   const std::string path = "/api/oauth/connected-apps/" + ada.app.id;
   CHECK(expect(200, session.get(path)).body["connected_app"]["last_used"].is_null());
@@ -156,8 +156,8 @@ TEST_CASE("a rotated secret is shown once; the old one works for secret-grace") 
 }
 
 TEST_CASE("an operator changes, lists and deletes an app") {
-  const Berthd berthd(unlimited);
-  Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
   Client session(berthd, ada.user.jwt);
   Client anybody(berthd);
   const std::string path = "/api/operator/apps/" + ada.app.id;
@@ -179,7 +179,7 @@ TEST_CASE("an operator changes, lists and deletes an app") {
         "validation_failed");
   CHECK(expect(200, session.get("/api/operator/apps")).body.at("apps").size() == 1);
 
-  const User bob = register_verified_user(berthd, "bob");
+  const User bob = register_verified_user(berthd, fresh_name("bob"));
   Client stranger(berthd, bob.jwt);
   CHECK(stranger.get(path).code() == "forbidden");
   CHECK(put(stranger, path, {{"listed", false}}).code() == "forbidden");
@@ -196,8 +196,8 @@ TEST_CASE("an operator changes, lists and deletes an app") {
 }
 
 TEST_CASE("admins' rejections and suspensions, and owners' withdrawals, work at once") {
-  const Berthd berthd(unlimited);
-  const Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  const Operator ada = operator_with_token(berthd, fresh_name("ada"));
   Client session(berthd, ada.user.jwt);
   const std::string requests = "/api/oauth/my-apps/" + ada.app.id + "/scope-request";
   const std::string id =
@@ -229,8 +229,8 @@ TEST_CASE("admins' rejections and suspensions, and owners' withdrawals, work at 
 }
 
 TEST_CASE("a session of a user in an app") {
-  const Berthd berthd(unlimited);
-  const Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  const Operator ada = operator_with_token(berthd, fresh_name("ada"));
   Client session(berthd, ada.tokens.session_token);
   const json before = expect(200, session.get("/api/sessions/status")).body;
   CHECK(before.at("session_active") == true);

@@ -65,9 +65,12 @@ class Browser {
   std::string csrf_;
 };
 
+const Flags unlimited = {"--rate-limits", "off"};
+
 struct Platform {
-  Berthd berthd{{"--rate-limits", "off"}};
-  User ada = register_verified_user(berthd, "ada");
+  explicit Platform(const Berthd& on = shared_berthd(unlimited)) : berthd(on) {}
+  const Berthd& berthd;
+  User ada = register_verified_user(berthd, fresh_name("ada"));
   App app = create_app(berthd, ada, {"profile:read"});
   Browser browser{berthd};
 
@@ -100,7 +103,8 @@ struct Platform {
 
 TEST_CASE("an idle browser is logged out, and a program's JWT isn't") {
   constexpr int hour = 3'600;
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   p.browser.log_in(p.ada);
   for (int i = 0; i < 3; ++i) {
     advance(p.berthd, 2 * hour - 60);
@@ -195,7 +199,7 @@ TEST_CASE("a form that another site sends changes nothing") {
         Headers{{"Sec-Fetch-Site", "cross-site"}}})
     CHECK(p.browser.send("/account/username", rename, foreign).status == 403);
   CHECK(expect(200, Client(p.berthd, p.ada.jwt).get("/api/auth/me")).body["user"]["username"] ==
-        "ada");
+        p.ada.username);
   CHECK(p.browser.send("/account/username", rename).status == 200);
   CHECK(expect(200, Client(p.berthd, p.ada.jwt).get("/api/auth/me")).body["user"]["username"] ==
         "eve");
@@ -203,7 +207,8 @@ TEST_CASE("a form that another site sends changes nothing") {
 
 TEST_CASE(
     "a login that waits for its code ends when the password changes, and after five minutes") {
-  Platform p;
+  const Berthd own(unlimited);
+  Platform p(own);
   Client client(p.berthd, p.ada.jwt);
   const std::string secret = expect(200, client.post("/api/auth/totp/setup")).body.at("secret");
   const json code = {{"code", berth::test::totp(secret, std::time(nullptr))}};
@@ -384,7 +389,7 @@ TEST_CASE("the pages of a consent and of a device say who asks") {
   const User bob = register_verified_user(p.berthd, "bob");
   p.browser.log_in(bob);
   const std::string consent = expect(200, p.browser.open(p.authorization_path())).text;
-  CHECK_THAT(consent, Contains("belongs to <strong><bdi>ada</bdi></strong>"));
+  CHECK_THAT(consent, Contains("belongs to <strong><bdi>" + p.ada.username + "</bdi></strong>"));
   CHECK_THAT(consent, Contains("exists here since "));
   CHECK_THAT(consent, !Contains("part of this platform"));
 

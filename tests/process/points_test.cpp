@@ -26,8 +26,8 @@ void mint(const Berthd& berthd, const std::string& kind, const std::string& id,
 
 // An operator who spends their own points in their own app.
 struct Fixture {
-  Berthd berthd{unlimited};
-  Operator ada = operator_with_token(berthd, "ada", scopes);
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"), scopes);
   std::int64_t free_points = balance();  // from signing up
   Headers key(const std::string& value) { return {{"Idempotency-Key", value}}; }
 
@@ -49,7 +49,7 @@ struct Fixture {
 
 TEST_CASE("spend, transfer, balance and history over HTTP") {
   Fixture f;
-  const User bob = register_verified_user(f.berthd, "bob");
+  const User bob = register_verified_user(f.berthd, fresh_name("bob"));
   mint(f.berthd, "user", f.ada.user.id, 100);
   const std::int64_t start = f.free_points + 100;
 
@@ -58,7 +58,7 @@ TEST_CASE("spend, transfer, balance and history over HTTP") {
   CHECK(spent.body == json({{"success", true}, {"points", start - 30}, {"amount_spent", 30}}));
   CHECK(f.app_balance() == 30);
   const Answer moved = expect(200, f.ada.api.post("/api/external/points/transfer",
-                                                  {{"to_username", "bob"}, {"amount", 20}}));
+                                                  {{"to_username", bob.username}, {"amount", 20}}));
   CHECK(moved.body ==
         json({{"success", true}, {"points", start - 50}, {"amount_transferred", 20}}));
   Client session(f.berthd, f.ada.user.jwt);
@@ -70,14 +70,14 @@ TEST_CASE("spend, transfer, balance and history over HTTP") {
       "validation_failed");
   CHECK(session.post("/api/points/transfer", {{"to_username", "nobody"}, {"amount", 1}}).code() ==
         "user_not_found");
-  CHECK(session.post("/api/points/transfer", {{"to_username", "bob"}, {"amount", start}}).code() ==
+  CHECK(session.post("/api/points/transfer", {{"to_username", bob.username}, {"amount", start}}).code() ==
         "insufficient_balance");
 
   const json history = expect(200, session.get("/api/points/history?page_size=3")).body;
   REQUIRE(history.at("entries").size() == 3);
   CHECK(history["entries"][0]["description"] == "thanks");
   CHECK(history["entries"][0]["amount"] == -1);
-  CHECK(history["entries"][0]["counterparty"]["name"] == "bob");
+  CHECK(history["entries"][0]["counterparty"]["name"] == bob.username);
   CHECK(history["entries"][2]["kind"] == "spend");
   CHECK(history["entries"][2]["counterparty"]["id"] == f.ada.app.id);
   CHECK(session.get("/api/points/history?direction=in").body["entries"][0]["kind"] == "mint");
@@ -97,7 +97,7 @@ TEST_CASE("spend, transfer, balance and history over HTTP") {
 
 TEST_CASE("a player without app:balance:read can't see the app's analytics") {
   Fixture f;
-  const User bob = register_verified_user(f.berthd, "bob");
+  const User bob = register_verified_user(f.berthd, fresh_name("bob"));
   const Code code = authorize(f.berthd, bob, f.ada.app, {"points:spend"});
   Client player(f.berthd,
                 tokens_of(expect(200, Client(f.berthd).post("/api/oauth/token",
@@ -210,7 +210,7 @@ TEST_CASE("a key with another body is a conflict, and another user's key is sepa
   const Answer conflict = f.ada.api.post(spend_path, {{"amount", 2}}, f.key("k"));
   CHECK(conflict.status == 409);
   CHECK(conflict.code() == "idempotency_conflict");
-  Operator bob = operator_with_token(f.berthd, "bob", scopes);
+  Operator bob = operator_with_token(f.berthd, fresh_name("bob"), scopes);
   CHECK(bob.api.post(spend_path, {{"amount", 2}}, f.key("k")).status == 200);
   // A refusal is stored, too: the same request gets the same answer, whatever has changed since.
   const json too_much = {{"amount", 1'000'000}};

@@ -9,6 +9,8 @@ using Catch::Contains;
 
 namespace {
 
+const Flags unlimited = {"--rate-limits", "off"};
+
 // Checks that hold for every 401 about a token (RFC 9728, section 5.1).
 void check_challenge(const Berthd& berthd, const Answer& answer) {
   CHECK(answer.status == 401);
@@ -33,7 +35,7 @@ std::vector<Ask> deployment_calls(const std::string& id) {
 }  // namespace
 
 TEST_CASE("every operation that needs a token says so, and where to get one") {
-  const Berthd berthd({"--rate-limits", "off"});
+  const Berthd& berthd = shared_berthd(unlimited);
   Client anybody(berthd);
   size_t asked = 0;
   for (const Operation& operation : operations_of(berthd)) {
@@ -62,8 +64,8 @@ TEST_CASE("every operation that needs a token says so, and where to get one") {
 }
 
 TEST_CASE("a session isn't accepted as an access token, or the other way round") {
-  const Berthd berthd;
-  Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
   Client anybody(berthd);
   for (const std::string& token :
        {ada.user.jwt, ada.tokens.refresh_token, ada.tokens.session_token}) {
@@ -83,8 +85,8 @@ TEST_CASE("a session isn't accepted as an access token, or the other way round")
 }
 
 TEST_CASE("a token without the scope is refused with the scope's name") {
-  const Berthd berthd;
-  Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"), {"profile:read"});
   for (const Answer& answer : {ada.api.get("/api/deploy/apps"), ada.api.post("/api/deploy/apps")}) {
     CHECK(answer.status == 403);
     CHECK(answer.code() == "insufficient_scope");
@@ -93,8 +95,8 @@ TEST_CASE("a token without the scope is refused with the scope's name") {
 }
 
 TEST_CASE("a revoked scope is lost at once") {
-  const Berthd berthd;
-  Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
   CHECK(ada.api.get("/api/deploy/apps").status == 200);
   const json scopes = {{"scopes", {"deploy:manage"}}};
   expect(200, Client(berthd).post("/api/internal/apps/" + ada.app.id + "/scopes/revoke", scopes,
@@ -103,18 +105,19 @@ TEST_CASE("a revoked scope is lost at once") {
 }
 
 TEST_CASE("only the app's owner gets a token that controls deployments") {
-  const Berthd berthd;
-  const Operator ada = operator_with_token(berthd, "ada", {"profile:read", "deploy:manage"});
-  const User player = register_verified_user(berthd, "player");
+  const Berthd& berthd = shared_berthd(unlimited);
+  const Operator ada =
+      operator_with_token(berthd, fresh_name("ada"), {"profile:read", "deploy:manage"});
+  const User player = register_verified_user(berthd, fresh_name("player"));
   CHECK_NOTHROW(authorize(berthd, player, ada.app, {"profile:read"}));
   CHECK_THROWS_WITH(authorize(berthd, player, ada.app, {"deploy:manage"}),
                     Contains("invalid_scope"));
 }
 
 TEST_CASE("another operator's deployment can't be changed") {
-  const Berthd berthd({"--rate-limits", "off"});
-  Operator ada = operator_with_token(berthd, "ada");
-  Operator eve = operator_with_token(berthd, "eve");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
+  Operator eve = operator_with_token(berthd, fresh_name("eve"));
   const std::string id = deploy(ada.api, order("hello"));
   wait_until_status(ada.api, id, "running");
   const auto shown = [&] {
@@ -135,8 +138,8 @@ TEST_CASE("another operator's deployment can't be changed") {
 }
 
 TEST_CASE("what doesn't exist is 404, with or without a well-formed id") {
-  const Berthd berthd({"--rate-limits", "off"});
-  Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
   for (const std::string& id : {nobody, std::string("x"), std::string("%00"), std::string("..%2f"),
                                 std::string(2'000, 'x')})
     for (const Ask& call : deployment_calls(id)) {
@@ -155,8 +158,8 @@ TEST_CASE("what doesn't exist is 404, with or without a well-formed id") {
 }
 
 TEST_CASE("internal paths don't exist for those without the secret") {
-  const Berthd berthd({"--rate-limits", "off"});
-  Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
   for (const char* path : {"/api/internal/treasury", "/api/internal/nothing", "/api/internal"})
     for (const std::string& secret :
          {std::string(), std::string("x"), berthd.internal_secret() + "x",
@@ -173,9 +176,9 @@ TEST_CASE("internal paths don't exist for those without the secret") {
 }
 
 TEST_CASE("the refusals of a deployment come in the documented order") {
-  const Berthd berthd({"--rate-limits", "off"});
-  Operator ada = operator_with_token(berthd, "ada");
-  Operator ben = operator_with_token(berthd, "ben");
+  const Berthd& berthd = shared_berthd(unlimited);
+  Operator ada = operator_with_token(berthd, fresh_name("ada"));
+  Operator ben = operator_with_token(berthd, fresh_name("ben"));
   deploy(ben.api, order("taken"));
   Client platform(berthd);
   const auto refused_with = [&](json changes) {

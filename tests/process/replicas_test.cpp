@@ -35,9 +35,9 @@ struct Three {
   size_t turn_ = 0;
 };
 
-Flags open_flags() {
-  Flags flags = roomy_tier();
-  flags.insert(flags.end(), {"--rate-limits", "off", "--webhook-allow-private", "on"});
+Flags with_webhooks() {
+  Flags flags = open_flags();
+  flags.insert(flags.end(), {"--webhook-allow-private", "on"});
   return flags;
 }
 
@@ -45,7 +45,7 @@ Flags open_flags() {
 
 TEST_CASE("what is written at one berthd is read at the other, and wakes its streams",
           "[.postgres]") {
-  Two two(open_flags());
+  Two two(with_webhooks());
   Operator ada = operator_with_token(two.first, "ada");
   Client at_second(two.second, ada.tokens.access_token);
   const std::string id = deploy(ada.api, order("shop"));
@@ -61,7 +61,7 @@ TEST_CASE("what is written at one berthd is read at the other, and wakes its str
 
 TEST_CASE("a session key that one berthd rotates signs at the other within seconds",
           "[.postgres]") {
-  Two two(open_flags());
+  Two two(with_webhooks());
   const User ada = register_verified_user(two.second, "ada");
   const std::string path = "/api/internal/session-keys/rotate";
   const Answer rotated =
@@ -83,7 +83,7 @@ TEST_CASE("a session key that one berthd rotates signs at the other within secon
 
 TEST_CASE("of two berthd processes, one sends each webhook, and sends it once", "[.postgres]") {
   constexpr size_t webhooks = 10;  // the most that an app may have
-  Two two(open_flags());
+  Two two(with_webhooks());
   Operator ada = operator_with_token(two.first, "ada");
   WebhookReceiver receiver;
   const std::string path = "/api/operator/apps/" + ada.app.id + "/webhooks";
@@ -189,7 +189,7 @@ TEST_CASE("three berthd processes allow together what one would", "[.postgres]")
 }
 
 TEST_CASE("the clock that is moved at one berthd is moved at the others", "[.postgres]") {
-  Three three(open_flags());
+  Three three(with_webhooks());
   const auto ahead = [](const Berthd& berthd) {
     return expect(200, Client(berthd).get("/api/internal/clock", admin(berthd)))
         .body.at("ahead_seconds");
@@ -202,7 +202,7 @@ TEST_CASE("the clock that is moved at one berthd is moved at the others", "[.pos
 }
 
 TEST_CASE("bytes that are no text name nothing", "[.postgres]") {
-  const Berthd berthd(open_flags());
+  const Berthd berthd(with_webhooks());
   Operator ada = operator_with_token(berthd, "ada");
   for (const char* id : {"%00", "%ff", "a%00b", "%c3%28"}) {
     CHECK(ada.api.get("/api/deploy/apps/" + std::string(id)).code() == "deployment_not_found");
@@ -214,7 +214,7 @@ TEST_CASE("bytes that are no text name nothing", "[.postgres]") {
 
 TEST_CASE("a client that goes from one of three berthd processes to the next sees one service",
           "[.postgres]") {
-  Three three(open_flags());
+  Three three(with_webhooks());
   User user = register_user(three.next(), "ada");
   verify_email(three.next(), user);
   user = log_in(three.next(), user);
@@ -265,7 +265,7 @@ TEST_CASE("a stream goes on at another berthd, with nothing lost, nothing twice,
           "[.postgres]") {
   constexpr size_t writers = 6, messages = 20;  // what each may send in ten seconds
   const std::string channels = "/api/social/chat/channels";
-  Three three(open_flags());
+  Three three(with_webhooks());
   const User reader = register_verified_user(three.first, "reader");
   const json lobby = {{"type", "lobby"}, {"ref_id", "lobby-1"}};
   const std::string channel = channels + "/" +
@@ -315,7 +315,7 @@ TEST_CASE("a stream goes on at another berthd, with nothing lost, nothing twice,
 TEST_CASE("a stream of all apps loses no event of writes that are committed at the same time",
           "[.postgres]") {
   constexpr size_t deployments = 6, rounds = 10;
-  Three three(open_flags());
+  Three three(with_webhooks());
   Operator ada = operator_with_token(three.first, "ada");
   std::vector<std::string> ids;
   for (size_t i = 0; i < deployments; ++i)

@@ -26,8 +26,8 @@ void check_consumed(const Answer& answer) {
 }  // namespace
 
 TEST_CASE("a refresh token is consumed by its use") {
-  const Berthd berthd;
-  const Operator ada = operator_with_token(berthd, "ada");
+  const Berthd& berthd = shared_berthd({"--rate-limits", "off"});
+  const Operator ada = operator_with_token(berthd, fresh_name("ada"));
   const Answer given = expect(200, refresh(berthd, ada, ada.tokens.refresh_token));
   const Tokens fresh = tokens_of(given);
   CHECK(!given.body.contains("session_token"));
@@ -68,8 +68,8 @@ TEST_CASE("/api/auth/refresh rotates as well, without client authentication") {
 }
 
 TEST_CASE("using a code twice revokes what it gave") {
-  const Berthd berthd;
-  const User ada = register_verified_user(berthd, "ada");
+  const Berthd& berthd = shared_berthd({"--rate-limits", "off"});
+  const User ada = register_verified_user(berthd, fresh_name("ada"));
   const App app = create_app(berthd, ada, {"profile:read"});
   const Code code = authorize(berthd, ada, app, {"profile:read"});
   Client anybody(berthd);
@@ -84,8 +84,8 @@ TEST_CASE("using a code twice revokes what it gave") {
 }
 
 TEST_CASE("a code is bound to its verifier, its redirect URI and its client") {
-  const Berthd berthd;
-  const User ada = register_verified_user(berthd, "ada");
+  const Berthd& berthd = shared_berthd({"--rate-limits", "off"});
+  const User ada = register_verified_user(berthd, fresh_name("ada"));
   const App app = create_app(berthd, ada, {"profile:read"});
   const App other = create_app(berthd, ada, {"profile:read"});
   Client anybody(berthd);
@@ -107,8 +107,8 @@ TEST_CASE("a code is bound to its verifier, its redirect URI and its client") {
 }
 
 TEST_CASE("authorize refuses requests that it must not redirect") {
-  const Berthd berthd;
-  const User ada = register_verified_user(berthd, "ada");
+  const Berthd& berthd = shared_berthd({"--rate-limits", "off"});
+  const User ada = register_verified_user(berthd, fresh_name("ada"));
   const App app = create_app(berthd, ada, {"profile:read"});
   App wrong = app;
   wrong.redirect_uri = app.redirect_uri + "/";
