@@ -48,12 +48,15 @@ std::string new_name() {
   return "berth_" + std::to_string(::getpid()) + "_" + std::to_string(++made);
 }
 
-// The databases with the schema that no test uses at the moment.
+// The databases with the schema that no test uses at the moment, and the one that others are
+// copied from.
 struct Shelf {
   std::mutex mutex;
   std::vector<std::string> names;
+  std::string migrated;  // empty until it is needed
   ~Shelf() {
     for (const std::string& name : names) drop(name);
+    if (!migrated.empty()) drop(migrated);
   }
   static void drop(const std::string& name) {
     try {
@@ -139,20 +142,26 @@ const std::filesystem::path& sqlite_schema() {
   return shared;
 }
 
-std::string with_schema() {
-  {
-    const std::lock_guard lock(shelf().mutex);
-    if (!shelf().names.empty()) {
-      std::string name = std::move(shelf().names.back());
-      shelf().names.pop_back();
-      return name;
-    }
-  }
+std::string new_migrated() {
   std::string name = new_name();
   on_server("CREATE DATABASE " + name);
   db::postgres::Connection made({.address = address_of(name), .password_file = {}});
   db::postgres::migrate(made, Clock().now());
   made.run(keep_first_rows);
+  return name;
+}
+
+std::string with_schema() {
+  // One at a time: a database that is being copied can't be copied again.
+  const std::lock_guard lock(shelf().mutex);
+  if (!shelf().names.empty()) {
+    std::string name = std::move(shelf().names.back());
+    shelf().names.pop_back();
+    return name;
+  }
+  if (shelf().migrated.empty()) shelf().migrated = new_migrated();
+  std::string name = new_name();
+  on_server("CREATE DATABASE " + name + " TEMPLATE " + shelf().migrated);
   return name;
 }
 
@@ -202,9 +211,13 @@ std::string TestDatabase::url(const std::string& host, int port) const {
          "?host=" + percent_encode(host) + "&port=" + std::to_string(port);
 }
 
+void provide_sqlite_file(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) std::filesystem::copy_file(sqlite_schema(), file);
+}
+
 Store::Store(const std::filesystem::path& file, const Clock& clock) {
   if (!on_postgres()) {
-    if (!std::filesystem::exists(file)) std::filesystem::copy_file(sqlite_schema(), file);
+    provide_sqlite_file(file);
     opened_ = std::make_unique<db::sqlite::Database>(file, clock,
                                                      db::sqlite::Options{.readers = 2, .vfs = {}});
     return;

@@ -84,6 +84,7 @@ class Run {
  private:
   void open() {
     database_.reset();
+    provide_sqlite_file(dir_ / "berth.db");
     database_.emplace(dir_ / "berth.db", clock_,
                       db::sqlite::Options{.readers = 1, .vfs = disk_.name()});
   }

@@ -7,6 +7,7 @@
 #include "controller/db/sqlite/copy.h"
 #include "controller/db/sqlite/database.h"
 #include "tests/reconcilers/cluster/cluster.h"
+#include "tests/store.h"
 
 namespace berth::reconcilers::test {
 namespace {
@@ -26,6 +27,12 @@ std::vector<tiers::Tier> test_tiers() {
   return {small};
 }
 
+std::unique_ptr<db::sqlite::Database> new_database(const std::filesystem::path& file,
+                                                   const Clock& clock) {
+  berth::test::provide_sqlite_file(file);
+  return std::make_unique<db::sqlite::Database>(file, clock);
+}
+
 }  // namespace
 
 World::World(kube::Kubeconfig cluster, std::string instance)
@@ -36,7 +43,7 @@ World::World(kube::Kubeconfig cluster, std::string instance)
                 .apps_domain = rules.apps_domain,
                 .ingress_class = "traefik",
                 .wildcard_tls_secret = {}},
-      database_(std::make_unique<db::sqlite::Database>(file(), clock_)) {
+      database_(new_database(file(), clock_)) {
   // Kubernetes' times are whole seconds, so that one second may be over at once.
   options.patience = {.scheduling = std::chrono::seconds(2),
                       .listening = std::chrono::seconds(2),
