@@ -18,13 +18,6 @@ constexpr size_t mac_bytes = 32;
 constexpr size_t number_bytes = 4;
 static_assert(magic.size() + 3 * number_bytes + salt_bytes + mac_bytes == header_bytes);
 
-struct Work {  // parameters of argon2id
-  std::uint32_t kib = 0;
-  std::uint32_t passes = 0;
-  std::uint32_t lanes = 0;
-};
-// The second recommended choice of RFC 9106, section 4, for memory-constrained machines.
-constexpr Work our_work = {.kib = 64 * 1024, .passes = 3, .lanes = 4};
 // The upper limits for a file from somebody else, which are checked before any work is done.
 constexpr Work most_work = {.kib = 1024 * 1024, .passes = 16, .lanes = 16};
 
@@ -111,13 +104,13 @@ Damaged damaged_at(std::uint64_t chunk) {
 
 }  // namespace
 
-Opening new_file(std::string_view passphrase) {
+Opening new_file(std::string_view passphrase, const Work& work) {
   const std::string salt = random_bytes(salt_bytes);
   std::string header(magic);
-  for (const std::uint32_t number : {our_work.kib, our_work.passes, our_work.lanes})
+  for (const std::uint32_t number : {work.kib, work.passes, work.lanes})
     append_number(header, number, number_bytes);
   header += salt;
-  const Derived keys = derive(passphrase, salt, our_work);
+  const Derived keys = derive(passphrase, salt, work);
   header += hmac_sha256(keys.mac_key, header);
   return {.header = header, .key = keys.chunk_key};
 }

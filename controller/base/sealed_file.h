@@ -43,14 +43,24 @@ struct Damaged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What deriving a key costs: parameters of argon2id.
+struct Work {
+  std::uint32_t kib = 0;
+  std::uint32_t passes = 0;
+  std::uint32_t lanes = 0;
+};
+// The second recommended choice of RFC 9106, section 4, for memory-constrained machines: about
+// 100 ms and 64 MiB of memory.
+inline constexpr Work usual_work = {.kib = 64 * 1024, .passes = 3, .lanes = 4};
+
 // The header of a new file, and the key of its chunks. The key is for this file only; it reveals
 // nothing about the passphrase or other files.
 struct Opening {
   std::string header;
   std::string key;
 };
-// Takes about 100 ms and 64 MiB of memory. The passphrase must not be empty.
-Opening new_file(std::string_view passphrase);
+// The passphrase must not be empty. Less than the usual work is for tests.
+Opening new_file(std::string_view passphrase, const Work& work = usual_work);
 // Returns the key of a file that begins with `header`. Throws WrongPassphrase, and Damaged if it
 // isn't a header or demands more memory or time than berth's own files do.
 std::string key_of(std::string_view passphrase, std::string_view header);

@@ -12,6 +12,7 @@
 #include "controller/base/sealed_file.h"
 #include "controller/db/sqlite/database.h"
 #include "tests/db/rows.h"
+#include "tests/store.h"
 #include "tests/temp_dir.h"
 
 // A data directory in use, archives of it, and directories to restore them to.
@@ -21,8 +22,14 @@ inline const std::string passphrase = "correct horse battery staple";
 inline const backup::Progress silent = [](std::uint64_t, std::uint64_t) {};
 
 class ArchiveWorld {
+  // Tests make and open dozens of archives; those of sealed_file have the usual work.
+  static constexpr sealed_file::Work little_work = {.kib = 64, .passes = 1, .lanes = 1};
+
  public:
-  ArchiveWorld() { database.emplace(data.database_file(), clock); }
+  ArchiveWorld() {
+    provide_sqlite_file(data.database_file());
+    database.emplace(data.database_file(), clock);
+  }
 
   TempDir dir;
   Clock clock;
@@ -38,7 +45,7 @@ class ArchiveWorld {
   }
   // Returns a whole archive as text.
   std::string archive() {
-    const auto opening = sealed_file::new_file(passphrase);
+    const auto opening = sealed_file::new_file(passphrase, little_work);
     std::string text = opening.header;
     const auto outgoing = maker.begin(opening.key);
     const auto sink = [&](std::string_view bytes) {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int clients = 64;
 constexpr int viewers = 8;
-constexpr int impressions = 1'000;
+constexpr int impressions = 400;
 constexpr int payout = 9;
-constexpr int payment = 10'000;  // makes a budget of 9,000
-constexpr int killed_after = 300;
+constexpr int payment = 4'000;  // makes a budget of 3,600
+constexpr int killed_after = 120;
 constexpr int patient_misses = 20;  // how often a client gets no ad before it stops
 constexpr int reservation_seconds = 600;
 
@@ -132,7 +132,7 @@ class Market {
 
 }  // namespace
 
-TEST_CASE("ads: 64 clients on a budget for 1,000 impressions get 1,000 paid") {
+TEST_CASE("ads: 64 clients on a budget for 400 impressions get 400 paid") {
   Market market;
   market.run(-1);
   CHECK(market.paid() == impressions);

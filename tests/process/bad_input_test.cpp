@@ -1,6 +1,7 @@
 // Every kind of bad body, sent to every operation that takes a body according to openapi.json.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/process/client.h"
 #include "tests/process/operations.h"
@@ -21,6 +22,7 @@ struct BadField {
 
 // Marks the place of the bad value, which nlohmann::json may not be able to represent.
 constexpr const char* gap = "@gap@";
+constexpr const char* far_too_long = "far too long";
 
 bool allows(const json& schema, const std::string& type) {
   const json& types = schema.at("type");
@@ -53,7 +55,7 @@ std::vector<std::pair<std::string, std::string>> out_of_bounds(const json& schem
     for (std::int64_t i = 0; i < count; ++i) list.push_back("profile:read");
     return list.dump();
   };
-  if (schema.contains("maxLength")) bad.emplace_back("far too long", quoted(max_body_bytes / 2));
+  if (schema.contains("maxLength")) bad.emplace_back(far_too_long, quoted(max_body_bytes / 2));
   if (schema.contains("maxLength"))
     bad.emplace_back("too long", quoted(size_t(limit("maxLength")) + 1));
   if (schema.contains("minLength"))
@@ -205,6 +207,11 @@ class World {
   std::string request_id;
 };
 
+// Whether one field of an operation shows what becomes of all: what isn't JSON is refused before
+// any field is looked at, and a text of half a megabyte differs from one that is a character too
+// long in what it costs.
+bool is_enough_once(const BadField& bad) { return !bad.parses || bad.kind == far_too_long; }
+
 bool is_oauth(const Operation& operation) {
   return operation.responses.at("400").dump().find("OAuthError") != std::string::npos;
 }
@@ -217,7 +224,9 @@ TEST_CASE("a bad field is refused by its name, and leaves no row") {
   size_t sent = 0;
   for (const Operation& operation : operations_of(world.berthd)) {
     if (operation.body_schema.is_null()) continue;
+    std::set<std::string> done;
     for (const BadField& bad : bad_fields(operation.body_schema)) {
+      if (is_enough_once(bad) && !done.insert(bad.kind).second) continue;
       INFO(operation.id << ": " << bad.field << " " << bad.kind);
       const Answer answer = world.send(operation, body_with(operation, bad));
       ++sent;
@@ -266,6 +275,7 @@ TEST_CASE("a body that isn't one is refused, and leaves no row") {
                                                "\xef\xbb\xbf{",
                                                deep,
                                                std::string(100'000, '[')};
+  const std::string too_large = "{\"x\":" + quoted(max_body_bytes) + "}";
   for (const Operation& operation : operations_of(world.berthd)) {
     if (operation.body_schema.is_null()) continue;
     for (const std::string& body : unreadable) {
@@ -284,7 +294,7 @@ TEST_CASE("a body that isn't one is refused, and leaves no row") {
       const bool malformed = is_oauth(operation) || operation.id == "spendPoints";
       CHECK(answer.status == (malformed ? 400 : 422));
     }
-    const Answer answer = world.send(operation, "{\"x\":" + quoted(max_body_bytes) + "}");
+    const Answer answer = world.send(operation, too_large);
     operation.check_listed(answer);
     CHECK(answer.status == 413);
   }

@@ -1,4 +1,4 @@
-// A year of billing: 200 deployments of ten operators, who receive and spend points and stop,
+// A year of billing: 100 deployments of five operators, who receive and spend points and stop,
 // start, change and delete deployments; transactions that are interrupted, and outages of up to ten
 // days.
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ using namespace berth::test;
 using namespace std::chrono_literals;
 
 constexpr auto day = 24h;
-constexpr int operators = 10;
+constexpr int operators = 5;
 constexpr int deployments_of_each = 20;
 // The average number of events of each kind, for each operator or deployment.
 constexpr double per_day_and_app = 0.5;          // points that are received or spent
@@ -330,11 +330,11 @@ void live_a_year(std::uint64_t seed) {
   year.check_suspensions();
 }
 
-TEST_CASE("a year of billing for 200 deployments: seed 1") { live_a_year(1); }
-TEST_CASE("a year of billing for 200 deployments: seed 2") { live_a_year(2); }
-TEST_CASE("a year of billing for 200 deployments: seed 3") { live_a_year(3); }
+TEST_CASE("a year of billing for 100 deployments: seed 1") { live_a_year(1); }
+TEST_CASE("a year of billing for 100 deployments: seed 2") { live_a_year(2); }
+TEST_CASE("a year of billing for 100 deployments: seed 3") { live_a_year(3); }
 
-TEST_CASE("a year of billing for 200 deployments: a random seed") {
+TEST_CASE("a year of billing for 100 deployments: a random seed") {
   live_a_year(std::random_device{}());
 }
 
