@@ -2,7 +2,10 @@
 # What a hosting platform's cluster has in addition: an ingress controller, certificates (with an ACME server and a DNS
 # server), and metrics. DNS of the cluster and the ingress controller run in pods, and the others as processes.
 
-settle_apiserver() { kubectl apply --server-side --force-conflicts -f "$(crds)" >/dev/null; }
+# What cert-manager and Gateway API define. No part of the cluster does anything with a Gateway.
+settle_apiserver() {
+  kubectl apply --server-side --force-conflicts -f "$(crds)" -f "$(gateway_definitions)" >/dev/null
+}
 
 # Answers every name with 127.0.0.1. Other answers can be set over HTTP at port 8055.
 launch_dns() {

