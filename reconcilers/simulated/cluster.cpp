@@ -31,7 +31,7 @@ Json node() {
             {"conditions", {std::move(ready)}},
             {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
             {"nodeInfo",
-             {{"kubeletVersion", "v1.34.0-simulated"},
+             {{"kubeletVersion", "v1.37.0-simulated"},
               {"kernelVersion", "simulated"},
               {"containerRuntimeVersion", "simulated"}}}}}};
 }

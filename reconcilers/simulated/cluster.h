@@ -12,7 +12,7 @@
 #include "reconcilers/simulated/node/images.h"
 #include "reconcilers/simulated/timing.h"
 
-// A Kubernetes cluster within the process: it answers as a kube-apiserver 1.34 does over its REST
+// A Kubernetes cluster within the process: it answers as a kube-apiserver 1.37 does over its REST
 // API, and changes objects as controllers, scheduler and kubelet do, but without running
 // containers. `make run` and the tests use it.
 //

@@ -12,10 +12,10 @@ namespace {
 
 Json version_info() {
   return {{"major", "1"},
-          {"minor", "34"},
+          {"minor", "37"},
           {"emulationMajor", "1"},
-          {"emulationMinor", "34"},
-          {"gitVersion", "v1.34.0-simulated"},
+          {"emulationMinor", "37"},
+          {"gitVersion", "v1.37.0-simulated"},
           {"gitCommit", "simulated"},
           {"gitTreeState", "clean"},
           {"platform", "linux/amd64"}};

@@ -10,7 +10,7 @@
 
 namespace berth::simulated {
 
-// Does what cert-manager 1.11 does with a Certificate, in its words: the conditions Ready and
+// Does what cert-manager 1.21 does with a Certificate, in its words: the conditions Ready and
 // Issuing, then the TLS secret (https://cert-manager.io/docs/usage/certificate/). Every issuer is
 // accepted, and control of the host names isn't checked. A secret that exists already and fits is
 // used as it is, and stays when its Certificate is deleted. There are no CertificateRequests,

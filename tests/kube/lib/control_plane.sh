@@ -3,7 +3,7 @@
 
 # There is no fsync, because a power cut can't destroy anything valuable in a test's cluster.
 launch_etcd() {
-  start etcd "2379 2380" etcd --data-dir "$state/etcd" --listen-client-urls http://127.0.0.1:2379 \
+  start etcd "2379 2380" "$(program etcd)" --data-dir "$state/etcd" --listen-client-urls http://127.0.0.1:2379 \
     --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380 --unsafe-no-fsync
 }
 ready_etcd() { answers http://127.0.0.1:2379/health; }
@@ -27,9 +27,8 @@ rules:
 YAML
 }
 
-# Debian's etcd 3.4 can't report how far a watch is, which lists as streams depend on. Clients that find such lists
-# offered, and then refused in the middle, need half a minute to recover. The contents of its watch cache can't be
-# compacted away; one kind has no cache, so that a test can make a watch's history disappear.
+# What its watch cache holds can't be compacted away; one kind has no cache, so that a test can make a watch's history
+# disappear.
 launch_apiserver() {
   start apiserver 6443 "$(program kube-apiserver)" --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 \
     --bind-address=0.0.0.0 --advertise-address="$node_address" --service-cluster-ip-range="$service_network" \
@@ -44,7 +43,7 @@ launch_apiserver() {
     --requestheader-extra-headers-prefix=X-Remote-Extra- --enable-aggregator-routing \
     --proxy-client-cert-file="$pki/front-proxy.crt" --proxy-client-key-file="$pki/front-proxy.key" \
     --audit-policy-file="$config/audit-policy.yaml" --audit-log-path="$logs/audit.log" \
-    --audit-log-maxsize=100 --audit-log-maxbackup=1 --feature-gates=WatchList=false \
+    --audit-log-maxsize=100 --audit-log-maxbackup=1 \
     --watch-cache-sizes=networkpolicies.networking.k8s.io#0
 }
 ready_apiserver() { kubectl get --raw /readyz; }

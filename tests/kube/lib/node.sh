@@ -100,6 +100,7 @@ kind: KubeletConfiguration
 authentication: {anonymous: {enabled: false}, webhook: {enabled: false}, x509: {clientCAFile: "$pki/ca.crt"}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
+failCgroupV1: false  # not every machine for tests has the second version
 failSwapOn: false
 containerRuntimeEndpoint: "unix://$run/containerd.sock"
 address: 0.0.0.0

