@@ -210,7 +210,9 @@ clean_node() {
   remove_policy_rules
   remove_port_mappings
   for path in "$pod_bridge" "$node_bridge"; do ip link delete "$path" 2>/dev/null || true; done
-  findmnt -rno TARGET | grep -F -e "$state/" -e "$container_state/" | sort -r | while read -r path; do umount -l "$path" || true; done
+  # grep finds nothing if nothing is mounted.
+  findmnt -rno TARGET | { grep -F -e "$state/" -e "$container_state/" || true; } | sort -r |
+    while read -r path; do umount -l "$path" || true; done
   find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null || true
   restore_kernel_settings
   if findmnt -rno TARGET | grep -qF -e "$run/" -e "$container_state/"; then fail "something is still mounted below $run or $container_state"; fi
