@@ -109,32 +109,34 @@ void ClusterWork::add_to(reconcilers::Loops& loops) {
   if (!simulated_) loops.add(isolation_.loop());
 }
 
-void ClusterWork::add_to(api::Services& services) {
-  services.url_of = [this](const std::string& host) { return url_of(host); };
-  services.kubernetes_state = [this] { return state(); };
-  services.orphans = [this] {
-    const auto ids = engine_.orphans();
-    return std::vector<std::string>(ids.begin(), ids.end());
-  };
-  services.deployment_health = [this](const std::string& id) -> std::optional<api::Health> {
-    const auto health = engine_.health(id);
-    if (!health) return std::nullopt;
-    return api::Health{.ready = health->ready, .age = health->age};
-  };
-  services.deployment_usage = [this](const deployments::Deployment& row) {
-    const reconcilers::Usage usage = engine_.usage(row);
-    return api::Usage{.cpu_millicores = usage.cpu_millicores,
-                      .memory_bytes = usage.memory_bytes,
-                      .restarts = usage.restarts,
-                      .requests = usage.requests};
-  };
-  services.usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); };
-  services.fleet = [this] { return fleet(); };
-  services.isolation = [this] { return isolation_.now(); };
-  services.probe_isolation = [this] { return isolation_.ask(); };
-  services.container_logs = [this](const container_logs::Wanted& wanted) {
-    return container_logs_.open(wanted);
-  };
+api::ClusterView ClusterWork::view() {
+  return {
+      .url_of = [this](const std::string& host) { return url_of(host); },
+      .state = [this] { return state(); },
+      .orphans =
+          [this] {
+            const auto ids = engine_.orphans();
+            return std::vector<std::string>(ids.begin(), ids.end());
+          },
+      .health_of = [this](const std::string& id) -> std::optional<api::Health> {
+        const auto health = engine_.health(id);
+        if (!health) return std::nullopt;
+        return api::Health{.ready = health->ready, .age = health->age};
+      },
+      .usage_of =
+          [this](const deployments::Deployment& row) {
+            const reconcilers::Usage usage = engine_.usage(row);
+            return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                              .memory_bytes = usage.memory_bytes,
+                              .restarts = usage.restarts,
+                              .requests = usage.requests};
+          },
+      .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
+      .fleet = [this] { return fleet(); },
+      .isolation = [this] { return isolation_.now(); },
+      .probe_isolation = [this] { return isolation_.ask(); },
+      .container_logs =
+          [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); }};
 }
 
 void ClusterWork::changed(db::Topic topic, const std::string& id) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/gate/services.h"
+#include "api/gate/cluster_view.h"
 #include "berthd/config.h"
 #include "berthd/gauges.h"
 #include "berthd/isolation_watch.h"
@@ -41,8 +41,8 @@ class ClusterWork {
 
   // Adds the engine and the loops of the cluster.
   void add_to(reconcilers::Loops& loops);
-  // Sets the functions by which handlers ask for the cluster.
-  void add_to(api::Services& services);
+  // Returns the functions by which handlers ask for the cluster, which use this object.
+  api::ClusterView view();
 
   // Passes a notice of the database on.
   void changed(db::Topic topic, const std::string& id);

@@ -45,56 +45,52 @@ Handlers::Handlers(Storage& storage, ClusterWork& cluster, prometheus::Registry&
 api::Services Handlers::make_services(ClusterWork& cluster, const std::string& base_url) {
   const Config& config = storage_.config;
   const bool is_on_postgres = storage_.is_on_postgres();
-  api::Services services = {
-      .db = storage_.database,
-      .clock = storage_.clock,
-      .keys = storage_.keys,
-      .passwords = passwords_,
-      .uses = uses_,
-      .session_uses = session_uses_,
-      .device_uses = device_uses_,
-      .security = security_log_,
-      .replicas = storage_.replicas.get(),
-      .presence = std::make_shared<presence::Board>(is_on_postgres ? presence::Kept::in_database
-                                                                   : presence::Kept::in_memory),
-      .write_counts = std::make_shared<write_budgets::Counts>(storage_.keys.data),
-      // PostgreSQL's disk is on another machine, and its free space is unknown.
-      .disk_room = is_on_postgres
-                       ? std::make_shared<DiskRoom>()
-                       : std::make_shared<DiskRoom>([this] { return storage_.disk_space(); }),
-      .environment =
-          config.production ? api::Environment::production : api::Environment::development,
-      .base_url = base_url,
-      .internal_secret = storage_.internal_secret(),
-      .rate_limits = config.rate_limits,
-      .write_limits = config.rate_limits,
-      .trusted_proxies = config.trusted_proxies,
-      .session_lifetime = config.session_lifetime,
-      .reserved_names = config.reserved_names,
-      .password_blocklist = config.password_blocklist,
-      .jwt_idle_timeout = config.jwt_idle_timeout,
-      .browser_idle_timeout = config.session_idle_timeout,
-      .signup_bonus = config.signup_bonus,
-      .reward_rules = config.reward_rules,
-      .campaign_index = campaign_index_,
-      .ad_rules = config.ad_rules,
-      .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
-                       .family_lifetime = config.refresh_family_lifetime,
-                       .secret_grace = config.secret_grace},
-      .deployment_rules = {.registries = config.registries,
-                           .apps_domain = config.apps_domain,
-                           .base_host = base_host(config, base_url),
-                           .reserved_names = config.reserved_names},
-      .login_throttle = *login_throttle_,
-      .rotate_session_key = [this] { return storage_.rotate_session_key(); },
-      .events = std::make_shared<api::EventHub>(
-          api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4}),
-      .url_of = {},
-      .kubernetes_state = {},
-      .orphans = {},
-      .backup = [this](const std::string& key) { return begin_backup(key); }};
-  cluster.add_to(services);
-  return services;
+  return {.db = storage_.database,
+          .clock = storage_.clock,
+          .keys = storage_.keys,
+          .security = security_log_,
+          .replicas = storage_.replicas.get(),
+          .environment =
+              config.production ? api::Environment::production : api::Environment::development,
+          .base_url = base_url,
+          .rate_limits = config.rate_limits,
+          .admission = {.internal_secret = storage_.internal_secret(),
+                        .trusted_proxies = config.trusted_proxies,
+                        .write_limits = config.rate_limits,
+                        .write_counts = std::make_shared<write_budgets::Counts>(storage_.keys.data),
+                        // PostgreSQL's disk is on another machine, and its free space is unknown.
+                        .disk_room = is_on_postgres ? std::make_shared<DiskRoom>()
+                                                    : std::make_shared<DiskRoom>([this] {
+                                                        return storage_.disk_space();
+                                                      })},
+          .logins = {.passwords = passwords_,
+                     .uses = uses_,
+                     .session_uses = session_uses_,
+                     .device_uses = device_uses_,
+                     .throttle = *login_throttle_,
+                     .session_lifetime = config.session_lifetime,
+                     .jwt_idle_timeout = config.jwt_idle_timeout,
+                     .browser_idle_timeout = config.session_idle_timeout,
+                     .password_blocklist = config.password_blocklist,
+                     .rotate_session_key = [this] { return storage_.rotate_session_key(); }},
+          .rules = {.reserved_names = config.reserved_names,
+                    .signup_bonus = config.signup_bonus,
+                    .rewards = config.reward_rules,
+                    .ads = config.ad_rules,
+                    .oauth = {.refresh_reuse_grace = config.refresh_reuse_grace,
+                              .family_lifetime = config.refresh_family_lifetime,
+                              .secret_grace = config.secret_grace},
+                    .deployments = {.registries = config.registries,
+                                    .apps_domain = config.apps_domain,
+                                    .base_host = base_host(config, base_url),
+                                    .reserved_names = config.reserved_names}},
+          .memory = {.campaign_index = campaign_index_,
+                     .events = std::make_shared<api::EventHub>(
+                         api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4}),
+                     .presence = std::make_shared<presence::Board>(
+                         is_on_postgres ? presence::Kept::in_database : presence::Kept::in_memory)},
+          .cluster = cluster.view(),
+          .backup = [this](const std::string& key) { return begin_backup(key); }};
 }
 
 api::Backup Handlers::begin_backup(const std::string& key) {
@@ -126,14 +122,14 @@ void Handlers::add_to(reconcilers::Loops& loops) {
              .failure = "the times when apps and sessions were last used couldn't be written"});
   loops.add({.name = "presence",
              .interval = storage_.is_on_postgres() ? shared_presence_interval : presence_interval,
-             .round = [this](Round& round) { services_.presence->flush(round.database()); },
+             .round = [this](Round& round) { services_.memory.presence->flush(round.database()); },
              .at_end = true,
              .failure = "the times when users were last seen couldn't be written"});
   loops.add({.name = "write counts",
              .interval = write_budgets::Counts::flush_interval,
              .round =
                  [this](Round& round) {
-                   services_.write_counts->flush(round.database(), storage_.clock.now());
+                   services_.admission.write_counts->flush(round.database(), storage_.clock.now());
                  },
              .at_end = true,
              .failure = "how much was stored today couldn't be written down"});
@@ -148,15 +144,15 @@ void Handlers::add_to(reconcilers::Loops& loops) {
 }
 
 void Handlers::changed(db::Topic topic, const std::string& id) {
-  services_.events->wake(topic, id);
+  services_.memory.events->wake(topic, id);
   if (topic == db::Topic::campaign) campaign_index_.changed(id);
   // A change of what is wanted also changes the status that streams show.
-  if (topic == db::Topic::deployment) services_.events->wake(db::Topic::deployment_seen, id);
+  if (topic == db::Topic::deployment) services_.memory.events->wake(db::Topic::deployment_seen, id);
 }
 
 void Handlers::any_changed() {
   campaign_index_.any_changed();
-  services_.events->wake_all();
+  services_.memory.events->wake_all();
 }
 
 }  // namespace berth

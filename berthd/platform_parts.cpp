@@ -49,7 +49,7 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
       .reach = config.webhook_allow_private ? reconcilers::Reach::private_too
                                             : reconcilers::Reach::public_only,
       .closed = config.cluster_ranges,
-      .url_of = services.url_of,
+      .url_of = services.cluster.url_of,
       .apps_domain = config.apps_domain,
       .registry = std::move(registry)});
 }

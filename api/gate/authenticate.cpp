@@ -44,7 +44,7 @@ std::string_view name_of(TokenKind kind) {
 
 Bearer use_session(db::Tx& tx, const std::string& token, const Services& services) {
   accounts::SignedIn signed_in =
-      accounts::check_signed_in(tx, token, services.keys, &services.session_uses);
+      accounts::check_signed_in(tx, token, services.keys, &services.logins.session_uses);
   return {.user = std::move(signed_in.user),
           .session_id = std::move(signed_in.session_id),
           .ends_idle = signed_in.ends_idle};
@@ -334,11 +334,11 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
     throw Error(Code::insufficient_scope,
                 "the user allows this app only to read with its session token, not to act as them");
   if (bearer.caller && !bearer.caller->grant_id.empty())
-    services.uses.note(bearer.caller->grant_id, tx.now());
+    services.logins.uses.note(bearer.caller->grant_id, tx.now());
   if (bearer.caller && bearer.caller->first_party && !bearer.caller->family_id.empty())
-    services.device_uses.note(bearer.caller->family_id, tx.now());
-  if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
-  if (bearer.ends_idle) services.session_uses.note(bearer.session_id, tx.now());
+    services.logins.device_uses.note(bearer.caller->family_id, tx.now());
+  if (bearer.play) services.logins.uses.note(bearer.play->grant_id, tx.now());
+  if (bearer.ends_idle) services.logins.session_uses.note(bearer.session_id, tx.now());
   call.user = std::move(bearer.user);
   call.session_id = std::move(bearer.session_id);
   call.caller = std::move(bearer.caller);

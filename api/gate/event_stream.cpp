@@ -29,8 +29,8 @@ class Follower {
       : services_(services),
         following_(std::move(following)),
         bearer_(call, services),
-        permit_(services.events->admit(bearer_.holder())),
-        subscription_(services.events->subscribe(following_.topic, following_.id)) {}
+        permit_(services.memory.events->admit(bearer_.holder())),
+        subscription_(services.memory.events->subscribe(following_.topic, following_.id)) {}
 
   Next step(const Sink& sink) {
     if (!started_) {

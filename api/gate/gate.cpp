@@ -163,7 +163,7 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
     : services_(services),
       metrics_(metrics),
       router_(routes(), services.environment),
-      internal_secret_(services.internal_secret, services.rate_limits) {
+      internal_secret_(services.admission.internal_secret, services.rate_limits) {
   for (const Route* route : router_.rows()) {
     if (route->has_body()) {
       check_sizes(inlined_schema(route->body.schema), std::string(route->body.schema));
@@ -184,7 +184,7 @@ void Gate::handle(const Request& request, Response& response) {
 
 void Gate::handle_limited(const Request& request, Response& response) {
   Passage passage = {.request = request,
-                     .address = client_address(request, services_.trusted_proxies),
+                     .address = client_address(request, services_.admission.trusted_proxies),
                      .request_id = request_id_of(request, services_.clock.now()),
                      .route = nullptr,
                      .shape = Shape::nested,
@@ -250,7 +250,8 @@ std::optional<Bearer> Gate::admit_admin(Passage& passage) {
   } else {
     admin =
         services_.db.read_committed([&](db::Tx& tx) { return check_admin(tx, jwt, services_); });
-    if (admin->ends_idle) services_.session_uses.note(admin->session_id, services_.clock.now());
+    if (admin->ends_idle)
+      services_.logins.session_uses.note(admin->session_id, services_.clock.now());
     ClaimantOfThread::set_account(admin->user->id);
   }
   passage.shape = Shape::nested;

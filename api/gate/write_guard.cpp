@@ -16,10 +16,11 @@ Error no_room() {
 std::optional<Error> refusal(const Services& services, const Writer& writer, Stores stores) {
   const write_budgets::Budget* budget = write_budgets::find(stores);
   if (budget == nullptr) return std::nullopt;
-  if (budget->stops_at != DiskStage::ample && services.disk_room->stage() >= budget->stops_at)
+  if (budget->stops_at != DiskStage::ample &&
+      services.admission.disk_room->stage() >= budget->stops_at)
     return no_room();
-  if (services.write_limits)
-    return services.write_counts->refusal(writer, stores, services.clock.now());
+  if (services.admission.write_limits)
+    return services.admission.write_counts->refusal(writer, stores, services.clock.now());
   // Operations that require a verified email address require it even if write budgets are off.
   const bool is_for_verified = budget->unverified.bytes == 0 && !writer.account_id.empty();
   return is_for_verified && !writer.is_verified() ? std::optional(write_budgets::not_verified())
@@ -28,8 +29,8 @@ std::optional<Error> refusal(const Services& services, const Writer& writer, Sto
 
 void charge(const Services& services, const Writer& writer, Stores stores,
             const db::Written& stored) {
-  if (services.write_limits)
-    services.write_counts->charge(writer, stores, stored, services.clock.now());
+  if (services.admission.write_limits)
+    services.admission.write_counts->charge(writer, stores, stored, services.clock.now());
 }
 
 bool is_verified(const Services& services, const std::string& account_id) {

@@ -83,7 +83,7 @@ Page show_home(Visit& visit) {
   if (visit.visitor) return go_to("/console");
   Page page = {.title = "Run containers without running a cluster", .content = "start"};
   page.values.set("wide", flag(true));
-  const KubernetesState kubernetes = visit.services.kubernetes_state();
+  const KubernetesState kubernetes = visit.services.cluster.state();
   page.values.set("simulated", flag(kubernetes == KubernetesState::simulated));
   page.values.set(
       "well", flag(kubernetes != KubernetesState::unreachable && visit.services.db.takes_writes()));
@@ -96,7 +96,7 @@ Page rename(Visit& visit) {
   return change(visit, "Your username was changed.", [&] {
     visit.visitor->user = visit.services.db.write([&](db::Tx& tx) {
       return accounts::rename(tx, visit.user().id, visit.field("username"),
-                              visit.services.reserved_names);
+                              visit.services.rules.reserved_names);
     });
   });
 }

@@ -53,7 +53,7 @@ Error not_waiting() {
 }
 
 oauth::DeviceRequest find(const Visit& visit) {
-  LoginThrottle& throttle = visit.services.login_throttle;
+  LoginThrottle& throttle = visit.services.logins.throttle;
   const auto attempt = attempt_of(visit);
   if (visit.services.rate_limits)
     if (const auto wait = throttle.begin(attempt, LoginThrottle::Secret::code,

@@ -98,7 +98,7 @@ Page log_in(Visit& visit) {
                                  .totp_code = {},
                                  .address = visit.address,
                                  .user_agent = visit.user_agent(),
-                                 .idle_timeout = visit.services.browser_idle_timeout},
+                                 .idle_timeout = visit.services.logins.browser_idle_timeout},
                                 visit.services));
   } catch (const Error& error) {
     if (error.code != Code::totp_required)
@@ -116,13 +116,14 @@ Page log_in_by_code(Visit& visit) {
                    Error(Code::validation_failed, "that took too long; start again"));
   return unless_refused(
       [&] {
-        return enter(visit, sign_in_by_code({.user_id = account->user_id,
-                                             .password_hash = account->password_hash,
-                                             .code = visit.field("code"),
-                                             .address = visit.address,
-                                             .user_agent = visit.user_agent(),
-                                             .idle_timeout = visit.services.browser_idle_timeout},
-                                            visit.services));
+        return enter(visit,
+                     sign_in_by_code({.user_id = account->user_id,
+                                      .password_hash = account->password_hash,
+                                      .code = visit.field("code"),
+                                      .address = visit.address,
+                                      .user_agent = visit.user_agent(),
+                                      .idle_timeout = visit.services.logins.browser_idle_timeout},
+                                     visit.services));
       },
       // The value is returned unchanged, so that a wrong code doesn't extend its life.
       [&] { return code_page(visit, visit.field("pending")); });

@@ -44,7 +44,7 @@ Page verify_email(Visit& visit) {
   try {
     visit.services.db.write([&](db::Tx& tx) {
       ClaimantOfThread::set_account(
-          accounts::verify_email(tx, visit.field("token"), visit.services.signup_bonus));
+          accounts::verify_email(tx, visit.field("token"), visit.services.rules.signup_bonus));
     });
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
@@ -65,7 +65,7 @@ Page confirm_email_change(Visit& visit) {
   try {
     services.db.write([&](db::Tx& tx) {
       ClaimantOfThread::set_account(accounts::email_changes::confirm(tx, visit.field("token"),
-                                                                     services.signup_bonus,
+                                                                     services.rules.signup_bonus,
                                                                      services.keys)
                                         .id);
     });

@@ -320,7 +320,7 @@ bool Pages::handle(const Request& request, Response& response) {
   log_request({.request_id = request_id,
                .method = request.method,
                .route = row->name,
-               .address = client_address(request, services_.trusted_proxies),
+               .address = client_address(request, services_.admission.trusted_proxies),
                .status = response.status,
                .took = took},
               request.method == "POST" ? RequestKind::change : RequestKind::read);
@@ -345,7 +345,7 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
                   Response& response) {
   Visit visit = {.http = request,
                  .services = services_,
-                 .address = client_address(request, services_.trusted_proxies),
+                 .address = client_address(request, services_.admission.trusted_proxies),
                  .form = {},
                  .visitor = {},
                  .csrf = {},
@@ -357,11 +357,11 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   const std::string jwt = cookies_.session(request);
   if (!jwt.empty()) try {
       visit.visitor = services_.db.read([&](db::Tx& tx) {
-        return accounts::check_signed_in(tx, jwt, services_.keys, &services_.session_uses);
+        return accounts::check_signed_in(tx, jwt, services_.keys, &services_.logins.session_uses);
       });
       ClaimantOfThread::set_account(visit.user().id);
       if (visit.visitor->ends_idle)
-        services_.session_uses.note(visit.visitor->session_id, services_.clock.now());
+        services_.logins.session_uses.note(visit.visitor->session_id, services_.clock.now());
     } catch (const Error& refusal) {
       response.add_header("Set-Cookie", cookies_.end_session());
       SecurityEvent event = refusal.event.value_or(
@@ -412,10 +412,10 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
     // login.
     visit.form_id = random_token("");
     response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
-    response.add_header("Set-Cookie",
-                        page.session->empty()
-                            ? cookies_.end_session()
-                            : cookies_.set_session(*page.session, services_.session_lifetime));
+    response.add_header(
+        "Set-Cookie", page.session->empty()
+                          ? cookies_.end_session()
+                          : cookies_.set_session(*page.session, services_.logins.session_lifetime));
     if (page.session->empty()) visit.visitor.reset();
     bind_forms();
   } else if (new_browser) {

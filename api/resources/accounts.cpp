@@ -52,7 +52,7 @@ Reply login(const Call& call, const Services& services) {
                                    .totp_code = text_or_nothing(call.body, "totp_code"),
                                    .address = call.address,
                                    .user_agent = std::string(call.http.headers.get("User-Agent")),
-                                   .idle_timeout = services.jwt_idle_timeout},
+                                   .idle_timeout = services.logins.jwt_idle_timeout},
                                   services);
   services.security.note(
       event_of(result),
@@ -63,12 +63,12 @@ Reply login(const Call& call, const Services& services) {
 
 Reply verify_email(db::Tx& tx, const Call& call, const Services& services) {
   ClaimantOfThread::set_account(
-      accounts::verify_email(tx, call.body.at("token"), services.signup_bonus));
+      accounts::verify_email(tx, call.body.at("token"), services.rules.signup_bonus));
   return message_reply("the email address is now verified");
 }
 
 Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services) {
-  accounts::mark_verified(tx, call.user->id, services.signup_bonus);
+  accounts::mark_verified(tx, call.user->id, services.rules.signup_bonus);
   return message_reply("the email address is now verified");
 }
 
@@ -105,7 +105,7 @@ Reply me(db::Tx& tx, const Call& call, const Services&) {
 
 Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = encode_me(tx, accounts::rename(tx, call.user->id, call.body.at("username"),
-                                                 services.reserved_names))};
+                                                 services.rules.reserved_names))};
 }
 
 Reply delete_me(const Call& call, const Services& services) {

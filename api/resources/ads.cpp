@@ -47,9 +47,9 @@ json encode(const ads::Event& event) {
 // Has its own transaction, because the campaigns in memory are brought up to date before it.
 Reply serve_ad(const Call& call, const Services& services) {
   const ads::ServeRequest request = decode_serve(call);
-  services.campaign_index.refresh(services.db);
+  services.memory.campaign_index.refresh(services.db);
   const ads::Served served = services.db.write_with_row_locks([&](db::Tx& tx) {
-    return ads::serve(tx, services.campaign_index, services.ad_rules, request);
+    return ads::serve(tx, services.memory.campaign_index, services.rules.ads, request);
   });
   return {.body = {{"campaign", encode_ad(served.campaign)},
                    {"impression_token", served.impression_token},
@@ -58,7 +58,7 @@ Reply serve_ad(const Call& call, const Services& services) {
 
 Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services) {
   const ads::Recorded recorded =
-      ads::record(tx, services.ad_rules, services.reward_rules,
+      ads::record(tx, services.rules.ads, services.rules.rewards,
                   {.app_id = call.caller->app_id,
                    .user_id = call.caller->user_id,
                    .campaign_id = call.body.at("campaign_id"),

@@ -49,7 +49,8 @@ namespace {
 
 Reply create_app(db::Tx& tx, const Call& call, const Services& services) {
   const json& body = call.body;
-  accounts::check_name("app_name", body.at("app_name").get<std::string>(), services.reserved_names);
+  accounts::check_name("app_name", body.at("app_name").get<std::string>(),
+                       services.rules.reserved_names);
   const apps::NewApp wanted = {
       .app_name = body.at("app_name"),
       .app_description = text_or_nothing(body, "app_description").value_or(""),
@@ -109,7 +110,7 @@ Reply public_app(db::Tx& tx, const Call& call, const Services&) {
 Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
   const apps::AppWithSecret rotated =
-      apps::rotate_secret(tx, app, services.oauth_policy.secret_grace);
+      apps::rotate_secret(tx, app, services.rules.oauth.secret_grace);
   json body = encode(tx, rotated.app);
   body["client_secret"] = rotated.client_secret;
   return {.body = {{"app", std::move(body)},

@@ -32,7 +32,7 @@ avatars::Change decode(const Call& call, const Services& services) {
   if (call.body.contains("display_name"))
     change.display_name = text_or_nothing(call.body, "display_name");
   if (const auto name = change.display_name.value_or(std::nullopt))
-    accounts::check_name("display_name", *name, services.reserved_names);
+    accounts::check_name("display_name", *name, services.rules.reserved_names);
   if (const auto appearance = call.body.find("appearance"); appearance != call.body.end()) {
     if (depth_of(*appearance) > avatars::max_appearance_depth)
       throw invalid_field("appearance", "must be nested at most 8 levels deep");

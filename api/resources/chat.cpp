@@ -52,7 +52,7 @@ Reply leave_channel(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
-  const auto words = services.chat_filter->at(tx);
+  const auto words = services.memory.chat_filter->at(tx);
   const chat::History history =
       chat::history(tx, call.user->id, call.id(),
                     {.before = call.query("before", Kind::uuid),
@@ -68,7 +68,7 @@ Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply send_message(db::Tx& tx, const Call& call, const Services& services) {
-  const auto words = services.chat_filter->at(tx);
+  const auto words = services.memory.chat_filter->at(tx);
   const chat::Message sent = chat::send(tx, call.user->id, call.id(), call.body.at("body"),
                                         {.data_key = services.keys.data, .words = *words});
   return {.status = 201, .body = enveloped("message", encode_message(sent))};

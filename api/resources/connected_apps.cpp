@@ -9,7 +9,7 @@ namespace {
 
 json encode(const connections::Connection& connection, const Services& services) {
   // The latest use may not have been written to the database yet.
-  const auto noted = services.uses.last(connection.grant_id);
+  const auto noted = services.logins.uses.last(connection.grant_id);
   return {{"app_id", connection.app_id},
           {"app_name", connection.app_name},
           {"app_description", connection.app_description},

@@ -94,8 +94,8 @@ class LogStream {
         id_(wanted.deployment_id),
         form_(form),
         bearer_(call, services),
-        permit_(services.events->admit(bearer_.holder())),
-        read_(services.container_logs(wanted)) {
+        permit_(services.memory.events->admit(bearer_.holder())),
+        read_(services.cluster.container_logs(wanted)) {
     // If the log can't be read, the answer is an error, so the answer begins only once a part of
     // the log has arrived.
     if (wanted.follow == container_logs::Follow::no) first_ = read_(first_patience);

@@ -15,7 +15,7 @@ Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services) 
   const auto claim = custom_domains::newest(tx, row.id);
   if (!claim) throw Error(Code::domain_not_found, "the deployment has no custom domain");
   json records = json::array();
-  for (const auto& record : custom_domains::records(*claim, services.deployment_rules.apps_domain))
+  for (const auto& record : custom_domains::records(*claim, services.rules.deployments.apps_domain))
     records.push_back({{"type", record.type}, {"name", record.name}, {"value", record.value}});
   return {.body = {{"domain", claim->domain},
                    {"state", claim->state},

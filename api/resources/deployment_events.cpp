@@ -14,9 +14,10 @@ std::string status_text(app_events::Event event, const Services& services) {
   json& data = event.data;
   const json served = data.value("served_domain", json(nullptr));
   data.erase("served_domain");
-  data["url"] = services.url_of(served.is_string() ? served.get<std::string>()
-                                                   : data.at("subdomain").get<std::string>() + "." +
-                                                         services.deployment_rules.apps_domain);
+  data["url"] =
+      services.cluster.url_of(served.is_string() ? served.get<std::string>()
+                                                 : data.at("subdomain").get<std::string>() + "." +
+                                                       services.rules.deployments.apps_domain);
   json& checked = data["last_health_check"];
   if (checked.is_number_integer()) checked = to_iso8601(from_millis(checked));
   data["at"] = to_iso8601(event.at);

@@ -38,7 +38,7 @@ usage_history::Wanted decode_history(const Call& call, const std::string& id, In
 Reply deployment_metrics(const Call& call, const Services& services) {
   const Deployment row = services.db.read(
       [&](db::Tx& tx) { return deployments::get_owned(tx, call.caller->app_id, call.id()); });
-  const Usage usage = services.deployment_usage ? services.deployment_usage(row) : Usage();
+  const Usage usage = services.cluster.usage_of ? services.cluster.usage_of(row) : Usage();
   return {.body = {{"id", row.id},
                    {"cpu", or_null(usage.cpu_millicores)},
                    {"memory", or_null(usage.memory_bytes)},
@@ -51,8 +51,9 @@ Reply deployment_metrics_history(const Call& call, const Services& services) {
       [&](db::Tx& tx) { return deployments::get_owned(tx, call.caller->app_id, call.id()); });
   const auto metric = enum_query<usage_history::Metric>(call, "metric");
   const usage_history::Wanted wanted = decode_history(call, row.id, services.clock.now());
-  const auto steps = services.usage_history ? services.usage_history(wanted)
-                                            : std::vector<usage_history::Values>(wanted.count);
+  const auto steps = services.cluster.usage_history
+                         ? services.cluster.usage_history(wanted)
+                         : std::vector<usage_history::Values>(wanted.count);
   json series = json::object();
   for (size_t each = 0; each < usage_history::metrics; ++each) {
     if (metric && size_t(*metric) != each) continue;

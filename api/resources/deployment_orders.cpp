@@ -113,7 +113,7 @@ deployments::Operation decode_operation(const json& body, const std::string& whe
 
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
   const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
-                                             services.deployment_rules, services.keys.data);
+                                             services.rules.deployments, services.keys.data);
   json body = {{"deployment", encode(row, services)},
                {"id", row.id},
                {"name", row.name},
@@ -130,7 +130,7 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
   for (const json& each : call.body.at("operations"))
     operations.push_back(decode_operation(each, "operations." + std::to_string(operations.size())));
   const auto outcomes = deployments::dry_run(tx, actor_of(call), operations,
-                                             services.deployment_rules, services.keys.data);
+                                             services.rules.deployments, services.keys.data);
   json list = json::array();
   for (const deployments::Outcome& outcome : outcomes) {
     json entry = {{"action", outcome.effect},
@@ -157,7 +157,7 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
 Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) {
   json body =
       encode_both(deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
-                                      services.deployment_rules, services.keys.data),
+                                      services.rules.deployments, services.keys.data),
                   services);
   warn_of_port(call.body, body);
   return {.body = std::move(body)};

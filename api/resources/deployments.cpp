@@ -25,7 +25,7 @@ ShownHealth health_of(const Deployment& row, const Services& services) {
   const bool runs =
       row.status != deployments::Status::stopped && row.status != deployments::Status::destroyed;
   const auto live =
-      runs && services.deployment_health ? services.deployment_health(row.id) : std::nullopt;
+      runs && services.cluster.health_of ? services.cluster.health_of(row.id) : std::nullopt;
   if (!live) return {row.health_status, row.last_health_check};
   using enum deployments::HealthStatus;
   const auto known = row.health_status.value_or(unknown);
@@ -45,8 +45,8 @@ json encode_log(const deployments::LogEntry& entry) {
 }  // namespace
 
 std::string url_of(const Deployment& row, const Services& services) {
-  return services.url_of(
-      row.served_domain.value_or(row.name + "." + services.deployment_rules.apps_domain));
+  return services.cluster.url_of(
+      row.served_domain.value_or(row.name + "." + services.rules.deployments.apps_domain));
 }
 
 json encode(const Deployment& row, const Services& services) {
@@ -158,7 +158,7 @@ Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services)
 Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = encode_both(deployments::rollback(tx, actor_of(call), call.id(),
                                                     text_or_nothing(call.body, "to_log_id"),
-                                                    services.deployment_rules, services.keys.data),
+                                                    services.rules.deployments, services.keys.data),
                               services)};
 }
 
@@ -185,7 +185,7 @@ Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply list_orphans(const Call&, const Services& services) {
-  return {.body = {{"deployments", services.orphans()}}};
+  return {.body = {{"deployments", services.cluster.orphans()}}};
 }
 
 constexpr Access deploy = oauth_token({Scope::deploy_manage});

@@ -13,7 +13,7 @@ Reply list_devices(db::Tx& tx, const Call& call, const Services& services) {
               "devices", devices::list(tx, call.user->id, call.page()),
               [&](const devices::Device& device) {
                 // The latest use may not have been written to the database yet.
-                const auto noted = services.device_uses.last(device.id);
+                const auto noted = services.logins.device_uses.last(device.id);
                 return json{{"id", device.id},
                             {"name", device.name},
                             {"program", device.program},

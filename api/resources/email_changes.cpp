@@ -42,8 +42,9 @@ Reply ask_for_email_change(const Call& call, const Services& services) {
 }
 
 Reply confirm_email_change(db::Tx& tx, const Call& call, const Services& services) {
-  ClaimantOfThread::set_account(accounts::email_changes::confirm(
-                                    tx, call.body.at("token"), services.signup_bonus, services.keys)
+  ClaimantOfThread::set_account(accounts::email_changes::confirm(tx, call.body.at("token"),
+                                                                 services.rules.signup_bonus,
+                                                                 services.keys)
                                     .id);
   return message_reply("the address of the account was changed");
 }

@@ -64,23 +64,24 @@ json encode(const Isolation& isolation) {
 }
 
 Reply isolation_report(const Call&, const Services& services) {
-  return {.body = encode(services.isolation ? services.isolation() : Isolation())};
+  return {.body = encode(services.cluster.isolation ? services.cluster.isolation() : Isolation())};
 }
 
 Reply probe_isolation(const Call& call, const Services& services) {
-  if (!services.probe_isolation)
+  if (!services.cluster.probe_isolation)
     throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
-  const json body = encode(services.probe_isolation());
+  const json body = encode(services.cluster.probe_isolation());
   services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "isolation.ask", "cluster"); });
   return {.body = body};
 }
 
 Reply fleet(const Call&, const Services& services) {
-  const Fleet state = services.fleet ? services.fleet() : Fleet();
-  const Isolation isolation = services.isolation ? services.isolation() : Isolation();
+  const Fleet state = services.cluster.fleet ? services.cluster.fleet() : Fleet();
+  const Isolation isolation =
+      services.cluster.isolation ? services.cluster.isolation() : Isolation();
   json body = {
       {"cluster",
-       {{"state", services.kubernetes_state()},
+       {{"state", services.cluster.state()},
         {"error", or_null_text(state.cluster_error)},
         {"leads", state.leads},
         {"leader", or_null_text(state.leader)}}},
@@ -89,7 +90,7 @@ Reply fleet(const Call&, const Services& services) {
         {"stalled", state.stalled},
         {"longest_seconds", state.longest_seconds},
         {"errors", state.errors}}},
-      {"orphans", services.orphans().size()},
+      {"orphans", services.cluster.orphans().size()},
       {"isolation", encode_summary(isolation)},
       {"backup", {{"age_seconds", state.backup_age ? json(seconds(*state.backup_age)) : json()}}},
       {"storage",

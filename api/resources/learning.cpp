@@ -75,7 +75,7 @@ Reply report_progress(db::Tx& tx, const Call& call, const Services& services) {
   const learning::Learner learner = {
       .user_id = call.user->id,
       .app_id = call.play ? std::optional(call.play->app_id) : std::nullopt};
-  const learning::Report report = learning::report(tx, services.reward_rules, learner,
+  const learning::Report report = learning::report(tx, services.rules.rewards, learner,
                                                    number_in(call), call.body.at("completed"));
   if (report.counted == learning::Counted::too_early) {
     // The transaction is committed although the report is refused, because it has begun the round.

@@ -14,9 +14,10 @@ std::vector<std::string_view> scope_names() {
 }
 
 Reply health(const Call&, const Services& services) {
-  const KubernetesState kubernetes = services.kubernetes_state();
+  const KubernetesState kubernetes = services.cluster.state();
   const bool well = kubernetes != KubernetesState::unreachable && services.db.takes_writes();
-  const Isolation isolation = services.isolation ? services.isolation() : Isolation();
+  const Isolation isolation =
+      services.cluster.isolation ? services.cluster.isolation() : Isolation();
   const auto& report = isolation.known->report;
   const bool measured =
       isolation.state == isolation::State::proven || isolation.state == isolation::State::open;

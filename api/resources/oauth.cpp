@@ -80,7 +80,7 @@ std::string_view in_words(oauth::DeviceRefusal refusal) {
 
 Reply poll_device(db::Tx& tx, const apps::App& client, const Call& call, const Services& services) {
   const auto tokens = oauth::exchange_device_code(tx, client, required(call.body, "device_code"),
-                                                  services.oauth_policy);
+                                                  services.rules.oauth);
   if (tokens) {
     note_login(tx, *tokens, call, services);
     return encode(*tokens, tx.now());
@@ -132,7 +132,7 @@ Reply authorize_device(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply token(db::Tx& tx, const Call& call, const Services& services) {
   const json& body = call.body;
-  const oauth::Policy& policy = services.oauth_policy;
+  const oauth::Policy& policy = services.rules.oauth;
   const std::string grant_type = required(body, "grant_type");
   if (grant_type == "authorization_code") {
     const apps::App client = authenticated_client(tx, call);
@@ -165,7 +165,7 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
   const auto client = client_if_authenticated(tx, call);
   const auto answer =
-      oauth::refresh(tx, client, call.body.at("refresh_token"), services.oauth_policy);
+      oauth::refresh(tx, client, call.body.at("refresh_token"), services.rules.oauth);
   if (answer) devices::refreshed(tx, *answer, origin_of(call));
   return encode(answer, tx.now());
 }

@@ -63,7 +63,7 @@ Reply get_operator_app(db::Tx& tx, const Call& call, const Services&) {
 Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id());
   if (const std::string name = call.body.value("app_name", app.app_name); name != app.app_name)
-    accounts::check_name("app_name", name, services.reserved_names);
+    accounts::check_name("app_name", name, services.rules.reserved_names);
   const bool listed = call.body.value("listed", app.listed);
   const apps::UpdatedApp updated =
       apps::update(tx, app, changed_profile(tx, app, call.body),

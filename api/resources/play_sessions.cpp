@@ -16,8 +16,8 @@ Reply encode(const play::Session& session, Instant now) {
 }
 
 Reply session_heartbeat(db::Tx& tx, const Call& call, const Services& services) {
-  const play::Session session = play::heartbeat(tx, *call.play, services.reward_rules);
-  services.presence->touch(session.user_id, tx.now());
+  const play::Session session = play::heartbeat(tx, *call.play, services.rules.rewards);
+  services.memory.presence->touch(session.user_id, tx.now());
   return encode(session, tx.now());
 }
 

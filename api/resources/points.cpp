@@ -152,7 +152,7 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
                                            .amount = amount,
                                            .description = decode_description(call.body),
                                            .in_own_app = call.caller->owns_app},
-                                          services.reward_rules);
+                                          services.rules.rewards);
   return {.body = {{"success", true}, {"points", left}, {"amount_spent", amount}}};
 }
 

@@ -38,30 +38,30 @@ const std::string& table_id(const Call& call) {
 }
 
 Reply set_presence(db::Tx& tx, const Call& call, const Services& services) {
-  services.presence->set(call.user->id,
-                         {.current_game = text_or_nothing(call.body, "current_game"),
-                          .lobby = text_or_nothing(call.body, "lobby")},
-                         going(call.body), tx.now());
-  return encode(services.presence->of(tx, call.user->id));
+  services.memory.presence->set(call.user->id,
+                                {.current_game = text_or_nothing(call.body, "current_game"),
+                                 .lobby = text_or_nothing(call.body, "lobby")},
+                                going(call.body), tx.now());
+  return encode(services.memory.presence->of(tx, call.user->id));
 }
 
 Reply own_presence(db::Tx& tx, const Call& call, const Services& services) {
-  return encode(services.presence->of(tx, call.user->id));
+  return encode(services.memory.presence->of(tx, call.user->id));
 }
 
 Reply user_presence(db::Tx& tx, const Call& call, const Services& services) {
   blocks::require_visible(tx, call.user->id, call.id("user_id"));
-  return encode(services.presence->of(tx, call.id("user_id")));
+  return encode(services.memory.presence->of(tx, call.id("user_id")));
 }
 
 Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body = enveloped("entry", encode(services.presence->sit(
+  return {.body = enveloped("entry", encode(services.memory.presence->sit(
                                          tx, table_id(call), call.user->id, going(call.body))))};
 }
 
 Reply table_presence(db::Tx& tx, const Call& call, const Services& services) {
   const auto hidden = blocks::around(tx, call.user->id);
-  auto seats = services.presence->at_table(tx, table_id(call));
+  auto seats = services.memory.presence->at_table(tx, table_id(call));
   std::erase_if(seats, [&](const auto& seat) { return hidden.contains(seat.user_id); });
   return {.body = encode_page("entries", page_of(std::move(seats), call.page()),
                               [](const presence::AtTable& seat) { return encode(seat); })};

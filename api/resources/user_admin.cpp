@@ -52,7 +52,7 @@ Reply end_user_sessions(db::Tx& tx, const Call& call, const Services& services) 
 }
 
 Reply rotate_session_key(const Call& call, const Services& services) {
-  const std::string id = services.rotate_session_key();
+  const std::string id = services.logins.rotate_session_key();
   services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "session_key.rotate", id); });
   return {.body = {{"kid", id}}};
 }

@@ -56,34 +56,28 @@ class GateWorld {
       .db = world.db,
       .clock = world.clock,
       .keys = world.keys,
-      .passwords = passwords,
-      .uses = uses,
-      .session_uses = session_uses,
-      .device_uses = device_uses,
       .security = security,
       .environment = Environment::development,
       .base_url = "https://api.example.org",
-      .internal_secret = "internal secret",
       .rate_limits = false,
-      .trusted_proxies = {},
-      .session_lifetime = std::chrono::hours(24),
-      .signup_bonus = {},
-      .reward_rules = {},
-      .campaign_index = campaign_index,
-      .ad_rules = {},
-      .oauth_policy = {},
-      .deployment_rules = world.rules,
-      .login_throttle = throttle,
-      .rotate_session_key =
-          [this] {
-            world.keys.session.replace(
-                rotated(*world.keys.session.all(), world.clock.now(), std::chrono::hours(24)));
-            return world.keys.session[0].id;
-          },
-      .url_of = [](const std::string& host) { return "https://" + host; },
-      .kubernetes_state = [] { return KubernetesState::simulated; },
-      .orphans = [] { return std::vector<std::string>(); },
-      .backup = {},
+      .admission = {.internal_secret = "internal secret",
+                    .write_counts = std::make_shared<write_budgets::Counts>(world.keys.data)},
+      .logins = {.passwords = passwords,
+                 .uses = uses,
+                 .session_uses = session_uses,
+                 .device_uses = device_uses,
+                 .throttle = throttle,
+                 .rotate_session_key =
+                     [this] {
+                       world.keys.session.replace(rotated(
+                           *world.keys.session.all(), world.clock.now(), std::chrono::hours(24)));
+                       return world.keys.session[0].id;
+                     }},
+      .rules = {.deployments = world.rules},
+      .memory = {.campaign_index = campaign_index},
+      .cluster = {.url_of = [](const std::string& host) { return "https://" + host; },
+                  .state = [] { return KubernetesState::simulated; },
+                  .orphans = [] { return std::vector<std::string>(); }},
   };
   std::string remote_address = "192.0.2.1";
 

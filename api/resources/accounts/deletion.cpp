@@ -17,7 +17,7 @@ void delete_account(const accounts::User& user, const std::string& password,
     // This comes after the deletion, which removes the mail that waits for this address.
     outbox::put(tx, services.keys.data, accounts::deletion_letter(*current));
   });
-  services.presence->forget(user.id);
+  services.memory.presence->forget(user.id);
 }
 
 }  // namespace berth::api

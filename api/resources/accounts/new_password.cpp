@@ -11,7 +11,7 @@ void check(const std::string& password, const std::vector<std::string>& own,
            const Services& services) {
   accounts::check_password(
       password, own,
-      services.password_blocklist ? accounts::Blocklist::on : accounts::Blocklist::off);
+      services.logins.password_blocklist ? accounts::Blocklist::on : accounts::Blocklist::off);
 }
 
 }  // namespace
@@ -20,11 +20,11 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
                        const Services& services) {
   accounts::check_email(wanted.email);
   accounts::check_username(wanted.username);
-  accounts::check_not_reserved(wanted.username, services.reserved_names);
+  accounts::check_not_reserved(wanted.username, services.rules.reserved_names);
   check(password, accounts::own_words(wanted.username, wanted.email, services.base_url), services);
-  wanted.password_hash = services.passwords.hash(accounts::composed_password(password));
+  wanted.password_hash = services.logins.passwords.hash(accounts::composed_password(password));
   accounts::User user = services.db.write([&](db::Tx& tx) {
-    return accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
+    return accounts::register_user(tx, wanted, services.rules.signup_bonus, services.keys,
                                    services.base_url);
   });
   ClaimantOfThread::set_account(user.id);
@@ -35,7 +35,8 @@ void change_password(const accounts::User& user, const PasswordChange& change,
                      const Services& services) {
   check(change.fresh, accounts::own_words(user.username, user.email, services.base_url), services);
   const std::string old_hash = confirm_password(user, change.current, change.address, services);
-  const std::string new_hash = services.passwords.hash(accounts::composed_password(change.fresh));
+  const std::string new_hash =
+      services.logins.passwords.hash(accounts::composed_password(change.fresh));
   services.db.write([&](db::Tx& tx) {
     accounts::change_password(tx, user,
                               {.old_hash = old_hash,
@@ -53,7 +54,7 @@ void reset_password(const std::string& token, const std::string& password,
       services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
   ClaimantOfThread::set_account(user.id);
   check(password, accounts::own_words(user.username, user.email, services.base_url), services);
-  const std::string hash = services.passwords.hash(accounts::composed_password(password));
+  const std::string hash = services.logins.passwords.hash(accounts::composed_password(password));
   services.db.write([&](db::Tx& tx) {
     accounts::reset_password(tx, token, hash, services.keys, services.base_url);
   });

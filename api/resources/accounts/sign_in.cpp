@@ -20,7 +20,7 @@ class Try {
       : attempt_(std::move(attempt)), secret_(secret), services_(services) {
     if (!services_.rate_limits) return;
     const auto wait =
-        services_.login_throttle.begin(attempt_, secret_, std::chrono::steady_clock::now());
+        services_.logins.throttle.begin(attempt_, secret_, std::chrono::steady_clock::now());
     if (!wait) return;
     Error refusal(Code::rate_limited, "too many failed attempts; try again later");
     refusal.retry_after = *wait;
@@ -29,10 +29,10 @@ class Try {
                                .user_id = user_id});
   }
   void was_no_failure() {
-    if (services_.rate_limits) services_.login_throttle.undo(attempt_, secret_);
+    if (services_.rate_limits) services_.logins.throttle.undo(attempt_, secret_);
   }
   void succeeded() {
-    if (services_.rate_limits) services_.login_throttle.succeeded(attempt_, secret_);
+    if (services_.rate_limits) services_.logins.throttle.succeeded(attempt_, secret_);
   }
 
  private:
@@ -57,8 +57,8 @@ Error wrong_code(const std::string& user_id) {
 // Takes as long for an address without an account, whose hash is empty, as for a wrong password, so
 // that the time doesn't tell which addresses have accounts.
 bool matches(const std::string& password, const std::string& stored, const Services& services) {
-  return stored.empty() ? services.passwords.matches_nobody(password)
-                        : services.passwords.matches(password, stored);
+  return stored.empty() ? services.logins.passwords.matches_nobody(password)
+                        : services.logins.passwords.matches(password, stored);
 }
 
 // Compares the password with `stored`. If the hasher is too busy, the attempt doesn't count as a
@@ -81,7 +81,7 @@ SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& verifie
   if (accounts::password_hash_of(tx, user_id) != verified_hash) throw wrong_credentials(user_id);
   const std::string& address = attempt.address;
   auto session = accounts::open_session(tx, user_id, address, attempt.user_agent,
-                                        services.session_lifetime, attempt.idle_timeout);
+                                        services.logins.session_lifetime, attempt.idle_timeout);
   const std::string network = accounts::network_of(address);
   const bool is_new_network = !accounts::knows_network(tx, user_id, network);
   accounts::remember_network(tx, user_id, network);

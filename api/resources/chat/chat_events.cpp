@@ -15,11 +15,11 @@ class ChatFollower {
         channel_id_(std::move(channel_id)),
         after_(after),
         services_(services),
-        feed_(services.chat_feeds->of(channel_id_, newest)) {}
+        feed_(services.memory.chat_feeds->of(channel_id_, newest)) {}
 
   EventBatch read(db::Tx& tx) {
     chat::require_member(tx, user_id_, channel_id_);
-    const auto words = services_.chat_filter->at(tx);
+    const auto words = services_.memory.chat_filter->at(tx);
     EventBatch batch;
     // Events that the follower may not see don't count, so that a batch that isn't full means the
     // end.

@@ -271,7 +271,7 @@ TEST_CASE("event streams work by the cookie, and end with its login") {
   seen.clear();
   p.g.world.write([&](db::Tx& tx) { accounts::end_sessions(tx, p.user.id); });
   p.g.world.stop(app, id);
-  p.g.services.events->wake(db::Topic::deployment_seen, id);
+  p.g.services.memory.events->wake(db::Topic::deployment_seen, id);
   CHECK(stream.stream(sink) == Next::end);
   CHECK(seen == "");
 }

@@ -75,7 +75,7 @@ struct Followed {
   }
   void make(int number) {
     *newest = number;
-    op.g.services.events->wake(db::Topic::chat, "c");
+    op.g.services.memory.events->wake(db::Topic::chat, "c");
   }
 };
 

@@ -67,7 +67,7 @@ struct Accounts {
   accounts::User guarded = with_factor(admin("cleo"));
 
   Accounts() {
-    g.services.probe_isolation = [] { return Isolation(); };
+    g.services.cluster.probe_isolation = [] { return Isolation(); };
   }
 
   accounts::User admin(const std::string& name) {

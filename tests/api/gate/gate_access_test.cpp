@@ -43,7 +43,7 @@ TEST_CASE("requests below /api/internal/ without the secret are forbidden before
 
 TEST_CASE("without a configured secret, nobody can use internal routes") {
   GateWorld g;
-  g.services.internal_secret = "";
+  g.services.admission.internal_secret = "";
   CHECK(g.ask("GET", "/api/internal/treasury", {{"x-internal-secret", ""}}).status == 403);
   CHECK(g.ask("GET", "/api/internal/treasury").status == 403);
 }

@@ -359,7 +359,7 @@ TEST_CASE("ids of any form are simply not found") {
 TEST_CASE(
     "an internal error is 500 in the framework's form, with the request's id and without details") {
   Fixture f;
-  f.g.services.url_of = [](const std::string&) -> std::string {
+  f.g.services.cluster.url_of = [](const std::string&) -> std::string {
     throw std::runtime_error("the secret reason");
   };
   const auto row = f.g.world.deploy(f.app, berth::test::order());
@@ -372,7 +372,9 @@ TEST_CASE(
 
 TEST_CASE("a write that fails in its handler leaves nothing, with or without a key") {
   Fixture f;
-  f.g.services.url_of = [](const std::string&) -> std::string { throw std::runtime_error("mine"); };
+  f.g.services.cluster.url_of = [](const std::string&) -> std::string {
+    throw std::runtime_error("mine");
+  };
   CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, f.order()).status == 500);
   CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token, {"Idempotency-Key", "key"}}, f.order())
             .status == 500);

@@ -78,7 +78,7 @@ TEST_CASE(
     "open operations count by address, which X-Forwarded-For sets only from trusted proxies") {
   Fixture f;
   for (const char* proxy : {"10.0.0.1", "10.0.0.2"})
-    f.g.services.trusted_proxies.push_back(parse_address_range(proxy).value());
+    f.g.services.admission.trusted_proxies.push_back(parse_address_range(proxy).value());
   const auto remaining = [&](const std::string& peer, const std::string& forwarded) {
     f.g.remote_address = peer;
     std::vector<Header> headers;

@@ -163,7 +163,7 @@ TEST_CASE("before its address is verified, an account may do nothing but what is
 
 TEST_CASE("so it is where nothing is counted") {
   Callers c;
-  c.g.services.write_limits = false;
+  c.g.services.admission.write_limits = false;
   c.unverify();
   CHECK(c.g.ask("POST", "/api/social/chat/channels", {bearer(c.jwt)}, "{}").error() ==
         "403 email_not_verified");
@@ -172,7 +172,7 @@ TEST_CASE("so it is where nothing is counted") {
 TEST_CASE("whoever has used up a budget is refused in the operation's own shape, until midnight") {
   Callers c;
   // Budgets of 0.
-  c.g.services.write_counts = std::make_shared<Counts>("key", 1'000'000'000);
+  c.g.services.admission.write_counts = std::make_shared<Counts>("key", 1'000'000'000);
   int refused = 0, asked = 0;
   for (const Route* route : writing_routes()) {
     ++asked;
@@ -201,7 +201,7 @@ TEST_CASE("near a full disk strangers are refused first, then operators, and pay
   std::map<std::string, int> refused;
   for (const auto& [name, free] : {std::pair("ample", 1'000), {"low", 80}, {"very low", 10}}) {
     Callers c;
-    c.g.services.disk_room = std::make_shared<DiskRoom>(
+    c.g.services.admission.disk_room = std::make_shared<DiskRoom>(
         [free = free] { return DiskSpace{.total = 1'000, .free = free}; });
     space.free = free;
     for (const Route* route : writing_routes()) {
@@ -233,9 +233,9 @@ TEST_CASE("an answer that is kept is given again also to somebody who may store 
   };
   const Answered first = spend("one");
   REQUIRE(first.status == 200);
-  c.g.services.write_counts->charge({.account_id = c.user.id, .is_verified = {}, .address = {}},
-                                    Stores::payments, {.bytes = 10'000'000, .rows = 1},
-                                    c.g.world.clock.now());
+  c.g.services.admission.write_counts->charge(
+      {.account_id = c.user.id, .is_verified = {}, .address = {}}, Stores::payments,
+      {.bytes = 10'000'000, .rows = 1}, c.g.world.clock.now());
   CHECK(spend("two").error() == "429 rate_limited");
   const Answered again = spend("one");
   CHECK(again.status == 200);
@@ -252,9 +252,9 @@ TEST_CASE("in an approved app, somebody whose address isn't verified may pay as 
     REQUIRE(c.g.ask("POST", "/api/external/points/spend", {bearer(c.tokens.access_token)},
                     json{{"amount", 1}, {"description", std::string(100, 'x')}}.dump())
                 .status == 200);
-  c.g.services.write_counts->charge({.account_id = c.user.id, .is_verified = {}, .address = {}},
-                                    Stores::payments, {.bytes = 10'000'000, .rows = 1},
-                                    c.g.world.clock.now());
+  c.g.services.admission.write_counts->charge(
+      {.account_id = c.user.id, .is_verified = {}, .address = {}}, Stores::payments,
+      {.bytes = 10'000'000, .rows = 1}, c.g.world.clock.now());
   CHECK(c.g.ask("POST", "/api/external/points/spend", {bearer(c.tokens.access_token)},
                 R"({"amount": 1})")
             .error() == "429 rate_limited");
@@ -263,9 +263,9 @@ TEST_CASE("in an approved app, somebody whose address isn't verified may pay as 
 TEST_CASE("an app's server doesn't use up the budget of its network, and everybody else does") {
   Callers c;
   c.g.world.mint(ledger::user_account(c.user.id), 100);
-  c.g.services.write_counts->charge({.account_id = {}, .is_verified = {}, .address = "192.0.2.1"},
-                                    Stores::payments, {.bytes = 100'000'000, .rows = 1},
-                                    c.g.world.clock.now());
+  c.g.services.admission.write_counts->charge(
+      {.account_id = {}, .is_verified = {}, .address = "192.0.2.1"}, Stores::payments,
+      {.bytes = 100'000'000, .rows = 1}, c.g.world.clock.now());
   CHECK(c.g.ask("POST", "/api/external/points/spend", {bearer(c.tokens.access_token)},
                 R"({"amount": 1})")
             .status == 200);

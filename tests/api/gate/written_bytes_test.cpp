@@ -124,7 +124,7 @@ TEST_CASE("twenty strangers at one address can't write more than a network may",
   const char* wanted = std::getenv("BERTH_STRANGERS_DIVISOR");
   const int divisor = wanted == nullptr ? 100 : std::stoi(wanted);
   GateWorld g;
-  g.services.write_counts = std::make_shared<Counts>("key", divisor);
+  g.services.admission.write_counts = std::make_shared<Counts>("key", divisor);
   std::vector<Stranger> strangers;
   for (int i = 0; i < 20; ++i) strangers.emplace_back(g, "stranger" + std::to_string(i), true);
   const std::int64_t grown = attack(g, strangers);
@@ -136,7 +136,7 @@ TEST_CASE("twenty strangers at one address can't write more than a network may",
 TEST_CASE("a stranger can't write more than an account may", "[sqlite]") {
   constexpr int divisor = 10;
   GateWorld g;
-  g.services.write_counts = std::make_shared<Counts>("key", divisor);
+  g.services.admission.write_counts = std::make_shared<Counts>("key", divisor);
   std::vector<Stranger> one;
   one.emplace_back(g, "stranger", true);
   const std::int64_t grown = attack(g, one);

@@ -412,7 +412,7 @@ TEST_CASE("an app with profile:read reads the user's profile and nothing else") 
 
 TEST_CASE("reserved names are refused by field, at registration and as a new name") {
   Fixture f;
-  f.g.services.reserved_names = ReservedNames({"admin", "support"});
+  f.g.services.rules.reserved_names = ReservedNames({"admin", "support"});
   for (const char* name : {"admin", "Adm1n", "SUPPORT"}) {
     INFO(name);
     const auto refused =

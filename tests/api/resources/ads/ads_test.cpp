@@ -455,7 +455,7 @@ TEST_CASE("ads api: a purchase is one transaction of several campaigns") {
 
 TEST_CASE("ads api: analytics agree with the events") {
   Fixture f;
-  f.g.services.ad_rules.viewer_daily_impressions = 3;
+  f.g.services.rules.ads.viewer_daily_impressions = 3;
   const json campaign = f.create(Fixture::order());
   const auto see = [&] {
     const auto served = f.serve();

@@ -20,7 +20,7 @@ struct Fixture {
     if (!last_id.empty()) headers.push_back({"Last-Event-ID", last_id});
     return op.g.respond("GET", path, headers);
   }
-  void wake() { op.g.services.events->wake(db::Topic::deployment_seen, id); }
+  void wake() { op.g.services.memory.events->wake(db::Topic::deployment_seen, id); }
 };
 
 // Returns the events that exist now: calls the stream until it would wait.
@@ -121,7 +121,7 @@ TEST_CASE("the stream of an account has the events of its apps and of no others"
   CHECK(take(foreign, 1).at(0).name == "ready");
 
   op.g.ask("POST", "/api/deploy/apps/" + f.id + "/stop", {op.token});
-  op.g.services.events->wake(db::Topic::webhook, events_of_all_apps);
+  op.g.services.memory.events->wake(db::Topic::webhook, events_of_all_apps);
   const auto events = take(own, 1);
   REQUIRE(events.size() == 1);
   CHECK(events[0].name == "status");

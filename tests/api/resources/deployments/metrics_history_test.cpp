@@ -15,7 +15,7 @@ struct Asking : Operator {
   std::string path;
 
   Asking() {
-    g.services.usage_history = [this](const usage_history::Wanted& asked) {
+    g.services.cluster.usage_history = [this](const usage_history::Wanted& asked) {
       wanted = asked;
       std::vector<usage_history::Values> steps(size_t(asked.count));
       steps.front().at(size_t(usage_history::Metric::cpu)) = 7;

@@ -100,7 +100,7 @@ TEST_CASE("admins list all apps, and find them by name, owner, id and client_id"
 
 TEST_CASE("admins see the state of berthd's work") {
   Operator o;
-  o.g.services.fleet = [] {
+  o.g.services.cluster.fleet = [] {
     Fleet state;
     state.leader = "host-1";
     state.waiting = 3;
@@ -139,8 +139,8 @@ TEST_CASE(
   known.known = std::make_shared<const isolation::Known>(
       isolation::Known{.report = std::move(measured), .problem = {}, .problem_at = {}});
   int asked = 0;
-  o.g.services.isolation = [&] { return known; };
-  o.g.services.probe_isolation = [&] {
+  o.g.services.cluster.isolation = [&] { return known; };
+  o.g.services.cluster.probe_isolation = [&] {
     ++asked;
     return known;
   };
