@@ -57,7 +57,7 @@ test-deb: deb ## install those packages into a clean Debian, and upgrade, remove
 yaml: ## the chart as plain YAML on standard output, for clusters without Helm (VALUES=FILE; charts/berth/README.md)
 	@scripts/yaml.sh $(VALUES)
 
-cluster: ## a real single-node Kubernetes on this machine (the first time some 18 minutes); prints how to use it
+cluster: ## a real single-node Kubernetes on this machine (the first time some 15 minutes); prints how to use it
 	@tests/kube/cluster build
 	@tests/kube/cluster up
 
