@@ -127,10 +127,11 @@ build_shared() {
   for name in "${!package_of[@]}"; do
     are_there "$name" || { names+=("$name"); packages+=("${package_of[$name]}"); }
   done
-  if [ ${#names[@]} -eq 0 ] && [ -d "$(definitions)" ]; then return 0; fi
+  if [ ${#names[@]} -eq 0 ] && [ -d "$(definitions)" ] && [ -e "$(kwok_stages)" ]; then return 0; fi
   local -x GOFLAGS="$GOFLAGS -tags=no_btrfs,no_devmapper,no_zfs"  # containerd's drivers that need libraries of C
   prepare_shared_module
   extract_definitions
+  extract_kwok_stages
   [ ${#names[@]} -gt 0 ] || return 0
   say "building ${names[*]}"
   (
@@ -157,6 +158,21 @@ extract_definitions() {
   rm -rf "$to.new"
   mkdir -p "$to.new"
   cp "$module"/cert-manager/deploy/crds/*.yaml "$of_gateway_api"/config/crd/standard/*.yaml "$to.new/"
+  mv "$to.new" "$to"
+}
+
+# A file with what KWOK pretends to happen to nodes and pods.
+kwok_stages() { echo "$state/kwok-stages-${version_of[kwok]}.yaml"; }
+
+extract_kwok_stages() {
+  local to stages stage
+  to=$(kwok_stages)
+  [ ! -e "$to" ] || return 0
+  stages=$(from_proxy Dir "sigs.k8s.io/kwok@v${version_of[kwok]}")/kustomize/stage
+  for stage in "$stages"/{node/fast/node-,node/heartbeat-with-lease/node-,pod/fast/pod-}*.yaml; do
+    echo ---
+    cat "$stage"
+  done >"$to.new"
   mv "$to.new" "$to"
 }
 

@@ -3,7 +3,7 @@
 # than containers. The real node accepts no new pods meanwhile.
 
 launch_kwok() {
-  start kwok 10247 "$(program kwok)" --kubeconfig="$state/kwok.kubeconfig" --node-ip="$node_address" \
+  start kwok 10247 "$(program kwok)" --kubeconfig="$state/kwok.kubeconfig" --config="$(kwok_stages)" --node-ip="$node_address" \
     --manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake --server-address=127.0.0.1:10247 --node-lease-duration-seconds=40
 }
 
