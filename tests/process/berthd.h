@@ -111,9 +111,8 @@ class Berthd {
 // Returns a berthd that the cases of a file share as long as the program tests this file, one for
 // each set of flags. It must not be restarted, and its clock must not be moved. Each case takes
 // users of its own (fresh_name() in client.h), so that none depends on those before it.
-const Berthd& shared_berthd(
-    const Flags& flags = {},
-    const std::source_location& caller = std::source_location::current());
+const Berthd& shared_berthd(const Flags& flags = {},
+                            const std::source_location& caller = std::source_location::current());
 
 // Repeats the check until `holds()` is true. Returns false if that takes longer than `time`.
 bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds time = patience);

@@ -70,8 +70,8 @@ TEST_CASE("spend, transfer, balance and history over HTTP") {
       "validation_failed");
   CHECK(session.post("/api/points/transfer", {{"to_username", "nobody"}, {"amount", 1}}).code() ==
         "user_not_found");
-  CHECK(session.post("/api/points/transfer", {{"to_username", bob.username}, {"amount", start}}).code() ==
-        "insufficient_balance");
+  CHECK(session.post("/api/points/transfer", {{"to_username", bob.username}, {"amount", start}})
+            .code() == "insufficient_balance");
 
   const json history = expect(200, session.get("/api/points/history?page_size=3")).body;
   REQUIRE(history.at("entries").size() == 3);
