@@ -8,15 +8,15 @@
 namespace berth {
 namespace {
 
-std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
+std::unique_ptr<embedded::Cluster> simulated_cluster(const Config& config) {
   if (config.kubernetes != Cluster::simulated) return nullptr;
-  simulated::Options options;
-  options.timing = simulated::Timing().sped_up(config.simulated_speed);
+  embedded::Options options;
+  options.timing = embedded::Timing().sped_up(config.simulated_speed);
   options.remembers = false;
-  return std::make_unique<simulated::Cluster>(options);
+  return std::make_unique<embedded::Cluster>(options);
 }
 
-kube::Kubeconfig access_to(const Config& config, const simulated::Cluster* simulated) {
+kube::Kubeconfig access_to(const Config& config, const embedded::Cluster* simulated) {
   if (simulated == nullptr) return cluster_access(config);
   kube::Kubeconfig access;
   access.server = simulated->url();
@@ -148,7 +148,7 @@ bool ClusterWork::answer_page(const api::Request& request, api::Response& respon
   if (!simulated_) return false;
   const std::string host = lower_case(request.host.substr(0, request.host.rfind(':')));
   if (!host.ends_with("." + parts_.config.apps_domain)) return false;
-  const simulated::Page page = simulated_->page(host);
+  const embedded::Page page = simulated_->page(host);
   response.status = page.status;
   response.content_type = "text/html; charset=utf-8";
   response.body = page.html;

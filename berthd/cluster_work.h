@@ -18,8 +18,8 @@
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/cluster/usage_sampler.h"
+#include "reconcilers/embedded/cluster.h"
 #include "reconcilers/loops/loops.h"
-#include "reconcilers/simulated/cluster.h"
 
 namespace berth {
 
@@ -66,7 +66,7 @@ class ClusterWork {
   api::Fleet fleet();
 
   const Parts parts_;
-  const std::unique_ptr<simulated::Cluster> simulated_;  // null if there is another one
+  const std::unique_ptr<embedded::Cluster> simulated_;  // null if there is another one
   const kube::Kubeconfig access_;
   const manifests::Settings settings_;
   reconcilers::Engine engine_;

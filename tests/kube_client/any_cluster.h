@@ -6,7 +6,7 @@
 #include <string>
 
 #include "controller/base/crypto.h"
-#include "reconcilers/simulated/cluster.h"
+#include "reconcilers/embedded/cluster.h"
 #include "tests/kube_client/api_server.h"
 
 // The cluster of BERTH_TEST_KUBECONFIG or a simulated one, a client of it, and a namespace of the
@@ -61,7 +61,7 @@ class AnyCluster {
   }
 
  private:
-  std::optional<berth::simulated::Cluster> simulated_;
+  std::optional<berth::embedded::Cluster> simulated_;
   berth::kube::Kubeconfig config() {
     if (const char* file = std::getenv("BERTH_TEST_KUBECONFIG"))
       return berth::kube::load_kubeconfig(file);

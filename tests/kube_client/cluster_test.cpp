@@ -1,4 +1,4 @@
-#include "reconcilers/simulated/cluster.h"
+#include "reconcilers/embedded/cluster.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -117,7 +117,7 @@ class Visit {
 }  // namespace
 
 TEST_CASE("the client can do on a cluster what berth needs", "[real]") {
-  std::optional<berth::simulated::Cluster> simulated;
+  std::optional<berth::embedded::Cluster> simulated;
   Kubeconfig config;
   if (const char* file = std::getenv("BERTH_TEST_KUBECONFIG"))
     config = load_kubeconfig(file);

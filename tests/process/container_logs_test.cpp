@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "reconcilers/simulated/cluster.h"
+#include "reconcilers/embedded/cluster.h"
 #include "tests/process/event_client.h"
 #include "tests/process/event_stream.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 struct World {
   TempDir dir;
-  simulated::Cluster cluster{{.timing = quick(), .seed = 0}};
+  embedded::Cluster cluster{{.timing = quick(), .seed = 0}};
   std::filesystem::path kubeconfig = dir.write("kubeconfig", R"({
     "apiVersion": "v1", "kind": "Config", "current-context": "c",
     "clusters": [{"name": "c", "cluster": {"server": ")" + cluster.url() +
@@ -29,8 +29,8 @@ struct World {
   Berthd berthd{flags};
   Operator ada = operator_with_token(berthd, "ada");
 
-  static simulated::Timing quick() {
-    simulated::Timing timing;
+  static embedded::Timing quick() {
+    embedded::Timing timing;
     timing.pull = std::chrono::milliseconds(50);
     timing.start = std::chrono::milliseconds(50);
     timing.probe = std::chrono::milliseconds(50);

@@ -3,20 +3,20 @@
 #include <cstdlib>
 #include <memory>
 
+#include "reconcilers/embedded/cluster.h"
 #include "reconcilers/kube/kubeconfig.h"
-#include "reconcilers/simulated/cluster.h"
 
 namespace berth::reconcilers::test {
 
-inline kube::Kubeconfig config_of(const simulated::Cluster& cluster) {
+inline kube::Kubeconfig config_of(const embedded::Cluster& cluster) {
   kube::Kubeconfig config;
   config.server = cluster.url();
   return config;
 }
 
-inline simulated::Options quick() {
-  simulated::Options options;
-  options.timing = simulated::Timing::instant();
+inline embedded::Options quick() {
+  embedded::Options options;
+  options.timing = embedded::Timing::instant();
   return options;
 }
 
@@ -25,7 +25,7 @@ inline simulated::Options quick() {
 class TestCluster {
  public:
   TestCluster() {
-    if (!file()) simulated_ = std::make_unique<simulated::Cluster>(quick());
+    if (!file()) simulated_ = std::make_unique<embedded::Cluster>(quick());
   }
   kube::Kubeconfig config() const {
     return simulated_ ? config_of(*simulated_) : kube::load_kubeconfig(file());
@@ -34,7 +34,7 @@ class TestCluster {
 
  private:
   static const char* file() { return std::getenv("BERTH_TEST_KUBECONFIG"); }
-  std::unique_ptr<simulated::Cluster> simulated_;
+  std::unique_ptr<embedded::Cluster> simulated_;
 };
 
 }  // namespace berth::reconcilers::test

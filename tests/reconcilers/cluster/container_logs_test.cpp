@@ -12,7 +12,7 @@ using namespace berth::reconcilers;
 using namespace berth::reconcilers::test;
 
 TEST_CASE("two operators don't take all readers of logs", "[pool:log_readers]") {
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   World world(config_of(cluster));
   world.wake();
   const std::string id = world.deploy(world.new_app());

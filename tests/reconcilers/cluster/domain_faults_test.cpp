@@ -22,7 +22,7 @@ const std::string target = "shop.apps.example";
 
 struct Shop {
   Dns dns;
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   DomainWorld world{config_of(cluster), dns};
   std::string id;
 
@@ -159,7 +159,7 @@ TEST_CASE(
 
 TEST_CASE("a cluster without cert-manager is reported, runs deployments, and may get one later") {
   Shop shop;
-  const simulated::Match certificates{.verb = "", .plural = "certificates"};
+  const embedded::Match certificates{.verb = "", .plural = "certificates"};
   shop.cluster.fail_next(1'000'000, 404, std::nullopt, certificates);
   shop.dns.point(domain, target);
   shop.open();

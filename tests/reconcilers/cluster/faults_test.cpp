@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 struct Faulty {
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   World world{config_of(cluster)};
 
   std::string running_deployment() {

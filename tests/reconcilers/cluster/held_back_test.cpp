@@ -18,10 +18,10 @@ const std::string host = "shop.apps.example";
 // A platform on which each sub-domain has a certificate of its own.
 struct Platform {
   Dns dns;
-  simulated::Cluster cluster;
+  embedded::Cluster cluster;
   DomainWorld world;
 
-  explicit Platform(const simulated::Options& options = quick())
+  explicit Platform(const embedded::Options& options = quick())
       : cluster(options), world(config_of(cluster), dns) {
     world.settings().wildcard_tls_secret.reset();
     world.options.patience.writing = std::chrono::milliseconds(100);
@@ -51,7 +51,7 @@ struct Platform {
   }
 };
 
-simulated::Options slow_issuer() {
+embedded::Options slow_issuer() {
   auto options = quick();
   options.timing.issue = std::chrono::hours(1);
   return options;

@@ -23,7 +23,7 @@ constexpr std::uint64_t gib = std::uint64_t(1) << 30;
 
 struct Checked {
   registry::test::Server server;
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   World world{config_of(cluster)};
 
   Checked() {

@@ -80,7 +80,7 @@ class ProbeWorld {
                     .look_again = std::chrono::milliseconds(10)};
   }
 
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   World world{config_of(cluster), "probed"};
   std::string opened;  // every target that contains this answers
   bool leads = true;

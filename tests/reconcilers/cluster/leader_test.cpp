@@ -148,7 +148,7 @@ TEST_CASE("a Lease that an admin gives to somebody else, or deletes", "[real]") 
 }
 
 TEST_CASE("if the API server stops answering, leading ends before the Lease expires") {
-  simulated::Cluster cluster(quick());
+  embedded::Cluster cluster(quick());
   const std::string name = new_name();
   Candidate candidate(config_of(cluster), name);
   candidate.leader.start();
@@ -182,7 +182,7 @@ TEST_CASE("if the API server stops answering, leading ends before the Lease expi
 }
 
 TEST_CASE("if the Lease can't be written, leading ends even though it names the holder") {
-  simulated::Cluster cluster(quick());
+  embedded::Cluster cluster(quick());
   Candidate candidate(config_of(cluster), new_name());
   candidate.leader.start();
   REQUIRE(candidate.comes_to_lead());
@@ -194,7 +194,7 @@ TEST_CASE("if the Lease can't be written, leading ends even though it names the 
 }
 
 TEST_CASE("there are never two leaders at once, whatever ends, returns or fails") {
-  simulated::Cluster cluster(quick());
+  embedded::Cluster cluster(quick());
   const std::string name = new_name();
   std::array<std::unique_ptr<Candidate>, 3> candidates;
   const auto seed = std::random_device{}();
@@ -294,7 +294,7 @@ TEST_CASE("two processes on one instance: only the one that leads writes, and th
 }
 
 TEST_CASE("a leader that lost its cluster says so in the rows, and continues when it is back") {
-  simulated::Cluster cluster(quick());
+  embedded::Cluster cluster(quick());
   World world(config_of(cluster));
   world.lease_namespace = name_space;
   world.options.leader = short_lease;
@@ -314,7 +314,7 @@ TEST_CASE("a leader that lost its cluster says so in the rows, and continues whe
 }
 
 TEST_CASE("a write without enough time isn't sent") {
-  simulated::Cluster cluster(quick());
+  embedded::Cluster cluster(quick());
   kube::ClientOptions options;
   std::optional<std::chrono::milliseconds> time;
   options.write_time = [&] { return time; };

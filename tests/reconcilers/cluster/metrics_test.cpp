@@ -12,7 +12,7 @@ using namespace berth::reconcilers;
 using namespace berth::reconcilers::test;
 
 TEST_CASE("the usual metrics of controllers exist under their names") {
-  simulated::Cluster cluster(quick());
+  embedded::Cluster cluster(quick());
   World world(config_of(cluster));
   world.wake();
   const std::string id = world.deploy(world.new_app());

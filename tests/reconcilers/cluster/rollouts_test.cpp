@@ -25,11 +25,11 @@ const deployments::Rules rules = {.registries = {"ghcr.io", "docker.io/library"}
                                   .base_host = "berth.example"};
 
 struct Tenant {
-  simulated::Cluster cluster;
+  embedded::Cluster cluster;
   World world{config_of(cluster)};
   std::string id;
 
-  explicit Tenant(const simulated::Options& options = quick()) : cluster(options) {
+  explicit Tenant(const embedded::Options& options = quick()) : cluster(options) {
     world.wake();
     id = world.deploy(world.new_app());
     REQUIRE(world.is(id, Status::running));
@@ -138,7 +138,7 @@ TEST_CASE("the old container serves until the new one has been ready for a momen
 // The controller ends unavailable pods first, and a pod isn't available before minReadySeconds are
 // over.
 TEST_CASE("quick successive changes don't end a container that has just started serving") {
-  simulated::Options options = quick();
+  embedded::Options options = quick();
   options.timing.second = std::chrono::milliseconds(500);  // minReadySeconds: 1.5 s
   options.timing.probe = std::chrono::milliseconds(500);   // until the new pod serves
   Tenant tenant(options);

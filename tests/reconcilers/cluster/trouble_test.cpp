@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 struct Tenant {
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   World world{config_of(cluster)};
 
   Tenant() { world.wake(); }
@@ -57,10 +57,10 @@ TEST_CASE("on a node slowed down ten times no deployment that will run is said t
   // The containers listen within a second, but the node takes seven to report it: longer than the
   // world's patience.
   using std::chrono::milliseconds;
-  simulated::Options slow;
+  embedded::Options slow;
   slow.timing.pull = slow.timing.start = milliseconds(100);
   slow.timing.probe = milliseconds(600);
-  simulated::Cluster cluster(slow);
+  embedded::Cluster cluster(slow);
   cluster.slow_down(10);
   World world(config_of(cluster));
   world.options.patience.listening = std::chrono::seconds(3);
@@ -114,10 +114,10 @@ TEST_CASE("a rollout that fails leaves the old container running and says why") 
 
 TEST_CASE("a container that crashes later is errored, and running again once it is healthy") {
   Tenant tenant;
-  tenant.cluster.set_image("ghcr.io/acme/web:1", simulated::ImageBehaviour::crashes);
+  tenant.cluster.set_image("ghcr.io/acme/web:1", embedded::ImageBehaviour::crashes);
   const std::string id = tenant.world.deploy(tenant.world.new_app());
   REQUIRE(tenant.has_reason(id, Reason::crash_loop));
-  tenant.cluster.set_image("ghcr.io/acme/web:1", simulated::ImageBehaviour::runs);
+  tenant.cluster.set_image("ghcr.io/acme/web:1", embedded::ImageBehaviour::runs);
   CHECK(tenant.world.is(id, Status::running));
 }
 

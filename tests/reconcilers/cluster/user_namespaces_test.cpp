@@ -27,7 +27,7 @@ Object handler(const std::string& name, const Object& features) {
 }
 
 struct Shop {
-  simulated::Cluster cluster{quick()};
+  embedded::Cluster cluster{quick()};
   World world{config_of(cluster)};
   std::string id;
 

@@ -1,0 +1,264 @@
+#include "reconcilers/embedded/cluster.h"
+
+#include <mutex>
+
+#include "controller/base/log.h"
+#include "reconcilers/embedded/apiserver/http_server.h"
+#include "reconcilers/embedded/apiserver/rest.h"
+#include "reconcilers/embedded/controllers/controllers.h"
+#include "reconcilers/embedded/node/page.h"
+
+namespace berth::embedded {
+namespace {
+
+Json node() {
+  const Json capacity{{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "10000"}};
+  Json ready{{"type", "Ready"},
+             {"status", "True"},
+             {"reason", "KubeletReady"},
+             {"message", "kubelet is posting ready status"},
+             {"lastHeartbeatTime", timestamp()},
+             {"lastTransitionTime", timestamp()}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata",
+           {{"name", Kubelet::node_name},
+            {"labels", {{"kubernetes.io/hostname", Kubelet::node_name}}}}},
+          {"spec", Json::object()},
+          {"status",
+           {{"capacity", capacity},
+            {"allocatable", capacity},
+            {"conditions", {std::move(ready)}},
+            {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
+            {"nodeInfo",
+             {{"kubeletVersion", "v1.37.0-simulated"},
+              {"kernelVersion", "simulated"},
+              {"containerRuntimeVersion", "simulated"}}}}}};
+}
+
+Json name_space(const char* name) {
+  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
+}
+
+const Type& known_type(const Json& object) {
+  if (const Type* type = type_of_object(object)) return *type;
+  throw no_such_resource();
+}
+
+// The object as clients see it.
+Json seen(const Json& tree) { return Json::parse(text_of(tree)); }
+
+}  // namespace
+
+struct Cluster::State {
+  explicit State(const Options& options)
+      : registry(store, options.seed),
+        faults(options.remembers),
+        controllers(store, registry, images, options.timing, options.remembers),
+        rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval),
+        http([this](const api::Request& request, api::Response& response) {
+          rest.handle(request, response);
+        }) {}
+
+  Store store;
+  Registry registry;
+  Images images;
+  Faults faults;
+  Controllers controllers;
+  Rest rest;
+  HttpServer http;
+  std::mutex up_and_down;
+};
+
+Cluster::Cluster(Options options) : state_(std::make_unique<State>(options)) {
+  {
+    const Lock lock(state_->store.mutex());
+    const Request by_kubelet{{"kubelet"}};
+    state_->registry.create(type_of(Kind::nodes), "", node(), by_kubelet);
+    const Request by_server{{"kube-apiserver"}};
+    for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
+      state_->registry.create(type_of(Kind::namespaces), "", name_space(name), by_server);
+  }
+  log::info("the Kubernetes cluster is simulated: no container runs", {{"url", url()}});
+}
+
+Cluster::~Cluster() {
+  state_->faults.interrupt();
+  state_->store.stop();
+  state_->http.down();
+}
+
+std::string Cluster::url() const { return "http://127.0.0.1:" + std::to_string(port()); }
+int Cluster::port() const { return state_->http.port(); }
+
+void Cluster::fail_next(int times, int status, std::optional<int> retry_after, Match match) {
+  state_->faults.add({times, status, retry_after, std::move(match)});
+}
+
+void Cluster::clear_failures() { state_->faults.clear(); }
+void Cluster::answer_logs_with(const std::string& words) { state_->faults.set_log_words(words); }
+void Cluster::set_latency(std::chrono::milliseconds latency) {
+  state_->faults.set_latency(latency);
+}
+void Cluster::stop_answering() { state_->faults.set_hanging(true); }
+void Cluster::answer_again() { state_->faults.set_hanging(false); }
+
+void Cluster::drop_watches() {
+  const Lock lock(state_->store.mutex());
+  state_->store.drop_watches();
+}
+
+void Cluster::compact() {
+  const Lock lock(state_->store.mutex());
+  state_->store.compact();
+  state_->rest.forget_pages();
+}
+
+void Cluster::go_down() {
+  const std::lock_guard lock(state_->up_and_down);
+  state_->faults.interrupt();
+  drop_watches();
+  state_->http.down();
+}
+
+void Cluster::come_back() {
+  const std::lock_guard lock(state_->up_and_down);
+  state_->faults.resume();
+  state_->http.up();
+}
+
+void Cluster::pause_controllers() {
+  const Lock lock(state_->store.mutex());
+  state_->controllers.pause(true);
+}
+
+void Cluster::resume_controllers() {
+  const Lock lock(state_->store.mutex());
+  state_->controllers.pause(false);
+}
+
+void Cluster::slow_down(int factor) {
+  const Lock lock(state_->store.mutex());
+  state_->controllers.slow_down(factor);
+}
+
+void Cluster::set_image(const std::string& image, ImageBehaviour behaviour) {
+  const Lock lock(state_->store.mutex());
+  state_->images.set(image, behaviour);
+}
+
+void Cluster::refuse_certificates(const std::string& why) {
+  const Lock lock(state_->store.mutex());
+  state_->controllers.certificates().refuse(why);
+}
+
+std::vector<std::string> Cluster::certificate_orders() const {
+  const Lock lock(state_->store.mutex());
+  return state_->controllers.certificates().orders();
+}
+
+std::vector<Recorded> Cluster::requests() const { return state_->faults.recorded(); }
+
+std::vector<Recorded> Cluster::writes() const {
+  auto all = requests();
+  std::erase_if(all, [](const Recorded& one) { return !one.writes(); });
+  return all;
+}
+
+size_t Cluster::count(const std::string& verb, const std::string& plural) const {
+  size_t number = 0;
+  for (const Recorded& one : requests())
+    if ((verb.empty() || one.verb == verb) && (plural.empty() || one.plural == plural)) ++number;
+  return number;
+}
+
+size_t Cluster::write_count() const { return writes().size(); }
+void Cluster::forget_requests() { state_->faults.forget_recorded(); }
+
+std::optional<Json> Cluster::get(const std::string& plural, const std::string& name_space,
+                                 const std::string& name) const {
+  const Type& type = type_named(plural);
+  const Lock lock(state_->store.mutex());
+  const ObjectPtr found = state_->store.find({type.id, type.namespaced() ? name_space : "", name});
+  if (!found) return std::nullopt;
+  return seen(*found);
+}
+
+std::vector<Json> Cluster::list(const std::string& plural, const std::string& name_space,
+                                const std::string& label_selector) const {
+  const Type& type = type_named(plural);
+  const Selector selector(type, label_selector, "");
+  std::vector<std::pair<Key, StoredPtr>> all;
+  {
+    const Lock lock(state_->store.mutex());
+    all = state_->store.list_stored(type.id, name_space);
+  }
+  std::vector<Json> found;
+  for (const auto& [key, object] : all)
+    if (selector.matches(*object)) found.push_back(Json::parse(text_of(type, *object)));
+  return found;
+}
+
+Json Cluster::put(const Json& object, const std::string& manager) {
+  const Type& type = known_type(object);
+  const Lock lock(state_->store.mutex());
+  const std::string home = namespace_of(object);
+  const bool known =
+      state_->store.find({type.id, type.namespaced() ? home : "", name_of(object)}) != nullptr;
+  if (!known) return seen(*state_->registry.create(type, home, object, {{manager}}));
+  Json next = object;
+  const ObjectPtr live = state_->registry.get(type, home, name_of(object));
+  next["metadata"]["resourceVersion"] = at_path(*live, "/metadata/resourceVersion");
+  return seen(*state_->registry.update(type, home, name_of(object), std::move(next), {{manager}}));
+}
+
+Json Cluster::apply(const Json& object, const std::string& manager) {
+  const Type& type = known_type(object);
+  const Lock lock(state_->store.mutex());
+  return seen(
+      *state_->registry
+           .apply(type, namespace_of(object), name_of(object), object, {{manager}}, Force::yes)
+           .object);
+}
+
+Json Cluster::patch(const std::string& plural, const std::string& name_space,
+                    const std::string& name, const Json& merge, const std::string& manager) {
+  const Lock lock(state_->store.mutex());
+  return seen(
+      *state_->registry.merge_patch(type_named(plural), name_space, name, merge, {{manager}}));
+}
+
+Json Cluster::patch_status(const std::string& plural, const std::string& name_space,
+                           const std::string& name, const Json& merge, const std::string& manager) {
+  const Lock lock(state_->store.mutex());
+  return seen(*state_->registry.merge_patch(type_named(plural), name_space, name,
+                                            {{"status", merge}}, {{manager, Subresource::status}}));
+}
+
+bool Cluster::remove(const std::string& plural, const std::string& name_space,
+                     const std::string& name) {
+  const Type& type = type_named(plural);
+  const Lock lock(state_->store.mutex());
+  if (!state_->store.find({type.id, type.namespaced() ? name_space : "", name})) return false;
+  state_->registry.remove(type, name_space, name, {});
+  return true;
+}
+
+void Cluster::set_quota(const std::string& name_space, const Json& hard, const std::string& name) {
+  put({{"apiVersion", "v1"},
+       {"kind", "ResourceQuota"},
+       {"metadata", {{"name", name}, {"namespace", name_space}}},
+       {"spec", {{"hard", hard}}}});
+}
+
+std::uint64_t Cluster::version() const {
+  const Lock lock(state_->store.mutex());
+  return state_->store.version();
+}
+
+Page Cluster::page(const std::string& host) const {
+  const Lock lock(state_->store.mutex());
+  return page_of(state_->store, host);
+}
+
+}  // namespace berth::embedded

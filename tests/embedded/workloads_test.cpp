@@ -1,0 +1,456 @@
+#include <catch2/catch.hpp>
+
+#include "tests/embedded/support.h"
+
+using namespace berth::embedded;
+using namespace berth::embedded::tests;
+
+namespace {
+
+Json of(const World& world, const std::string& name = "web") {
+  return world.get(deployments + "/" + name).body;
+}
+
+bool ready(const World& world, int replicas, const std::string& name = "web") {
+  const Json now = of(world, name);
+  return now["status"].value("readyReplicas", 0) == replicas &&
+         now["status"].value("replicas", 0) == replicas &&
+         now["status"].value("updatedReplicas", 0) == replicas &&
+         now["status"].value("observedGeneration", 0) == now["metadata"]["generation"];
+}
+
+// Returns the state of the pods' only container, once it satisfies the predicate.
+Json waiting_for(const World& world, const std::function<bool(const Json& status)>& wanted) {
+  Json found;
+  World::wait([&] {
+    for (const Json& pod : world.cluster.list("pods", "apps"))
+      for (const Json& status : pod["status"].value("containerStatuses", Json::array()))
+        if (wanted(status)) found = status;
+    return !found.is_null();
+  });
+  return found;
+}
+
+bool has_event(const World& world, const std::string& reason, const std::string& words) {
+  return World::wait([&] {
+    for (const Json& event : world.cluster.list("events", "apps"))
+      if (event["reason"] == reason &&
+          event["message"].get<std::string>().find(words) != std::string::npos)
+        return true;
+    return false;
+  });
+}
+
+Json state_reason(const Json& status, const char* state) {
+  return status["state"].contains(state) ? status["state"][state].value("reason", Json()) : Json();
+}
+
+}  // namespace
+
+TEST_CASE("a deployment becomes a replica set and ready pods") {
+  World world;
+  REQUIRE(world.post(deployments, deployment("web", "nginx:1.27", 2)).status == 201);
+  REQUIRE(World::wait([&] { return ready(world, 2); }));
+
+  const Json now = of(world);
+  CHECK(now["status"]["availableReplicas"] == 2);
+  CHECK(now["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1");
+  CHECK(condition(now, "Available")["reason"] == "MinimumReplicasAvailable");
+  REQUIRE(World::wait(
+      [&] { return condition(of(world), "Progressing")["reason"] == "NewReplicaSetAvailable"; }));
+
+  const Json sets = world.get(replica_sets).body;
+  REQUIRE(sets["items"].size() == 1);
+  const std::string set = name_of(sets["items"][0]);
+  CHECK(condition(of(world), "Progressing")["message"] ==
+        "ReplicaSet \"" + set + "\" has successfully progressed.");
+  const Json pods = world.get(core + "pods?labelSelector=app%3Dweb").body;
+  REQUIRE(pods["items"].size() == 2);
+  const Json& pod = pods["items"][0];
+  CHECK(name_of(pod).starts_with(set + "-"));
+  CHECK(pod["status"]["phase"] == "Running");
+  CHECK(pod["spec"]["nodeName"] == "simulated");
+  CHECK(pod["status"]["podIP"].get<std::string>().starts_with("10.244."));
+  const Json& status = pod["status"]["containerStatuses"][0];
+  CHECK(status["ready"] == true);
+  CHECK(status["image"] == "docker.io/library/nginx:1.27");
+  CHECK(status["imageID"].get<std::string>().find("@sha256:") != std::string::npos);
+  CHECK(status["containerID"].get<std::string>().starts_with("containerd://"));
+  for (const char* reason :
+       {"Scheduled", "Pulled", "Created", "Started", "SuccessfulCreate", "ScalingReplicaSet"})
+    CHECK(has_event(world, reason, ""));
+}
+
+TEST_CASE("a new image rolls over: old pods go only once new ones are ready") {
+  World world;
+  world.post(deployments, deployment("web", "nginx:1", 2));
+  REQUIRE(World::wait([&] { return ready(world, 2); }));
+  std::atomic<bool> done = false;
+  std::atomic<int> fewest = 100;
+  std::atomic<int> most = 0;
+  std::thread looker([&] {
+    while (!done) {
+      int ready_pods = 0;
+      int pods = 0;
+      for (const Json& pod : world.cluster.list("pods", "apps", "app=web")) {
+        if (pod["metadata"].contains("deletionTimestamp")) continue;
+        ++pods;
+        if (condition(pod, "Ready").value("status", "") == "True") ++ready_pods;
+      }
+      fewest = std::min(fewest.load(), ready_pods);
+      most = std::max(most.load(), pods);
+    }
+  });
+  world.apply(deployments + "/web", deployment("web", "nginx:2", 2));
+  const bool rolled = World::wait([&] {
+    const auto pods = world.cluster.list("pods", "apps", "app=web");
+    return ready(world, 2) && pods.size() == 2 &&
+           pods[0]["spec"]["containers"][0]["image"] == "nginx:2" &&
+           pods[1]["spec"]["containers"][0]["image"] == "nginx:2";
+  });
+  done = true;
+  looker.join();
+  REQUIRE(rolled);
+  CHECK(fewest == 2);
+  CHECK(most <= 3);
+  CHECK(of(world)["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2");
+  CHECK(world.get(replica_sets).body["items"].size() == 2);
+}
+
+TEST_CASE("a rollout to an image that fails leaves the old pods, and misses its deadline") {
+  World world;
+  Json wanted = deployment("web", "nginx:1");
+  wanted["spec"]["progressDeadlineSeconds"] = 20;
+  world.post(deployments, wanted);
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "missing:1";
+  world.apply(deployments + "/web", wanted);
+  REQUIRE(World::wait(
+      [&] { return condition(of(world), "Progressing")["reason"] == "ProgressDeadlineExceeded"; }));
+  const Json now = of(world);
+  CHECK(condition(now, "Progressing")["status"] == "False");
+  CHECK(condition(now, "Progressing")["message"].get<std::string>().ends_with(
+      "has timed out progressing."));
+  CHECK(condition(now, "Available")["status"] == "True");
+  CHECK(now["status"]["readyReplicas"] == 1);
+  CHECK(now["status"]["unavailableReplicas"] == 1);
+}
+
+TEST_CASE("scaling up, and down to zero") {
+  World world;
+  world.post(deployments, deployment("web"));
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  world.merge(deployments + "/web", {{"spec", {{"replicas", 3}}}});
+  REQUIRE(World::wait([&] { return ready(world, 3); }));
+  world.merge(deployments + "/web", {{"spec", {{"replicas", 0}}}});
+  REQUIRE(World::wait([&] { return world.cluster.list("pods", "apps").empty(); }));
+  REQUIRE(World::wait([&] { return ready(world, 0); }));
+  // As with a real controller, counts of 0 are left out.
+  CHECK_FALSE(of(world)["status"].contains("readyReplicas"));
+  CHECK(condition(of(world), "Available")["status"] == "True");
+}
+
+TEST_CASE("Recreate stops the old pods before the new ones start") {
+  World world;
+  Json wanted = deployment("web", "nginx:1");
+  wanted["spec"]["strategy"] = {{"type", "Recreate"}};
+  world.post(deployments, wanted);
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2";
+  world.apply(deployments + "/web", wanted);
+  REQUIRE(World::wait([&] {
+    const auto pods = world.cluster.list("pods", "apps");
+    return pods.size() == 1 && pods[0]["spec"]["containers"][0]["image"] == "nginx:2" &&
+           ready(world, 1);
+  }));
+}
+
+TEST_CASE("an image that isn't there: ErrImagePull and ImagePullBackOff") {
+  World world;
+  world.post(deployments, deployment("web", "ghcr.io/acme/missing-app:1"));
+  const Json failed = waiting_for(
+      world, [](const Json& s) { return state_reason(s, "waiting") == "ErrImagePull"; });
+  REQUIRE_FALSE(failed.is_null());
+  CHECK(failed["state"]["waiting"]["message"].get<std::string>().find(
+            "ghcr.io/acme/missing-app:1: not found") != std::string::npos);
+  const Json waits = waiting_for(
+      world, [](const Json& s) { return state_reason(s, "waiting") == "ImagePullBackOff"; });
+  REQUIRE_FALSE(waits.is_null());
+  CHECK(waits["state"]["waiting"]["message"].get<std::string>().starts_with(
+      "Back-off pulling image \"ghcr.io/acme/missing-app:1\": ErrImagePull: "));
+  CHECK(
+      has_event(world, "Failed", "Failed to pull image \"ghcr.io/acme/missing-app:1\": rpc error"));
+  CHECK(has_event(world, "Failed", "Error: ErrImagePull"));
+  CHECK(has_event(world, "BackOff", "Back-off pulling image"));
+  CHECK(world.cluster.list("pods", "apps")[0]["status"]["phase"] == "Pending");
+}
+
+TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, its last output") {
+  World world;
+  world.post(deployments, deployment("web", "crash-loop:1"));
+  const Json status = waiting_for(world, [](const Json& s) {
+    return state_reason(s, "waiting") == "CrashLoopBackOff" && s["restartCount"] >= 2;
+  });
+  REQUIRE_FALSE(status.is_null());
+  CHECK(status["lastState"]["terminated"]["exitCode"] == 1);
+  CHECK(status["lastState"]["terminated"]["reason"] == "Error");
+  CHECK(status["lastState"]["terminated"]["message"].get<std::string>().find("simulated crash") !=
+        std::string::npos);
+  CHECK(has_event(world, "BackOff", "Back-off restarting failed container web in pod web-"));
+}
+
+TEST_CASE("the last output is reported only if the container asks for its log") {
+  World world;
+  Json wanted = deployment("web", "crash:1");
+  wanted["spec"]["template"]["spec"]["containers"][0].erase("terminationMessagePolicy");
+  world.post(deployments, wanted);
+  const Json status =
+      waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
+  REQUIRE_FALSE(status.is_null());
+  CHECK_FALSE(status["lastState"]["terminated"].contains("message"));
+}
+
+TEST_CASE("an image that takes too much memory: OOMKilled") {
+  World world;
+  world.post(deployments, deployment("web", "oom"));
+  const Json status =
+      waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
+  REQUIRE_FALSE(status.is_null());
+  CHECK(status["lastState"]["terminated"]["exitCode"] == 137);
+  CHECK(status["lastState"]["terminated"]["reason"] == "OOMKilled");
+}
+
+TEST_CASE("an image that listens elsewhere is never ready") {
+  World world;
+  world.post(deployments, deployment("web", "acme/wrong-port:1"));
+  REQUIRE(has_event(world, "Unhealthy", "Readiness probe failed: dial tcp 10.244."));
+  CHECK(has_event(world, "Unhealthy", ":8080: connect: connection refused"));
+  const Json pod = world.cluster.list("pods", "apps")[0];
+  CHECK(pod["status"]["phase"] == "Running");
+  CHECK(condition(pod, "Ready")["status"] == "False");
+  CHECK(condition(pod, "Ready")["reason"] == "ContainersNotReady");
+  CHECK(condition(pod, "Ready")["message"] == "containers with unready status: [web]");
+}
+
+TEST_CASE("without privileges, no container listens on a port below 1024") {
+  struct Case {
+    int port;
+    Json security;
+    bool listens;
+  };
+  const Json first_port = {{"name", "net.ipv4.ip_unprivileged_port_start"}, {"value", "0"}};
+  const auto one = GENERATE_COPY(
+      Case{80, {{"runAsUser", 1000}}, false}, Case{1023, {{"runAsUser", 1000}}, false},
+      Case{1024, {{"runAsUser", 1000}}, true}, Case{80, Json::object(), true},
+      Case{80, {{"runAsUser", 1000}, {"sysctls", Json::array({first_port})}}, true});
+  World world;
+  Json wanted = deployment("web");
+  Json& pod = wanted["spec"]["template"]["spec"];
+  pod["securityContext"] = one.security;
+  pod["containers"][0]["readinessProbe"] = {{"tcpSocket", {{"port", one.port}}}};
+  world.post(deployments, wanted);
+  if (one.listens) {
+    CHECK(World::wait([&] {
+      const Json pods = world.cluster.list("pods", "apps");
+      return !pods.empty() && condition(pods[0], "Ready").value("status", "") == "True";
+    }));
+  } else {
+    REQUIRE(has_event(world, "Unhealthy",
+                      ":" + std::to_string(one.port) + ": connect: connection refused"));
+    CHECK(condition(world.cluster.list("pods", "apps")[0], "Ready").value("status", "") == "False");
+  }
+}
+
+TEST_CASE("a liveness probe restarts what doesn't listen") {
+  World world;
+  Json wanted = deployment("web", "not-listening");
+  wanted["spec"]["template"]["spec"]["containers"][0]["livenessProbe"] = {
+      {"httpGet", {{"port", 8080}, {"path", "/up"}}}, {"periodSeconds", 1}};
+  world.post(deployments, wanted);
+  REQUIRE(has_event(world, "Unhealthy", "Liveness probe failed: Get \"http://10.244."));
+  CHECK(has_event(world, "Killing", "Container web failed liveness probe, will be restarted"));
+  CHECK_FALSE(waiting_for(world, [](const Json& s) { return s["restartCount"] >= 1; }).is_null());
+}
+
+TEST_CASE("an image that needs root fails as user 1000 and runs as root") {
+  World world;
+  Json wanted = deployment("web", "needs-root:1");
+  wanted["spec"]["template"]["spec"]["securityContext"] = {{"runAsUser", 1000}};
+  world.post(deployments, wanted);
+  const Json status =
+      waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
+  REQUIRE_FALSE(status.is_null());
+  CHECK(status["lastState"]["terminated"]["message"].get<std::string>().find("Permission denied") !=
+        std::string::npos);
+  Json as_root = deployment("root", "needs-root:1");
+  world.post(deployments, as_root);
+  CHECK(World::wait([&] { return ready(world, 1, "root"); }));
+}
+
+TEST_CASE("a pod that fits nowhere stays pending") {
+  World world;
+  world.post(deployments, deployment("web", "unschedulable"));
+  REQUIRE(has_event(world, "FailedScheduling", "0/1 nodes are available: 1 Insufficient memory."));
+  const Json pod = world.cluster.list("pods", "apps")[0];
+  CHECK(pod["status"]["phase"] == "Pending");
+  CHECK(condition(pod, "PodScheduled")["reason"] == "Unschedulable");
+  // Events of the scheduler have no count and no firstTimestamp.
+  for (const Json& event : world.cluster.list("events", "apps"))
+    if (event["reason"] == "FailedScheduling") {
+      CHECK(event["firstTimestamp"].is_null());
+      CHECK_FALSE(event["eventTime"].is_null());
+    }
+}
+
+TEST_CASE("a behaviour can be set for an image") {
+  World world;
+  world.cluster.set_image("nginx:9", ImageBehaviour::missing);
+  world.post(deployments, deployment("web", "nginx:9"));
+  REQUIRE_FALSE(waiting_for(world, [](const Json& s) {
+                  return state_reason(s, "waiting") == "ImagePullBackOff";
+                }).is_null());
+  world.cluster.set_image("nginx:9", ImageBehaviour::runs);
+  CHECK(World::wait([&] { return ready(world, 1); }));
+}
+
+TEST_CASE("variables from a secret that isn't there: CreateContainerConfigError") {
+  World world;
+  Json wanted = deployment("web");
+  wanted["spec"]["template"]["spec"]["containers"][0]["envFrom"] = {
+      {{"secretRef", {{"name", "vars"}}}}};
+  world.post(deployments, wanted);
+  const Json status = waiting_for(world, [](const Json& s) {
+    return state_reason(s, "waiting") == "CreateContainerConfigError";
+  });
+  REQUIRE_FALSE(status.is_null());
+  CHECK(status["state"]["waiting"]["message"] == "secret \"vars\" not found");
+  world.cluster.put(Json{{"apiVersion", "v1"},
+                         {"kind", "Secret"},
+                         {"metadata", {{"name", "vars"}, {"namespace", "apps"}}}});
+  CHECK(World::wait([&] { return ready(world, 1); }));
+}
+
+TEST_CASE("repeated events are counted") {
+  World world;
+  world.post(deployments, deployment("web", "crash"));
+  CHECK(World::wait([&] {
+    for (const Json& event : world.cluster.list("events", "apps"))
+      if (event["reason"] == "BackOff" && event["count"] >= 2) return true;
+    return false;
+  }));
+}
+
+TEST_CASE("old replica sets are kept up to the limit") {
+  World world;
+  Json wanted = deployment("web");
+  wanted["spec"]["revisionHistoryLimit"] = 1;
+  for (int i = 1; i <= 4; ++i) {
+    wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:" + std::to_string(i);
+    world.apply(deployments + "/web", wanted);
+    REQUIRE(World::wait([&] {
+      const auto pods = world.cluster.list("pods", "apps");
+      return ready(world, 1) && pods.size() == 1 &&
+             pods[0]["spec"]["containers"][0]["image"] == "nginx:" + std::to_string(i);
+    }));
+  }
+  CHECK(World::wait([&] { return world.cluster.list("replicasets", "apps").size() == 2; }));
+}
+
+TEST_CASE("a pod that somebody deletes is replaced, after a graceful end") {
+  Options options = at_once();
+  options.timing.stop = std::chrono::milliseconds(50);
+  World world(options);
+  world.post(deployments, deployment("web"));
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  const std::string name = name_of(world.cluster.list("pods", "apps")[0]);
+  const Answer answer = world.remove(core + "pods/" + name);
+  CHECK(answer.status == 200);
+  CHECK(answer.body["kind"] == "Pod");
+  CHECK(answer.body["metadata"]["deletionGracePeriodSeconds"] == 30);
+  CHECK(answer.body["metadata"].contains("deletionTimestamp"));
+  REQUIRE(World::wait([&] { return world.get(core + "pods/" + name).status == 404; }));
+  CHECK(World::wait([&] { return ready(world, 1); }));
+  CHECK(has_event(world, "Killing", "Stopping container web"));
+}
+
+TEST_CASE("the log of a pod") {
+  World world;
+  world.post(deployments, deployment("web"));
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  const std::string pod = core + "pods/" + name_of(world.cluster.list("pods", "apps")[0]);
+  const Answer whole = world.get(pod + "/log");
+  CHECK(whole.status == 200);
+  CHECK(whole.text.find("simulated container web of image nginx:1.27\n") == 0);
+  CHECK(whole.text.find("listening on port 8080") != std::string::npos);
+  CHECK(world.get(pod + "/log?tailLines=1").text == "listening on port 8080\n");
+  CHECK(world.get(pod + "/log?container=other").status == 400);
+  const Answer previous = world.get(pod + "/log?previous=true");
+  CHECK(previous.status == 400);
+  CHECK(previous.body["message"].get<std::string>().starts_with(
+      "previous terminated container \"web\" in pod"));
+
+  world.post(deployments, deployment("bad", "missing"));
+  REQUIRE_FALSE(waiting_for(world, [](const Json& s) {
+                  return state_reason(s, "waiting") == "ImagePullBackOff";
+                }).is_null());
+  const Json waiting = world.cluster.list("pods", "apps", "app=bad")[0];
+  CHECK(world.get(core + "pods/" + name_of(waiting) + "/log").body["message"] ==
+        "container \"web\" in pod \"" + name_of(waiting) +
+            "\" is waiting to start: trying and failing to pull image");
+}
+
+TEST_CASE("paused controllers catch up") {
+  World world;
+  world.cluster.pause_controllers();
+  world.post(deployments, deployment("web"));
+  CHECK(world.get(replica_sets).body["items"].empty());
+  world.cluster.resume_controllers();
+  CHECK(World::wait([&] { return ready(world, 1); }));
+}
+
+TEST_CASE("a pod without a node has no log") {
+  World world;
+  world.post(deployments, deployment("web", "unschedulable"));
+  REQUIRE(has_event(world, "FailedScheduling", ""));
+  const Answer log =
+      world.get(core + "pods/" + name_of(world.cluster.list("pods", "apps")[0]) + "/log");
+  CHECK(log.status == 204);
+  CHECK(log.text.empty());
+}
+
+TEST_CASE("the metrics of pods") {
+  World world;
+  world.post(deployments, deployment("web"));
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  const Answer answer =
+      world.get("/apis/metrics.k8s.io/v1beta1/namespaces/apps/pods?labelSelector=app%3Dweb");
+  REQUIRE(answer.body["items"].size() == 1);
+  CHECK(answer.body["items"][0]["containers"][0]["usage"]["memory"].get<std::string>().ends_with(
+      "Ki"));
+}
+
+TEST_CASE("what was begun goes on before a new deployment is begun") {
+  constexpr int count = 40;
+  World world;
+  world.cluster.pause_controllers();
+  const Json list = world.get(deployments).body;
+  const Watcher watcher(world.cluster,
+                        deployments + "?watch=true&resourceVersion=" +
+                            list["metadata"]["resourceVersion"].get_ref<const std::string&>());
+  const auto name_of_number = [](int number) { return "web-" + std::to_string(number); };
+  for (int i = 0; i < count; ++i)
+    REQUIRE(world.post(deployments, deployment(name_of_number(i), "nginx:1.27", 1)).status == 201);
+  world.cluster.resume_controllers();
+
+  const auto begun = [&](const Json& event) {
+    return event["type"] == "MODIFIED" &&
+           event["object"]["metadata"]["name"] == name_of_number(count - 1);
+  };
+  const auto has_ready_pod = [](const Json& event) {
+    return event["object"]["status"].value("readyReplicas", 0) == 1;
+  };
+  // The first look at the last one comes after another one is ready.
+  REQUIRE(World::wait([&] { return std::ranges::any_of(watcher.events(), begun); }));
+  const auto events = watcher.events();
+  CHECK(std::ranges::find_if(events, has_ready_pod) < std::ranges::find_if(events, begun));
+}
