@@ -23,6 +23,12 @@ bool is_servers_own(std::string_view name) {
   });
 }
 
+void append_number(std::string& text, std::size_t number) {
+  std::array<char, 20> digits{};
+  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text.append(std::string_view(digits.data(), end));
+}
+
 }  // namespace
 
 bool is_sendable(const Response& response) {
@@ -47,6 +53,64 @@ const std::string& http_date() {
     made_at = now;
   }
   return text;
+}
+
+std::string_view reason_phrase(int status) {
+  struct Phrase {
+    int status;
+    std::string_view text;
+  };
+  static constexpr std::array<Phrase, 31> phrases = {{
+      {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
+      {204, "No Content"},
+      {301, "Moved Permanently"},
+      {302, "Found"},
+      {303, "See Other"},
+      {304, "Not Modified"},
+      {307, "Temporary Redirect"},
+      {308, "Permanent Redirect"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {402, "Payment Required"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {406, "Not Acceptable"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {410, "Gone"},
+      {413, "Content Too Large"},
+      {414, "URI Too Long"},
+      {415, "Unsupported Media Type"},
+      {417, "Expectation Failed"},
+      {422, "Unprocessable Content"},
+      {429, "Too Many Requests"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {501, "Not Implemented"},
+      {503, "Service Unavailable"},
+      {505, "HTTP Version Not Supported"},
+  }};
+  const auto* found = std::ranges::find(phrases, status, &Phrase::status);
+  return found == phrases.end() ? std::string_view() : found->text;
+}
+
+void begin_head(std::string& head, const Response& response, std::string_view common_fields) {
+  const auto add = [&head](std::string_view name, std::string_view value) {
+    head.append(name).append(": ").append(value).append(line_end);
+  };
+  head.assign("HTTP/1.1 ");
+  append_number(head, static_cast<std::size_t>(response.status));
+  head.append(" ").append(reason_phrase(response.status)).append(line_end).append(common_fields);
+  for (const auto& [name, value] : response.headers) add(name, value);
+  add("Date", http_date());
+  if (response.stream || !response.body.empty()) add("Content-Type", response.content_type);
+  if (response.stream || has_no_body(response.status)) return;
+  head.append("Content-Length: ");
+  append_number(head, response.body.size());
+  head.append(line_end);
 }
 
 std::string to_chunk(std::string_view data) {

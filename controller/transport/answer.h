@@ -18,6 +18,16 @@ inline bool has_no_body(int status) { return status == 204 || status == 304; }
 // a second.
 const std::string& http_date();
 
+// Returns the reason phrase of a status that berthd sends (RFC 9110, section 15), or "" for others:
+// it is for people, and may be missing (RFC 9112, section 4).
+std::string_view reason_phrase(int status);
+
+// Puts the beginning of an answer's head into `head`: the status line, `common_fields` (complete
+// lines), and all fields but Connection, Transfer-Encoding and the empty line at the end. What
+// `head` contained is replaced. A stream gets no Content-Length, nor does an answer that has no
+// body. `response` must be sendable.
+void begin_head(std::string& head, const Response& response, std::string_view common_fields);
+
 // Returns `data` as a chunk (RFC 9112, section 7.1). It must not be empty, because an empty chunk
 // ends the body.
 std::string to_chunk(std::string_view data);

@@ -1,6 +1,6 @@
 #include "controller/transport/server.h"
 
-#include <httplib.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -18,7 +18,6 @@
 #include "controller/transport/connection_pool.h"
 #include "controller/transport/request_head.h"
 #include "controller/transport/request_reader.h"
-#include "controller/transport/server_stream.h"
 #include "controller/transport/socket.h"
 
 namespace berth::api {
@@ -58,17 +57,16 @@ struct Connection {
         socket(listed.socket()),
         reader(socket, {.header_bytes = options.max_header_bytes,
                         .body_bytes = options.max_body_bytes,
-                        .time = options.request_timeout}),
-        stream(socket, options.write_timeout) {
+                        .time = options.request_timeout}) {
     request.remote_address = entry.address();
   }
 
   ConnectionTable::Entry& entry;
   const int socket;
   RequestReader reader;
-  ServerStream stream;
   Request request;
   Response response;
+  std::string head;  // the answer's, kept for its memory
   Version version = Version::http_1_1;
   Persistence persistence = Persistence::keep_alive;
   // The client of the latest request, whose claims are kept for its next one: all requests of a
@@ -78,17 +76,12 @@ struct Connection {
   std::optional<Claims> claims;
 };
 
-// process_request() calls back on the same thread without saying which connection it is about.
-thread_local Connection* answering = nullptr;
-
 }  // namespace
 
-// httplib writes the answers. It doesn't accept connections, because its loop ends at temporary
-// errors, and it doesn't read requests, see ServerStream.
-class Server::Impl final : private httplib::Server {
+class Server::Impl {
  public:
-  Impl(ServerOptions options, api::Handler handler);
-  ~Impl() override { shutdown(std::chrono::seconds(0)); }
+  Impl(ServerOptions options, Handler handler);
+  ~Impl() { shutdown(std::chrono::seconds(0)); }
 
   int bind();
   void run();
@@ -109,13 +102,13 @@ class Server::Impl final : private httplib::Server {
   Response rendered(int status, std::string_view detail) const;
   bool answer(Connection& connection);
 
-  static void hand_over(Impl& server, Connection& connection, httplib::Response& out);
-  static void finish_head(const Impl& server, Connection& connection, httplib::Response& out);
-  bool stream_step(Connection& connection, httplib::DataSink& sink);
+  bool send(Connection& connection, std::string_view first, std::string_view second = {}) const;
+  bool stream(Connection& connection);
+  bool stream_step(Connection& connection, Next& next);
   static bool call_stream(Connection& connection, const Sink& sink, Next& next);
 
   const ServerOptions options_;
-  const api::Handler handler_;
+  const Handler handler_;
   std::unique_ptr<Acceptor> acceptor_;
   const std::string common_fields_;  // options_.headers as text
   Pools pools_;
@@ -126,29 +119,19 @@ class Server::Impl final : private httplib::Server {
   ConnectionPool pool_;  // last, because its threads use everything above
 };
 
-Server::Impl::Impl(ServerOptions options, api::Handler handler)
+Server::Impl::Impl(ServerOptions options, Handler handler)
     : options_(std::move(options)),
       handler_(std::move(handler)),
       common_fields_(to_text(options_.headers)),
       pools_(options_),
       table_(options_.connections),
-      pool_([this](const ConnectionPool::Connection& connection) { serve(*connection); }) {
-  set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
-    hand_over(*this, *answering, out);
-    return HandlerResponse::Handled;
-  });
-  set_post_routing_handler([this](const httplib::Request&, httplib::Response& out) {
-    finish_head(*this, *answering, out);
-  });
-}
+      pool_([this](const ConnectionPool::Connection& connection) { serve(*connection); }) {}
 
 int Server::Impl::bind() {
   acceptor_ = std::make_unique<Acceptor>(
       options_.host, options_.port,
       render_busy(rendered(503, "the server has too many open connections"), options_.headers),
       [this](Descriptor& connection) { return take(connection); });
-  // httplib writes streams only while it believes that it is listening.
-  svr_sock_ = acceptor_->socket();
   return acceptor_->port();
 }
 
@@ -335,65 +318,50 @@ bool Server::Impl::answer(Connection& connection) {
   connection.entry.set_activity(connection.response.stream ? Activity::streaming
                                                            : Activity::sending);
 
-  connection.stream.begin(connection.request.method == "HEAD" ? AnswerTo::head : AnswerTo::get);
-  answering = &connection;
-  bool ignored = false;
-  // If told to close, httplib writes a header field that finish_head() removes again. If told to
-  // keep the connection, it would use a string stream to write a Keep-Alive field.
-  const bool close = true;
-  const bool sent = process_request(connection.stream, close, ignored, nullptr);
-  answering = nullptr;
-  connection.response.stream = nullptr;
-  return connection.stream.flush() && sent;
+  if (draining_ || connection.entry.is_leaving()) connection.persistence = Persistence::close;
+  const Response& response = connection.response;
+  begin_head(connection.head, response, common_fields_);
+  if (connection.persistence == Persistence::close) connection.head += "Connection: close\r\n";
+  const bool chunked = response.stream && connection.version == Version::http_1_1;
+  if (chunked) connection.head += "Transfer-Encoding: chunked\r\n";
+  connection.head += line_end;
+  const bool wants_body = connection.request.method != "HEAD";
+  const bool sent =
+      send(connection, connection.head, wants_body ? std::string_view(response.body) : "") &&
+      (!response.stream || !wants_body || stream(connection));
+  connection.response = Response{};
+  return sent;
 }
 
-void Server::Impl::hand_over(Impl& server, Connection& connection, httplib::Response& out) {
-  Response& response = connection.response;
-  out.status = response.status;
-  connection.stream.add_fields(server.common_fields_);
-  for (const auto& [name, value] : response.headers) connection.stream.add_field(name, value);
-  connection.stream.add_field("Date", http_date());
-  if (!response.stream) {
-    if (!response.body.empty()) out.headers.emplace("Content-Type", response.content_type);
-    out.body = std::move(response.body);
-    return;
+bool Server::Impl::send(Connection& connection, std::string_view first,
+                        std::string_view second) const {
+  return send_all(connection.socket, first, second, after(options_.write_timeout)) == Io::ok;
+}
+
+// Calls the stream until it ends. Returns false if the answer was cut off. An HTTP/1.0 answer ends
+// with its connection, others with the last chunk.
+bool Server::Impl::stream(Connection& connection) {
+  for (Next next = Next::more; next == Next::more;) {
+    if (is_peer_gone(connection.socket) || !stream_step(connection, next)) return false;
   }
-  // stream_step() frames the chunks, so that both versions of HTTP take the same path. An HTTP/1.0
-  // answer ends with its connection.
-  if (connection.version == Version::http_1_1) out.headers.emplace("Transfer-Encoding", "chunked");
-  out.set_content_provider(response.content_type,
-                           [&server, &connection](std::size_t, httplib::DataSink& sink) {
-                             return server.stream_step(connection, sink);
-                           });
-}
-
-void Server::Impl::finish_head(const Impl& server, Connection& connection, httplib::Response& out) {
-  if (server.draining_ || connection.entry.is_leaving())
-    connection.persistence = Persistence::close;
-  if (connection.persistence == Persistence::keep_alive) out.headers.erase("Connection");
-  if (has_no_body(out.status)) out.headers.erase("Content-Length");
-  out.headers.erase("Accept-Ranges");  // httplib adds this field to answers to HEAD
+  return connection.version == Version::http_1_0 || send(connection, last_chunk);
 }
 
 // Makes one call of the stream. Returns false to cut the answer off.
-bool Server::Impl::stream_step(Connection& connection, httplib::DataSink& sink) {
-  if (!connection.stream.stop_collecting() || is_peer_gone(connection.socket)) return false;
-  const bool chunked = connection.version == Version::http_1_1;
+bool Server::Impl::stream_step(Connection& connection, Next& next) {
+  bool broken = false;
   const Sink write = [&](std::string_view data) {
-    if (data.empty()) return true;  // an empty chunk would end the body
-    const std::string text = chunked ? to_chunk(data) : std::string(data);
-    return sink.write(text.data(), text.size());
+    if (data.empty()) return !broken;  // an empty chunk would end the body
+    broken = broken || !(connection.version == Version::http_1_1 ? send(connection, to_chunk(data))
+                                                                 : send(connection, data));
+    return !broken;
   };
-  Next next = Next::end;
   if (draining_) {
     connection.persistence = Persistence::close;
-  } else if (!call_stream(connection, write, next)) {
-    return false;
+    next = Next::end;
+    return true;
   }
-  if (next == Next::more) return true;
-  if (next == Next::break_off) return false;
-  sink.done();
-  return !chunked || sink.write(last_chunk.data(), last_chunk.size());
+  return call_stream(connection, write, next) && !broken && next != Next::break_off;
 }
 
 // Returns false if the stream threw an exception.
