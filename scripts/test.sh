@@ -2,8 +2,8 @@
 # Runs all tests of a build: scripts/test.sh PRESET [ATTEMPTS [if-changed]]. A test that fails is tried again until it
 # passes or was tried ATTEMPTS times (1 unless given). Those that passed only then are named in the last lines, since each
 # of them is a defect, of berth or of the test. With `if-changed`, the tests that have run on SQLite run again on PostgreSQL
-# only if something has changed that matters to it; a line says so. Temporary files are kept in memory if there is room, so
-# that the tests don't wait for the disk.
+# only if something has changed that matters to it since they passed there; a line says so. Temporary files are kept in
+# memory if there is room, so that the tests don't wait for the disk.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 preset=$1 attempts=${2:-1} second_engine=${3:-always}
@@ -29,6 +29,7 @@ fi
 ctest --preset "$preset" -j $jobs "${left_out[@]}" --repeat "until-pass:$attempts" 2>&1 | tee "$output"
 code=${PIPESTATUS[0]}
 if [ "$code" -eq 0 ]; then
+  [ ${#left_out[@]} -gt 0 ] || tests/postgres/changed.py --passed
   # Such as: "12/1938 Test  #12: name ........***Failed    0.10 sec".
   sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^ .]) \.*\*\*\*(Failed|Timeout|Exception).*/failed once: \1/p' "$output"
 fi

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "api/gate/environment.h"
 #include "api/gate/route.h"
-#include "api/gate/services.h"
 
 namespace berth::api {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/gate/environment.h"
 #include "api/gate/route.h"
-#include "api/gate/services.h"
 
 namespace berth::api {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/gate/cluster_view.h"
+#include "api/gate/environment.h"
 #include "api/gate/event_stream.h"
 #include "api/gate/login_throttle.h"
 #include "api/gate/security_log.h"
@@ -36,8 +37,6 @@ class ChatFeeds;
 // Returns an empty set of feeds. It is defined with the routes of the chat, because nothing else
 // knows what ChatFeeds contains.
 std::shared_ptr<ChatFeeds> make_chat_feeds();
-
-enum class Environment { development, production };
 
 // An encrypted copy of the database and the keys that is being sent.
 struct Backup {

@@ -37,6 +37,15 @@ std::string value(const Result& result, int row, int column) {
 
 std::string name_in_sql(const std::string& name) { return "\"" + name + "\""; }
 
+// Whether SQLite remembers the last value of the table's identity. Of the others, a trigger takes
+// the largest value plus one.
+bool is_autoincrement(SQLite::Database& database, const Table& table) {
+  SQLite::Statement rows(
+      database, "SELECT 1 FROM sqlite_schema WHERE name = $1 AND sql LIKE '%AUTOINCREMENT%'");
+  rows.bind(1, table.name);
+  return rows.executeStep();
+}
+
 std::string columns_in_sql(const Table& table) {
   std::string list;
   for (const std::string& column : table.columns)
@@ -228,6 +237,12 @@ Digest digest_of(Connection& connection, const Table& table, const Moved& moved)
 }
 
 std::int64_t last_identity(SQLite::Database& database, const Table& table) {
+  if (!is_autoincrement(database, table)) {
+    return database
+        .execAndGet("SELECT coalesce(max(" + name_in_sql(table.identity) + "), 0) FROM " +
+                    name_in_sql(table.name))
+        .getInt64();
+  }
   SQLite::Statement rows(database, "SELECT seq FROM sqlite_sequence WHERE name = $1");
   rows.bind(1, table.name);
   return rows.executeStep() ? rows.getColumn(0).getInt64() : 0;
@@ -243,6 +258,7 @@ std::int64_t last_identity(Connection& connection, const Table& table) {
 }
 
 void set_last_identity(SQLite::Database& database, const Table& table, std::int64_t value) {
+  if (!is_autoincrement(database, table)) return;
   SQLite::Statement remove(database, "DELETE FROM sqlite_sequence WHERE name = $1");
   remove.bind(1, table.name);
   remove.exec();

@@ -1,6 +1,7 @@
 #include "controller/db/postgres/migrate.h"
 
 #include <catch2/catch.hpp>
+#include <algorithm>
 #include <thread>
 
 #include "tests/store.h"
@@ -107,6 +108,19 @@ TEST_CASE("the real schema can be made, and is complete") {
   Fixture f;
   db::postgres::migrate(f.connection, from_millis(0));
   CHECK(f.connection.text("SELECT count(*) FROM ad_rates") == "5");
+}
+
+TEST_CASE("accounts are numbered behind those that a migration finds") {
+  Fixture f;
+  const auto& files = db::postgres::migrations::files();
+  const auto numbers = std::ranges::find(files, "0003_account_numbers.sql", &EmbeddedFile::name);
+  REQUIRE(numbers != files.end());
+  f.migrate({files.begin(), numbers});
+  f.connection.run(
+      "INSERT INTO ledger_accounts (id, kind, owner, number) VALUES ('user:a', 'user', 'a', 41)");
+  f.migrate(files);
+  f.connection.run("INSERT INTO ledger_accounts (id, kind, owner) VALUES ('user:b', 'user', 'b')");
+  CHECK(f.connection.text("SELECT number FROM ledger_accounts WHERE id = 'user:b'") == "42");
 }
 
 }  // namespace

@@ -251,8 +251,8 @@ void open_account(db::Tx& tx, const Account& account) {
   // Most of these accounts exist, and looking for one is cheaper than an INSERT that does nothing.
   if (tx.number(R"(SELECT 1 AS one FROM ledger_accounts WHERE id = $1)", account.id()) == 1) return;
   tx.execute(R"(
-      INSERT INTO ledger_accounts (id, kind, owner, number)
-      VALUES ($1, $2, $3, coalesce((SELECT max(number) FROM ledger_accounts), 0) + 1)
+      INSERT INTO ledger_accounts (id, kind, owner)
+      VALUES ($1, $2, $3)
       ON CONFLICT (id) DO NOTHING)",
              account.id(), account.kind, account.owner);
 }
