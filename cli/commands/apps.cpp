@@ -181,8 +181,8 @@ void use_app(Run& run, const AppFlags& flags) {
                  "The app " + app.at("app_name").get<std::string>() + " is now the current app.");
 }
 
-// What happens to the app's points when it is deleted. Their number can be looked up for the app in
-// use alone, whose token is here.
+// Says what happens to the app's points when it is deleted. How many there are is only known for
+// the current app, because the client has a token of no other.
 std::string fate_of_points(Run& run, const std::string& id) {
   std::string points = "The points";
   Account account = run.store().load(run.settings().server);

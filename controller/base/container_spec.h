@@ -22,6 +22,8 @@ inline constexpr std::size_t max_health_path_length = 256;
 inline constexpr std::size_t max_arguments = 64;
 inline constexpr std::size_t max_argument_length = 4096;
 inline constexpr std::size_t max_arguments_bytes = 8192;
+static_assert(max_arguments == 64 && max_argument_length == 4096 && max_arguments_bytes == 8192,
+              "arguments_must says these numbers");
 inline constexpr std::string_view arguments_must =
     "must have at most 64 texts of at most 4096 bytes, 8192 together, without control characters "
     "but tabs and line ends";

@@ -7,12 +7,13 @@
 // programs write it (RFC 8259), and change nothing in a text that has another form.
 namespace berth {
 
-// Returns the JSON text in which each member `name` whose value is an object has the text of that
-// object, as a JSON string, for its value. Parsing it then costs no tree for the object.
+// Replaces the value of each member `name`, if it is an object, by a JSON string that contains the
+// object's text: {"a":{"b":1}} becomes {"a":"{\"b\":1}"} for the name "a". Parsing the result then
+// makes no tree of the object.
 std::string objects_as_texts(std::string_view json, std::string_view name);
 
-// The reverse: each member `name` whose value is a string that begins like an object gets the
-// object that is written in that string as its value.
+// Does the reverse: replaces the value of each member `name`, if it is a string that begins like an
+// object, by the object.
 std::string texts_as_objects(std::string_view json, std::string_view name);
 
 }  // namespace berth

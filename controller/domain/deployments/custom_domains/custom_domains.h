@@ -192,10 +192,11 @@ struct Certificate {
 bool mark_active(db::Tx& tx, const std::string& id, std::int64_t generation,
                  const Certificate& certificate);
 // Records that the issuer refused. A claim that is issuing, or active with an expired certificate,
-// becomes failed, and the caller withdraws the Certificate; the next order follows the next check,
-// which comes later after each refusal in a row. A claim with a valid certificate stays active,
-// with the reason. Returns false, and changes nothing, if the claim has another generation, was
-// released, is in another state, or says the same already.
+// becomes failed, and the caller deletes the Certificate. A new certificate is ordered after the
+// next check of the DNS records, which comes later after each refusal. A claim with a
+// valid certificate stays active, and its message is the reason. Returns false, and changes
+// nothing, if the claim has another generation, was released, is in another state, or says the same
+// already.
 bool mark_failed(db::Tx& tx, const std::string& id, std::int64_t generation,
                  const std::string& message);
 
