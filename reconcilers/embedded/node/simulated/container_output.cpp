@@ -1,10 +1,6 @@
 #include "reconcilers/embedded/node/simulated/container_output.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstdio>
-#include <ctime>
 
 namespace berth::embedded {
 namespace {
@@ -65,23 +61,6 @@ std::vector<OutputLine> ContainerOutput::lines(std::int64_t now) const {
     lines.push_back({at, "tock " + std::to_string(i)});
   }
   return lines;
-}
-
-std::int64_t nanoseconds_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-std::string nano_timestamp(std::int64_t at) {
-  const std::time_t seconds = at / second;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 40> text{};
-  const size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text.data() + length, text.size() - length, ".%09lldZ",
-                static_cast<long long>(at % second));
-  return text.data();
 }
 
 std::string shown_lines(const std::vector<OutputLine>& lines, const LogRequest& request,

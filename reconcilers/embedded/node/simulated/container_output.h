@@ -6,14 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "reconcilers/embedded/node/output.h"
 #include "reconcilers/embedded/node/simulated/images.h"
 
 namespace berth::embedded {
-
-struct OutputLine {
-  std::int64_t at = 0;  // nanoseconds since the epoch
-  std::string text;
-};
 
 // What one run of a container writes. It is computed from when the run began and ended, so nothing
 // has to be stored.
@@ -40,10 +36,6 @@ class ContainerOutput {
 
 // The end of what a failing image writes, as it appears in the container's status.
 std::string last_words(ImageBehaviour behaviour);
-// The time of the machine's clock, in nanoseconds since the epoch.
-std::int64_t nanoseconds_now();
-// RFC 3339 with nine digits after the second, as the kubelet writes it with timestamps=true.
-std::string nano_timestamp(std::int64_t at);
 
 // The parameters of a request for a pod's log
 // (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#get-read-log-of-the-specified-pod).
