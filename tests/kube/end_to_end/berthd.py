@@ -13,6 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from .cluster import REGISTRY
 from .waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -45,7 +46,8 @@ class Berthd:
     """One data directory and the process that uses it. Used in a `with` block, which ends the process."""
 
     def __init__(self, cluster, *flags):
-        self.kubeconfig = cluster.berth
+        self.cluster = cluster
+        self.cluster_flags = cluster.flags()
         self.flags = flags
         self.folder = tempfile.TemporaryDirectory(prefix="berthd-e2e-")
         self.data = pathlib.Path(self.folder.name) / "data"
@@ -58,11 +60,12 @@ class Berthd:
 
     def __exit__(self, *_):
         self.kill()
+        self.cluster.let_go(self.data)
         self.folder.cleanup()
 
     def command(self):
-        words = [PROGRAM, "--data-dir", self.data, "--kubernetes", "kubeconfig", "--kubeconfig", self.kubeconfig,
-                 "--registries", "127.0.0.1:5000,docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
+        words = [PROGRAM, "--data-dir", self.data, *self.cluster_flags,
+                 "--registries", f"{REGISTRY},docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
                  "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", *(() if "--tiers" in self.flags else ("--tiers", TIERS)), *self.flags]
         return [str(word) for word in words]
 
@@ -183,7 +186,7 @@ class Operator:
     def ask(self, method, path="", body=None):
         return self.berthd.ask(method, "/api/deploy/apps" + path, body, self.token)
 
-    def deploy(self, name, image="127.0.0.1:5000/hello:1", **more):
+    def deploy(self, name, image=f"{REGISTRY}/hello:1", **more):
         """Creates a deployment. Returns its id."""
         return self.ask("POST", "", {"name": name, "image": image, "tier": "free", **more})["id"]
 

@@ -16,7 +16,9 @@ from .waiting import eventually
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = HERE / "cluster"
-REGISTRY = "127.0.0.1:5000"
+# The tests of one machine (tests/local) have a registry and an ingress controller elsewhere.
+REGISTRY = os.environ.get("BERTH_E2E_REGISTRY", "127.0.0.1:5000")
+INGRESS = ("127.0.0.1", int(os.environ.get("BERTH_E2E_INGRESS_PORT", 80)))
 ANSWER_LIMIT = 30  # seconds, of the registry
 SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 
@@ -51,6 +53,11 @@ def page_folder(page):
         yield folder
 
 
+def flags_of(kubeconfig):
+    """Returns the flags with which berthd uses the cluster of this file."""
+    return ["--kubernetes", "kubeconfig", "--kubeconfig", kubeconfig]
+
+
 class Cluster:
     def __init__(self):
         self.state = state_folder()
@@ -58,6 +65,13 @@ class Cluster:
         self.berth = self.state / "berth.kubeconfig"
         self.context = ssl.create_default_context(cafile=str(self.state / "pki/ca.crt"))
         self.context.load_cert_chain(self.state / "pki/admin.crt", self.state / "pki/admin.key")
+
+    def flags(self):
+        """Returns the flags with which berthd uses this cluster."""
+        return flags_of(self.berth)
+
+    def let_go(self, data):
+        """Nothing of the data directory runs outside of berthd."""
 
     def kubectl(self, *words, **options):
         return run(self.state / "tools/kubectl", "--kubeconfig", self.admin, "--request-timeout=30s", *words, **options)
@@ -160,7 +174,7 @@ class Cluster:
 def page(name, limit=5):
     """Returns the status and the text of the app's page, requested through the ingress controller; 0 and the reason if it
     didn't answer."""
-    request = urllib.request.Request("http://127.0.0.1:80/", headers={"Host": f"{name}.apps.localhost"})
+    request = urllib.request.Request("http://%s:%d/" % INGRESS, headers={"Host": f"{name}.apps.localhost"})
     try:
         with urllib.request.urlopen(request, timeout=limit) as answer:
             return answer.status, answer.read().decode()

@@ -1,13 +1,15 @@
 """Requests to the ingress controller whose bytes the test chooses."""
 import socket
 
+from .cluster import INGRESS
+
 LIMIT = 5  # seconds
 
 
 def ask_in_bytes(request):
     """Sends the bytes. Returns the first line of what comes back, and all of it; "closed" if nothing does."""
     received = b""
-    with socket.create_connection(("127.0.0.1", 80), timeout=LIMIT) as connection:
+    with socket.create_connection(INGRESS, timeout=LIMIT) as connection:
         connection.sendall(request)
         try:
             while more := connection.recv(1 << 16):

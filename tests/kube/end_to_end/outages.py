@@ -2,7 +2,7 @@
 import signal
 import time
 
-from .cluster import serves
+from .cluster import flags_of, serves
 from .proxy import Proxy
 from .waiting import eventually
 from .world import World
@@ -65,7 +65,7 @@ class Lost(World):
         cls.proxy = Proxy(cls.cluster)
         cls.addClassCleanup(cls.proxy.__exit__)
         cls.berthd.kill()
-        cls.berthd.kubeconfig = cls.proxy.kubeconfig
+        cls.berthd.cluster_flags = flags_of(cls.proxy.kubeconfig)
         cls.berthd.start()
 
     def policy(self):

@@ -5,6 +5,8 @@ import http.client
 import threading
 import time
 
+from .cluster import INGRESS
+
 RATE = 200  # requests per second of all visitors together
 THREADS = 20
 LIMIT = 10         # seconds for an answer
@@ -56,7 +58,7 @@ class Visitors:
         connection = None
         while not self.over.wait(max(0.0, due - time.monotonic())):
             due += period
-            connection = connection or http.client.HTTPConnection("127.0.0.1", 80, timeout=LIMIT)
+            connection = connection or http.client.HTTPConnection(*INGRESS, timeout=LIMIT)
             if not self.visit(connection) or not keeps:
                 connection.close()
                 connection = None

@@ -1,7 +1,7 @@
 """Tests of watches that break: berth notices, lists what it missed, and makes no unnecessary write."""
 import time
 
-from .cluster import serves
+from .cluster import flags_of, serves
 from .proxy import Proxy
 from .waiting import eventually
 from .world import World
@@ -18,7 +18,7 @@ class Watches(World):
         cls.proxy = Proxy(cls.cluster)
         cls.addClassCleanup(cls.proxy.__exit__)
         cls.berthd.kill()
-        cls.berthd.kubeconfig = cls.proxy.kubeconfig
+        cls.berthd.cluster_flags = flags_of(cls.proxy.kubeconfig)
         cls.berthd.start()
         cls.shop = cls.ada.deploy("watched")
         cls.ada.wait(cls.shop, "running")

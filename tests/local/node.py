@@ -1,0 +1,152 @@
+"""One machine as the end-to-end tests' cluster: what they ask of a Kubernetes is answered by the API server within berthd,
+whose address is in berthd's log, and containers are podman's below its data directory."""
+import json
+import os
+import pathlib
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from images import SERVE, Pusher
+from end_to_end.berthd import PROGRAM
+from end_to_end.cluster import INGRESS, KINDS, run
+
+API_LIMIT = 10  # seconds
+CLEAN_LIMIT = 120  # seconds, to end and remove everything that runs
+GROUPS = {"pods": "/api/v1", "services": "/api/v1", "secrets": "/api/v1", "namespaces": "/api/v1", "nodes": "/api/v1",
+          "resourcequotas": "/api/v1", "limitranges": "/api/v1", "serviceaccounts": "/api/v1", "events": "/api/v1",
+          "deployments": "/apis/apps/v1", "replicasets": "/apis/apps/v1", "ingresses": "/apis/networking.k8s.io/v1",
+          "networkpolicies": "/apis/networking.k8s.io/v1", "certificates": "/apis/cert-manager.io/v1",
+          "endpointslices": "/apis/discovery.k8s.io/v1"}
+PLURALS = {"service": "services", "quota": "resourcequotas", "pod": "pods", "deployment": "deployments"}
+
+
+def podman(data):
+    """Returns the beginning of a command that asks the podman of this data directory."""
+    return ["podman", "--url", f"unix://{data}/local/podman.sock"]
+
+
+class Node:
+    """Has the functions of the tests' Cluster, for the berthd that uses it last."""
+
+    def __init__(self):
+        self.berthd = None
+        self.registry = os.environ["BERTH_E2E_REGISTRY"]
+
+    def flags(self):
+        return ["--kubernetes", "local", "--ingress-http", "%s:%d" % INGRESS, "--insecure-registries", self.registry]
+
+    def let_go(self, data):
+        """Ends and removes what runs for the data directory, and checks that nothing is left."""
+        run(PROGRAM, "local", "clean", "--data-dir", data, limit=CLEAN_LIMIT)
+        left = processes_of(data)
+        if left:
+            raise AssertionError(f"`berthd local clean` has left {left}")
+
+    def server(self):
+        """Returns the address of the API server within berthd."""
+        for line in reversed(self.berthd.log_file.read_text().splitlines()):
+            entry = json.loads(line)
+            if entry.get("url") and "cluster" in entry["msg"]:
+                return entry["url"]
+        raise AssertionError("berthd's log doesn't name its API server: " + self.berthd.end_of_log())
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.server() + path, data, {"Content-Type": kind}, method=method)
+        with urllib.request.urlopen(request, timeout=API_LIMIT) as answer:
+            return json.load(answer)
+
+    def get(self, path):
+        """Returns the object from the API server; None if it doesn't exist."""
+        try:
+            return self.ask("GET", path)
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def list(self, kinds, *words):
+        """Takes the words -l SELECTOR and --field-selector=metadata.namespace=NAME of kubectl."""
+        selector = words[words.index("-l") + 1] if "-l" in words else ""
+        namespace = next((word.rpartition("=")[2] for word in words if word.startswith("--field-selector=")), None)
+        found = []
+        for kind in kinds.split(","):
+            plural = kind.split(".")[0]
+            where = f"/namespaces/{namespace}" if namespace and plural != "namespaces" else ""
+            answer = self.get(f"{GROUPS[plural]}{where}/{plural}?labelSelector={urllib.parse.quote(selector)}")
+            for item in (answer or {"items": []})["items"]:
+                found.append({"kind": plural, **item})
+        return found
+
+    def names(self, kinds, *words):
+        return sorted("/".join((item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]))
+                      for item in self.list(kinds, *words))
+
+    def of_deployment(self, deployment, kinds=KINDS):
+        return self.names(kinds, "-l", f"berth/deployment={deployment}")
+
+    def of_instance(self, instance):
+        namespaces = self.names("namespaces", "-l", f"berth/instance={instance}")
+        objects = self.names(KINDS, "-l", f"berth/instance={instance}")
+        for namespace in namespaces:
+            objects += self.names(KINDS, f"--field-selector=metadata.namespace={namespace.split('/')[-1]}")
+        return namespaces + sorted(set(objects))
+
+    def pods(self, deployment):
+        return sorted(pod["metadata"]["uid"] for pod in self.list("pods", "-l", f"berth/deployment={deployment}")
+                      if "deletionTimestamp" not in pod["metadata"])
+
+    def kubectl(self, verb, *words, **_):
+        """Does what the tests want of kubectl: `create quota`, `delete`, `scale` and `exec`."""
+        namespace = words[words.index("-n") + 1] if "-n" in words else None
+        if verb == "exec":
+            return self.execute(namespace, words[words.index("--") - 1], *words[words.index("--") + 1:])
+        if verb == "delete" and words[0] == "namespaces":
+            selector = words[words.index("-l") + 1]
+            for item in self.list("namespaces", "-l", selector):
+                self.ask("DELETE", f"/api/v1/namespaces/{item['metadata']['name']}")
+            return ""
+        plural = PLURALS[words[0]]
+        path = f"{GROUPS[plural]}/namespaces/{namespace}/{plural}"
+        options = dict(word.removeprefix("--").split("=", 1) for word in words if word.startswith("--") and "=" in word)
+        if verb == "create":
+            hard = dict(pair.split("=") for pair in options["hard"].split(","))
+            self.ask("POST", path, {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": words[1]},
+                                    "spec": {"hard": hard}})
+        elif verb == "delete":
+            self.ask("DELETE", f"{path}/{words[1]}")
+        elif verb == "scale":
+            self.ask("PATCH", f"{path}/{words[1]}", {"spec": {"replicas": int(options["replicas"])}},
+                     "application/merge-patch+json")
+        else:
+            raise AssertionError(f"kubectl {verb} {words} isn't made for one machine")
+        return ""
+
+    def containers(self, **labels):
+        """Returns podman's containers, with these labels."""
+        filters = [word for name, value in labels.items() for word in ("--filter", f"label={name}={value}")]
+        return json.loads(run(*podman(self.berthd.data), "ps", "--all", "--format", "json", *filters) or "[]")
+
+    def execute(self, namespace, pod, *command):
+        found = [one for one in self.containers() if pod in one["Labels"].values() and one["State"] == "running"]
+        assert len(found) == 1, (pod, found)
+        return run(*podman(self.berthd.data), "exec", found[0]["Id"], *command)
+
+    def push_page(self, image, page):
+        Pusher(self.registry).push(image, page, (*SERVE, "3000"))
+
+
+def processes_of(data):
+    """Returns the processes whose command line or folder is of the data directory: pid and command."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if f"{data}/local" in command:
+                found.append(f"{entry.name} {command[:120]}")
+    return found
+
