@@ -7,7 +7,7 @@
 #include "tests/process/event_stream.h"
 
 using namespace berth::process;
-namespace simulated = berth::simulated;
+namespace embedded = berth::embedded;
 
 namespace {
 
