@@ -32,7 +32,7 @@ ALLOWED = {
     "reconcilers/cluster": ["controller/base", "controller/db", DOMAIN, "manifests", "reconcilers/kube", "reconcilers/dns",
                             "reconcilers/registry"],
     "reconcilers/loops": ["controller/base", "controller/db", DOMAIN],
-    "reconcilers/embedded": ["controller/base", "controller/transport"],
+    "reconcilers/embedded": ["controller/base", "controller/db", "controller/transport"],
     "cli": ["controller/base"],
 }
 WHY = {

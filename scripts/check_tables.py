@@ -18,7 +18,8 @@ SHARED = {"schema_migrations", "sqlite_sequence"}
 # database looks whether it can write (controller/db/database.cpp). The last three are those of usage-history.db, a file of
 # its own (reconcilers/cluster/usage_history.h).
 ALSO = {("ledger", "users"), ("points", "users"), ("controller", "meta"), ("reconcilers", "series"),
-        ("reconcilers", "minutes"), ("reconcilers", "quarters")}
+        ("reconcilers", "minutes"), ("reconcilers", "quarters"), ("reconcilers", "cluster_objects"),
+        ("reconcilers", "cluster_version")}
 
 WRITE = re.compile(r"\b(?:INSERT\s+INTO|INSERT\s+OR\s+\w+\s+INTO|DELETE\s+FROM|UPDATE)\s+([a-z_]+)\b")
 

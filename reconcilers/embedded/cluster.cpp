@@ -7,12 +7,21 @@
 #include "reconcilers/embedded/apiserver/rest.h"
 #include "reconcilers/embedded/controllers/controllers.h"
 #include "reconcilers/embedded/node/page.h"
+#include "reconcilers/embedded/node/simulated/runtime.h"
 
 namespace berth::embedded {
 namespace {
 
-Json node() {
-  const Json capacity{{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "10000"}};
+std::string kibibytes(std::uint64_t bytes) { return std::to_string(bytes / 1024) + "Ki"; }
+
+Json node_object(const NodeInfo& info) {
+  const std::int64_t cores = info.cpu_millicores / 1000;
+  Json capacity{
+      {"cpu", info.cpu_millicores % 1000 == 0 ? std::to_string(cores)
+                                              : std::to_string(info.cpu_millicores) + "m"},
+      {"memory", kibibytes(info.memory_bytes)},
+      {"pods", std::to_string(info.pods)}};
+  if (info.disk_bytes > 0) capacity["ephemeral-storage"] = kibibytes(info.disk_bytes);
   Json ready{{"type", "Ready"},
              {"status", "True"},
              {"reason", "KubeletReady"},
@@ -21,19 +30,17 @@ Json node() {
              {"lastTransitionTime", timestamp()}};
   return {{"apiVersion", "v1"},
           {"kind", "Node"},
-          {"metadata",
-           {{"name", Kubelet::node_name},
-            {"labels", {{"kubernetes.io/hostname", Kubelet::node_name}}}}},
+          {"metadata", {{"name", info.name}, {"labels", {{"kubernetes.io/hostname", info.name}}}}},
           {"spec", Json::object()},
           {"status",
            {{"capacity", capacity},
             {"allocatable", capacity},
             {"conditions", {std::move(ready)}},
-            {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
+            {"addresses", {{{"type", "InternalIP"}, {"address", info.address}}}},
             {"nodeInfo",
-             {{"kubeletVersion", "v1.37.0-simulated"},
-              {"kernelVersion", "simulated"},
-              {"containerRuntimeVersion", "simulated"}}}}}};
+             {{"kubeletVersion", info.kubelet_version},
+              {"kernelVersion", info.kernel_version},
+              {"containerRuntimeVersion", info.runtime_version}}}}}};
 }
 
 Json name_space(const char* name) {
@@ -45,6 +52,22 @@ const Type& known_type(const Json& object) {
   throw no_such_resource();
 }
 
+// There is one node, whose name may be another than that of the last start.
+void put_node(Store& store, Registry& registry, const NodeInfo& info) {
+  for (const auto& [key, stored] : store.list_stored(Kind::nodes, ""))
+    if (key.name != info.name) store.erase(key);
+  const Key key{Kind::nodes, "", info.name};
+  Json node = node_object(info);
+  const ObjectPtr live = store.find(key);
+  if (!live) {
+    registry.create(type_of(Kind::nodes), "", std::move(node), {{"kubelet"}});
+    return;
+  }
+  Json next = *live;
+  next["status"] = std::move(node["status"]);
+  registry.write_status(key, std::move(next), "kubelet");
+}
+
 // The object as clients see it.
 Json seen(const Json& tree) { return Json::parse(text_of(tree)); }
 
@@ -52,18 +75,38 @@ Json seen(const Json& tree) { return Json::parse(text_of(tree)); }
 
 struct Cluster::State {
   explicit State(const Options& options)
-      : registry(store, options.seed),
+      : disk(options.disk ? std::make_unique<Disk>(*options.disk) : nullptr),
+        registry(loaded_store(), options.seed),
         faults(options.remembers),
-        controllers(store, registry, images, options.timing, options.remembers),
+        timing(options.timing),
+        controllers(store, registry, factory(options), options.timing, options.remembers),
         rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval),
         http([this](const api::Request& request, api::Response& response) {
           rest.handle(request, response);
         }) {}
 
+  // Sets `simulated` if nothing else is wanted.
+  RuntimeFactory factory(const Options& options) {
+    if (options.runtime) return options.runtime;
+    return [this](const Runtime::Wake&) {
+      auto made = std::make_unique<SimulatedRuntime>(images, timing);
+      simulated = made.get();
+      return made;
+    };
+  }
+
+  Store& loaded_store() {
+    if (disk) store.keep_on(*disk);
+    return store;
+  }
+
+  const std::unique_ptr<Disk> disk;  // null: the objects are in memory only
   Store store;
   Registry registry;
   Images images;
   Faults faults;
+  const Timing timing;
+  SimulatedRuntime* simulated = nullptr;  // null if containers run
   Controllers controllers;
   Rest rest;
   HttpServer http;
@@ -73,19 +116,24 @@ struct Cluster::State {
 Cluster::Cluster(Options options) : state_(std::make_unique<State>(options)) {
   {
     const Lock lock(state_->store.mutex());
-    const Request by_kubelet{{"kubelet"}};
-    state_->registry.create(type_of(Kind::nodes), "", node(), by_kubelet);
+    put_node(state_->store, state_->registry, state_->controllers.kubelet().runtime().node());
     const Request by_server{{"kube-apiserver"}};
     for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
-      state_->registry.create(type_of(Kind::namespaces), "", name_space(name), by_server);
+      if (!state_->store.contains({Kind::namespaces, "", name}))
+        state_->registry.create(type_of(Kind::namespaces), "", name_space(name), by_server);
   }
-  log::info("the Kubernetes cluster is simulated: no container runs", {{"url", url()}});
+  if (state_->simulated != nullptr)
+    log::info("the Kubernetes cluster is simulated: no container runs", {{"url", url()}});
 }
 
 Cluster::~Cluster() {
   state_->faults.interrupt();
   state_->store.stop();
   state_->http.down();
+}
+
+std::vector<Finding> Cluster::findings() const {
+  return state_->controllers.kubelet().runtime().findings();
 }
 
 std::string Cluster::url() const { return "http://127.0.0.1:" + std::to_string(port()); }
@@ -139,7 +187,9 @@ void Cluster::resume_controllers() {
 
 void Cluster::slow_down(int factor) {
   const Lock lock(state_->store.mutex());
-  state_->controllers.slow_down(factor);
+  const Timing timing = state_->timing.slowed(factor);
+  state_->controllers.set_timing(timing);
+  if (state_->simulated != nullptr) state_->simulated->set_timing(timing);
 }
 
 void Cluster::set_image(const std::string& image, ImageBehaviour behaviour) {

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "reconcilers/embedded/apiserver/disk.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
 #include "reconcilers/embedded/apiserver/types.h"
 #include "reconcilers/embedded/faults.h"
+#include "reconcilers/embedded/node/runtime.h"
 #include "reconcilers/embedded/node/simulated/images.h"
 #include "reconcilers/embedded/timing.h"
 
@@ -44,6 +46,11 @@ struct Options {
   // Whether requests() and certificate_orders() remember what was requested. A cluster that runs
   // for long doesn't.
   bool remembers = true;
+  // Makes what runs the node's containers; empty: nothing runs.
+  RuntimeFactory runtime = {};
+  // Where objects are kept, so that a new Cluster goes on where the last one ended or was killed;
+  // nothing: they are in memory only.
+  std::optional<DiskOptions> disk = {};
 };
 
 // What a visitor of a host name is served.
@@ -57,12 +64,16 @@ class Cluster {
  public:
   // Listens on a free port of 127.0.0.1, without TLS, and starts the controllers. The cluster has
   // the namespaces default, kube-system, kube-public and kube-node-lease, and one node. Throws
-  // std::runtime_error if it can't listen.
+  // std::runtime_error if it can't listen, Unusable if the node's runtime can't work, and
+  // std::exception if the file of the objects can't be written.
   explicit Cluster(Options options = {});
   // Closes open watches and connections, which takes a quarter of a second at most.
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
+
+  // What doesn't work on this machine as it should.
+  std::vector<Finding> findings() const;
 
   std::string url() const;  // http://127.0.0.1:PORT
   int port() const;

@@ -97,7 +97,7 @@ TEST_CASE("events are found by the name of the object that they are about") {
 TEST_CASE("events about objects that are gone make room, those about living ones stay") {
   Store store;
   Registry registry(store, 1);
-  EventRecorder events(store, registry);
+  EventRecorder events(store, registry, "node");
   const Lock lock(store.mutex());
   store.put({Kind::namespaces, "", "apps"}, {{"metadata", {{"name", "apps"}}}});
   Json living = pod();

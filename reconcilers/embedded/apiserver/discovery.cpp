@@ -89,7 +89,7 @@ std::optional<Json> discovery(const std::string& path) {
   return std::nullopt;
 }
 
-Json pod_metrics(const std::vector<Json>& pods) {
+Json pod_metrics(const std::vector<Json>& pods, const UsageOf& usage_of) {
   Json list{{"kind", "PodMetricsList"},
             {"apiVersion", "metrics.k8s.io/v1beta1"},
             {"metadata", Json::object()},
@@ -97,20 +97,25 @@ Json pod_metrics(const std::vector<Json>& pods) {
   for (const Json& pod : pods) {
     if (text_at(at_path(pod, "/status"), "phase") != "Running") continue;
     Json containers = Json::array();
+    std::string at;
     for (const Json& container : at_path(pod, "/spec/containers")) {
-      const size_t mark = std::hash<std::string>()(name_of(pod) + text_at(container, "name"));
+      const auto usage = usage_of(pod, container);
+      if (!usage) continue;
+      if (at.empty()) at = usage->at;
       containers.push_back({{"name", text_at(container, "name")},
                             {"usage",
-                             {{"cpu", std::to_string(1'000'000 + mark % 4'000'000) + "n"},
-                              {"memory", std::to_string(16'384 + mark % 16'384) + "Ki"}}}});
+                             {{"cpu", std::to_string(usage->cpu_nanocores) + "n"},
+                              {"memory", std::to_string(usage->memory_bytes / 1024) + "Ki"}}}});
     }
+    // A pod has no metrics before all of its containers have been measured.
+    if (containers.size() != at_path(pod, "/spec/containers").size()) continue;
     Json metadata{{"name", name_of(pod)},
                   {"namespace", namespace_of(pod)},
                   {"creationTimestamp", timestamp()}};
     if (const Json& labels = at_path(pod, "/metadata/labels"); !labels.is_null())
       metadata["labels"] = labels;
     list["items"].push_back({{"metadata", std::move(metadata)},
-                             {"timestamp", timestamp()},
+                             {"timestamp", at},
                              {"window", "15s"},
                              {"containers", std::move(containers)}});
   }

@@ -1,61 +1,61 @@
 #include "reconcilers/embedded/apiserver/log_stream.h"
 
-#include <algorithm>
-
 #include "reconcilers/embedded/apiserver/refusal.h"
 
 namespace berth::embedded {
-namespace {
 
-// The index of the first line after the last one that was written; lines before it may be gone.
-size_t behind(const std::vector<OutputLine>& lines, const std::optional<OutputLine>& last,
-              size_t of_that_time) {
-  if (!last) return 0;
-  const auto same = std::ranges::lower_bound(lines, last->at, {}, &OutputLine::at);
-  return std::min(lines.size(), size_t(same - lines.begin()) + of_that_time);
+LogStream::LogStream(Store& store, const Kubelet& kubelet, Key pod, LogRequest request)
+    : store_(store),
+      key_(std::move(pod)),
+      request_(std::move(request)),
+      bytes_left_(request_.limit_bytes) {
+  const ObjectPtr found = store_.find(key_);
+  const Run run = kubelet.logged_run(*found, request_.container, request_.previous);
+  log_ = kubelet.runtime().log(run, request_.tail_lines);
+  uid_ = uid_of(*found);
+  watch_ = store_.watch(key_.kind, store_.version());
+  if (log_) return;
+  if (request_.previous)
+    throw bad_request("previous terminated container \"" + run.container + "\" in pod \"" +
+                      name_of(*found) + "\" not found");
+  std::string id;
+  for (const Json& status : at_path(*found, "/status/containerStatuses"))
+    if (text_at(status, "name") == run.container) id = text_at(status, "containerID");
+  unreadable_ = "unable to retrieve container logs for " + id;
 }
 
-}  // namespace
-
-LogStream::LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogRequest& request)
-    : store_(store), kubelet_(kubelet), key_(std::move(pod)), request_(request) {
-  const ObjectPtr found = store_.find(key_);
-  const PodLog log = kubelet_.log(*found, request_.container, request_.previous);
-  uid_ = uid_of(*found);
-  run_ = log.run;
-  watch_ = store_.watch(key_.kind, store_.version());
+std::string LogStream::text_of(const std::vector<OutputLine>& lines) {
+  std::string text;
+  for (const OutputLine& line : lines) {
+    if (request_.since && line.at < *request_.since) continue;
+    if (request_.timestamps) text += nano_timestamp(line.at) + " ";
+    text += line.text + "\n";
+  }
+  if (bytes_left_) {
+    text.resize(std::min<std::uint64_t>(text.size(), *bytes_left_));
+    *bytes_left_ -= text.size();
+  }
+  return text;
 }
 
 api::Next LogStream::write(const api::Sink& sink) {
-  std::string text;
-  bool over = true;
-  {
-    const Lock lock(store_.mutex());
-    const ObjectPtr pod = store_.find(key_);
-    if (pod && uid_of(*pod) == uid_) {
-      PodLog log = kubelet_.run_log(*pod, request_.container, run_);
-      over = log.over;
-      size_t first = behind(log.lines, last_, of_that_time_);
-      if (!last_ && request_.tail_lines)
-        first = log.lines.size() - std::min<size_t>(log.lines.size(), *request_.tail_lines);
-      text = shown_lines(log.lines, request_, first);
-      if (!log.lines.empty()) {
-        last_ = log.lines.back();
-        of_that_time_ = size_t(std::ranges::count(log.lines, last_->at, &OutputLine::at));
-      }
-    }
-  }
-  if (!sink(text)) return api::Next::break_off;
-  if (over) return api::Next::end;
+  const auto lines = log_->read(lines_at_once);
+  if (!sink(text_of(lines))) return api::Next::break_off;
+  if (bytes_left_ == 0) return api::Next::end;
+  if (lines.size() == lines_at_once) return api::Next::more;
+  if (!request_.follow || log_->over()) return api::Next::end;
+  return wait();
+}
+
+api::Next LogStream::wait() {
   std::vector<Change> changes;
   const WatchState state =
       store_.next(watch_, std::chrono::steady_clock::now() + tick, 100, changes);
-  if (state == WatchState::expired) {
-    const Lock lock(store_.mutex());
-    watch_ = store_.watch(key_.kind, store_.version());
-  }
-  const bool broken = state == WatchState::dropped || state == WatchState::stopped;
-  return broken ? api::Next::break_off : api::Next::more;
+  if (state == WatchState::dropped || state == WatchState::stopped) return api::Next::break_off;
+  const Lock lock(store_.mutex());
+  if (state == WatchState::expired) watch_ = store_.watch(key_.kind, store_.version());
+  const ObjectPtr pod = store_.find(key_);
+  return pod && uid_of(*pod) == uid_ ? api::Next::more : api::Next::end;
 }
 
 }  // namespace berth::embedded

@@ -5,27 +5,45 @@
 
 namespace berth::embedded {
 
-// Follows a pod's log: sends what exists, then each line as it appears, until the container's run
-// ends or the pod is gone.
+// The parameters of a request for a pod's log
+// (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#get-read-log-of-the-specified-pod).
+struct LogRequest {
+  std::string container;  // empty: the pod's only container
+  bool previous = false;
+  bool follow = false;
+  bool timestamps = false;
+  std::optional<std::int64_t> since;  // nanoseconds since the epoch
+  std::optional<std::uint64_t> tail_lines;
+  std::optional<std::uint64_t> limit_bytes;
+};
+
+// Writes a pod's log: what exists, and then, if it is followed, each line as it appears, until the
+// container's run ends or the pod is gone. The log is read without the store's mutex, a part at a
+// time.
 class LogStream {
  public:
   // The caller must hold the store's mutex. Throws Refusal.
-  LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogRequest& request);
+  LogStream(Store& store, const Kubelet& kubelet, Key pod, LogRequest request);
+  // What the kubelet answers instead of the log of a run that it can't read; empty if it can.
+  const std::string& unreadable() const { return unreadable_; }
   // Waits a moment for something to write, and writes all of it.
   api::Next write(const api::Sink& sink);
 
  private:
   static constexpr std::chrono::milliseconds tick{50};
+  static constexpr std::size_t lines_at_once = 1'000;
+
+  std::string text_of(const std::vector<OutputLine>& lines);
+  api::Next wait();
 
   Store& store_;
-  const Kubelet& kubelet_;
   const Key key_;
-  LogRequest request_;
+  const LogRequest request_;
   std::string uid_;
-  int run_ = 0;
+  std::shared_ptr<RunLog> log_;
+  std::string unreadable_;
+  std::optional<std::uint64_t> bytes_left_;
   Watch watch_;
-  std::optional<OutputLine> last_;  // the last line that was written
-  size_t of_that_time_ = 0;         // how many lines with that line's time were written
 };
 
 }  // namespace berth::embedded

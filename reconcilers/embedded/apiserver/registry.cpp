@@ -1,6 +1,7 @@
 #include "reconcilers/embedded/apiserver/registry.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "reconcilers/embedded/apiserver/admission.h"
 #include "reconcilers/embedded/apiserver/defaults.h"
@@ -92,10 +93,32 @@ std::string quality_of_service(const Json& pod) {
   return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
 }
 
+// 10.96.0.0/12 is kubeadm's range for services.
+constexpr unsigned first_of_services = 96;
+
+std::string service_address(std::uint32_t number) {
+  return "10." + std::to_string(first_of_services + (number >> 16) % 16) + "." +
+         std::to_string(number >> 8 & 255) + "." + std::to_string(number & 255);
+}
+
+// The number from which the address was made; 0 if it is none of these.
+std::uint32_t number_of_address(const std::string& address) {
+  unsigned second = 0;
+  unsigned third = 0;
+  unsigned fourth = 0;
+  if (std::sscanf(address.c_str(), "10.%3u.%3u.%3u", &second, &third, &fourth) != 3 ||
+      second < first_of_services)
+    return 0;
+  return (second - first_of_services) << 16 | third << 8 | fourth;
+}
+
 }  // namespace
 
 Registry::Registry(Store& store, std::uint64_t seed)
-    : store_(store), random_(seed != 0 ? seed : std::random_device()()) {}
+    : store_(store), random_(seed != 0 ? seed : std::random_device()()) {
+  for (const ObjectPtr& service : store_.list(Kind::services, ""))
+    addresses_ = std::max(addresses_, number_of_address(text_at((*service)["spec"], "clusterIP")));
+}
 
 std::string Registry::name_suffix(size_t length) {
   // Without vowels and similar-looking characters, as in k8s.io/apimachinery, util/rand.
@@ -161,10 +184,7 @@ void Registry::prepare_pod(Json& pod) {
 void Registry::allocate_address(Json& service) {
   Json& spec = service["spec"];
   if (text_at(spec, "type") == "ExternalName" || spec.contains("clusterIP")) return;
-  const std::uint32_t number = ++addresses_;
-  // 10.96.0.0/12 is kubeadm's range for services.
-  spec["clusterIP"] = "10." + std::to_string(96 + (number >> 16) % 16) + "." +
-                      std::to_string(number >> 8 & 255) + "." + std::to_string(number & 255);
+  spec["clusterIP"] = service_address(++addresses_);
   spec["clusterIPs"] = {spec["clusterIP"]};
 }
 

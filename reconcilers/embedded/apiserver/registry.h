@@ -35,7 +35,8 @@ struct Applied {
 // All functions require that the caller holds the store's mutex. Those for requests throw Refusal.
 class Registry {
  public:
-  // With a seed of 0, names and uids are unpredictable.
+  // With a seed of 0, names and uids are unpredictable. Addresses of Services that are in the store
+  // aren't given again.
   Registry(Store& store, std::uint64_t seed);
 
   // Throws Refusal 404 if the object doesn't exist, as all functions for requests do.

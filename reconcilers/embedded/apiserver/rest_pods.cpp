@@ -25,7 +25,10 @@ void Rest::metrics(Call& call) {
   for (const auto& [key, pod] : found_pods)
     if ((parts.size() != 4 || key.name == parts[3]) && selector.matches(*pod))
       pods.push_back(tree_of(type, *pod));
-  const Json found = pod_metrics(pods);
+  const Json found = pod_metrics(pods, [this](const Json& pod, const Json& container) {
+    const Lock lock(store_.mutex());
+    return kubelet_.usage(pod, container);
+  });
   if (parts.size() != 4) return answer(call.response, 200, found.dump());
   if (found["items"].empty()) {
     Type metrics_type = type;
@@ -79,7 +82,6 @@ void Rest::logs(Call& call) {
   const LogRequest wanted = log_request(call.request);
   if (const std::string words = faults_.log_words(); !words.empty())
     return answer(call.response, 200, "text/plain", words);
-  PodLog log;
   std::shared_ptr<LogStream> stream;
   {
     const Lock lock(store_.mutex());
@@ -90,22 +92,13 @@ void Rest::logs(Call& call) {
       call.response.status = 204;
       return;
     }
-    log = kubelet_.log(*pod, wanted.container, wanted.previous);
-    if (wanted.follow)
-      stream = std::make_shared<LogStream>(
-          store_, kubelet_, Key{Kind::pods, call.target.name_space, call.target.name}, wanted);
+    stream = std::make_shared<LogStream>(
+        store_, kubelet_, Key{Kind::pods, call.target.name_space, call.target.name}, wanted);
   }
-  if (stream) {
-    call.response.content_type = "text/plain";
-    call.response.stream = [stream](const api::Sink& sink) { return stream->write(sink); };
-    return;
-  }
-  const size_t first =
-      wanted.tail_lines ? log.lines.size() - std::min<size_t>(log.lines.size(), *wanted.tail_lines)
-                        : 0;
-  std::string text = shown_lines(log.lines, wanted, first);
-  if (wanted.limit_bytes) text.resize(std::min<size_t>(text.size(), *wanted.limit_bytes));
-  answer(call.response, 200, "text/plain", text);
+  if (!stream->unreadable().empty())
+    return answer(call.response, 200, "text/plain", stream->unreadable());
+  call.response.content_type = "text/plain";
+  call.response.stream = [stream](const api::Sink& sink) { return stream->write(sink); };
 }
 
 }  // namespace berth::embedded

@@ -141,6 +141,29 @@ std::vector<Key> Store::dependents(const std::string& uid) const {
   return {found->second.begin(), found->second.end()};
 }
 
+void Store::keep_on(Disk& disk) {
+  disk_ = &disk;
+  const Disk::Content content = disk.load();
+  if (content.objects.empty()) return;
+  for (const Disk::Object& object : content.objects) load(object.key, object.text);
+  version_ = content.version + version_jump;
+  for (Shelf& shelf : shelves_) shelf.compacted = version_;
+}
+
+void Store::load(const Key& key, const std::string& text) {
+  auto object = std::make_shared<const Json>(Json::parse(objects_as_texts(text, fields)));
+  Slot& slot = shelf(key.kind).objects[{key.name_space, key.name}];
+  slot.stored = stored(*object);
+  index(key, nullptr, object);
+  unread_.push_back({ChangeType::added, key, std::move(object), nullptr});
+}
+
+void Store::write(const Key& key, const StoredPtr& stored) {
+  if (disk_ == nullptr) return;
+  disk_->change(key, stored ? std::optional(text_of(type_of(key.kind), *stored)) : std::nullopt,
+                version_);
+}
+
 ObjectPtr Store::put(const Key& key, Json object) {
   Shelf& shelf = this->shelf(key.kind);
   Slot& slot = shelf.objects[{key.name_space, key.name}];
@@ -148,6 +171,7 @@ ObjectPtr Store::put(const Key& key, Json object) {
   const ObjectPtr before = previous ? tree_in(key, slot) : nullptr;
   ObjectPtr after = stamped(std::move(object), ++version_);
   slot.stored = stored(*after);
+  write(key, slot.stored);
   keep(key, slot, after);
   index(key, before, after);
   const auto type = before ? ChangeType::modified : ChangeType::added;
@@ -166,6 +190,7 @@ ObjectPtr Store::erase(const Key& key) {
   shelf.objects.erase(found);
   index(key, before, nullptr);
   const ObjectPtr last = stamped(*before, ++version_);
+  write(key, nullptr);
   record(shelf, {version_, ChangeType::deleted, key.name_space, stored(*last), previous,
                  std::chrono::steady_clock::now()});
   unread_.push_back({ChangeType::deleted, key, last, before});
@@ -268,8 +293,14 @@ void Store::stop() {
 }
 
 std::vector<Notice> Store::take_changes(Lock& lock, std::chrono::steady_clock::time_point until) {
-  unread_changed_.wait_until(lock, until, [&] { return stopped_ || !unread_.empty(); });
+  unread_changed_.wait_until(lock, until, [&] { return stopped_ || poked_ || !unread_.empty(); });
+  poked_ = false;
   return std::exchange(unread_, {});
+}
+
+void Store::poke() {
+  poked_ = true;
+  unread_changed_.notify_all();
 }
 
 }  // namespace berth::embedded

@@ -9,20 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "reconcilers/embedded/apiserver/disk.h"
 #include "reconcilers/embedded/apiserver/fair_mutex.h"
+#include "reconcilers/embedded/apiserver/key.h"
 #include "reconcilers/embedded/apiserver/quota_usage.h"
 #include "reconcilers/embedded/apiserver/types.h"
 
 // Corresponds to etcd and the API server's watch cache: the objects, one counter of versions, and
 // the recent changes of each kind.
 namespace berth::embedded {
-
-struct Key {
-  Kind kind;
-  std::string name_space;  // empty for cluster-scoped kinds
-  std::string name;
-  auto operator<=>(const Key&) const = default;
-};
 
 enum class ChangeType { added, modified, deleted };
 
@@ -82,7 +77,17 @@ class Store {
   // Events aren't kept so, because they are hardly ever read.
   static constexpr size_t most_trees = 3'072;
 
+  // How far the version jumps when objects are loaded: further than a crash may have lost changes.
+  static constexpr std::uint64_t version_jump = 1'000;
+
   FairMutex& mutex() { return mutex_; }
+
+  // Keeps the objects on `disk` from now on, which must outlive the store, and loads those that it
+  // has. To be called first. Their versions stay, and watches from before get 410. The controllers
+  // are told of each as of a new one.
+  void keep_on(Disk& disk);
+  // Writes what has changed to disk. Returns false if that isn't possible.
+  bool save() { return disk_ == nullptr || disk_->flush(); }
 
   // Null if there is no such object.
   ObjectPtr find(const Key& key) const;
@@ -133,6 +138,8 @@ class Store {
   // For the controllers: returns the changes since the last call, for which it waits until `until`.
   // `lock` holds the mutex.
   std::vector<Notice> take_changes(Lock& lock, std::chrono::steady_clock::time_point until);
+  // Ends the wait of take_changes(), because there is something else to do.
+  void poke();
   // Frees what is only kept while much happens: the trees, and the history beyond `history_limit`.
   // To be called when nothing has happened for a while.
   void rest();
@@ -161,7 +168,11 @@ class Store {
   void index(const Key& key, const ObjectPtr& before, const ObjectPtr& after);
   void wake_watches();
 
+  void load(const Key& key, const std::string& text);
+  void write(const Key& key, const StoredPtr& stored);
+
   mutable FairMutex mutex_;
+  Disk* disk_ = nullptr;  // null: the objects are in memory only
   std::array<Shelf, static_cast<size_t>(Kind::role_bindings) + 1> shelves_;
   std::map<std::string, std::set<Key>> dependents_;  // by the owner's uid
   std::map<Name, std::set<std::string>> events_;     // names of events, by the object's name
@@ -172,6 +183,7 @@ class Store {
   std::uint64_t drops_ = 0;
   std::uint64_t compactions_ = 0;
   bool stopped_ = false;
+  bool poked_ = false;
   std::vector<Notice> unread_;
   std::condition_variable_any unread_changed_;
 };

@@ -24,21 +24,38 @@ std::string phase_of(const ObjectPtr& pod) {
 
 }  // namespace
 
-Controllers::Controllers(Store& store, Registry& registry, Images& images, Timing timing,
-                         bool remembers_orders)
+Controllers::Controllers(Store& store, Registry& registry, const RuntimeFactory& runtime,
+                         Timing timing, bool remembers_orders)
     : store_(store),
       registry_(registry),
-      timing_(timing),
-      events_(store, registry),
-      node_{store, registry, events_, images, timing, {}},
+      runtime_(runtime([this](const auto& name_space, const auto& pod) { wake(name_space, pod); })),
+      events_(store, registry, runtime_->node().name),
+      node_{store, registry, events_, *runtime_, runtime_->node().name, timing},
       kubelet_(node_),
       deployments_(store, registry, events_, timing),
       replica_sets_(store, registry, events_, timing),
       collector_(store, registry),
-      certificates_(store, registry, timing, remembers_orders),
-      thread_([this] { run(); }) {}
+      certificates_(store, registry, timing, remembers_orders) {
+  {
+    const Lock lock(store_.mutex());
+    events_.adopt();
+    kubelet_.adopt(std::chrono::steady_clock::now());
+  }
+  thread_ = std::jthread([this] { run(); });
+}
 
-Controllers::~Controllers() { store_.stop(); }
+// The runtime's threads may wake the kubelet until the runtime is gone.
+Controllers::~Controllers() {
+  store_.stop();
+  if (thread_.joinable()) thread_.join();
+  runtime_.reset();
+}
+
+void Controllers::wake(const std::string& name_space, const std::string& pod) {
+  const Lock lock(store_.mutex());
+  add(Loop::pod, {Kind::pods, name_space, pod});
+  store_.poke();
+}
 
 void Controllers::Queue::add(const Key& key) {
   if (known_.insert(key).second) order_.push_back(key);
@@ -94,6 +111,7 @@ void Controllers::run() {
       process(*next, now);
       notice_changes(lock, Moment::min());
     }
+    store_.save();
   }
 }
 
@@ -117,7 +135,7 @@ void Controllers::process(const Work& next, Moment now) {
   try {
     schedule(next, work(next, now));
   } catch (const std::exception& failure) {
-    log::error("a simulated controller failed",
+    log::error("a controller of the embedded cluster failed",
                {{"object", next.second.name}, {"error", failure.what()}});
     schedule(next, now + std::chrono::seconds(1));
   }
@@ -165,6 +183,10 @@ void Controllers::notice(const Notice& change) {
       break;
     case Kind::namespaces:
       add(Loop::name_space, key);
+      if (change.type == ChangeType::deleted) kubelet_.namespace_deleted(key.name);
+      break;
+    case Kind::network_policies:
+      kubelet_.policies_changed(key.name_space);
       break;
     case Kind::certificates:
       add(Loop::certificate, key);
@@ -209,7 +231,7 @@ void Controllers::notice_pod(const Notice& change) {
   const Key& key = change.key;
   add_owners(*change.object, Kind::replica_sets, Loop::replica_set);
   if (change.type == ChangeType::deleted) {
-    kubelet_.forget(uid_of(*change.object));
+    kubelet_.forget(*change.object);
     replica_sets_.forget(uid_of(*change.object));
     // A Recreate rollout waits until the last old pod is gone.
     for (const Json& owner : at_path(*change.object, "/metadata/ownerReferences"))

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -18,8 +19,9 @@ namespace berth::embedded {
 // cert-manager. The thread is driven by the store's changes and by timers.
 class Controllers {
  public:
-  // Starts the thread.
-  Controllers(Store& store, Registry& registry, Images& images, Timing timing,
+  // Takes over the pods that are in the store, and starts the thread. Throws Unusable if the
+  // runtime can't work.
+  Controllers(Store& store, Registry& registry, const RuntimeFactory& runtime, Timing timing,
               bool remembers_orders);
   // Stops the store for good.
   ~Controllers();
@@ -29,8 +31,8 @@ class Controllers {
   CertificateController& certificates() { return certificates_; }
   // Stops all controllers, as if they were down; when they go on, they do what they missed.
   void pause(bool paused) { paused_ = paused; }
-  // Scheduler, kubelet and containers take `factor` times as long for each step from now on.
-  void slow_down(int factor) { node_.timing = timing_.slowed(factor); }
+  // How long the scheduler's and the kubelet's steps take from now on.
+  void set_timing(Timing timing) { node_.timing = timing; }
 
  private:
   // Deployments that are new have a queue of their own.
@@ -66,6 +68,7 @@ class Controllers {
   void notice(const Notice& change);
   void notice_pod(const Notice& change);
   void notice_secret(const Notice& change);
+  void wake(const std::string& name_space, const std::string& pod);
   void add(Loop loop, const Key& key) { queues_[loop].add(key); }
   // The loops take turns, so that none starves another, with two exceptions. New namespaces always
   // come first, because nothing can run in them before they are filled. A new deployment comes when
@@ -86,7 +89,8 @@ class Controllers {
 
   Store& store_;
   Registry& registry_;
-  const Timing timing_;
+  std::map<Loop, Queue> queues_;
+  std::unique_ptr<Runtime> runtime_;  // its threads call wake()
   EventRecorder events_;
   Node node_;
   Kubelet kubelet_;
@@ -96,7 +100,6 @@ class Controllers {
   CertificateController certificates_;
   bool paused_ = false;
   Moment last_work_;
-  std::map<Loop, Queue> queues_;
   Loop last_ = Loop::name_space;  // the loop that had the last turn
   int turns_before_new_ = 0;      // how many turns a new deployment has waited
   std::set<std::pair<Moment, Work>> timers_;

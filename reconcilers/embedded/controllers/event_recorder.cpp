@@ -1,11 +1,31 @@
 #include "reconcilers/embedded/controllers/event_recorder.h"
 
+#include "controller/base/text.h"
+
 namespace berth::embedded {
 namespace {
 
+size_t same_as(const std::string& uid, const std::string& component, const Happening& happening) {
+  return std::hash<std::string>()(uid + '\n' + component + '\n' + happening.reason + '\n' +
+                                  happening.container + '\n' + happening.message);
+}
+
 size_t same_as(const Json& object, const std::string& component, const Happening& happening) {
-  return std::hash<std::string>()(uid_of(object) + '\n' + component + '\n' + happening.reason +
-                                  '\n' + happening.container + '\n' + happening.message);
+  return same_as(uid_of(object), component, happening);
+}
+
+// What same_as() returned when the event was recorded.
+size_t same_as(const Json& event) {
+  const std::string path = text_at(event["involvedObject"], "fieldPath");
+  const size_t brace = path.find('{');
+  Happening happening{.type = EventType::normal,
+                      .reason = text_at(event, "reason"),
+                      .message = text_at(event, "message"),
+                      .container = {}};
+  if (brace != std::string::npos)
+    happening.container = path.substr(brace + 1, path.size() - brace - 2);
+  const std::string component = text_at(event, "reportingComponent");
+  return same_as(text_at(event["involvedObject"], "uid"), component, happening);
 }
 
 std::string hex_suffix(std::mt19937_64& random) {
@@ -67,6 +87,19 @@ void EventRecorder::forget_some() {
   }
 }
 
+void EventRecorder::adopt() {
+  std::map<std::uint64_t, Recorded> in_order;  // by version
+  for (const auto& [key, stored] : store_.list_stored(Kind::events, "")) {
+    const ObjectPtr event = store_.find(key);
+    const size_t same = same_as(*event);
+    known_[same] = key;
+    const auto version =
+        parse_number<std::uint64_t>(text_at((*event)["metadata"], "resourceVersion")).value_or(0);
+    in_order.insert({version, {same, key, text_at((*event)["involvedObject"], "uid")}});
+  }
+  for (auto& [version, one] : in_order) oldest_.push_back(std::move(one));
+}
+
 void EventRecorder::record(const Json& object, const std::string& component,
                            const Happening& happening) {
   const size_t same = same_as(object, component, happening);
@@ -81,13 +114,13 @@ void EventRecorder::record(const Json& object, const std::string& component,
   Json event = skeleton(object, happening);
   const std::string now = timestamp();
   event["source"] = {{"component", component}};
-  if (component == "kubelet") event["source"]["host"] = "simulated";
+  if (component == "kubelet") event["source"]["host"] = node_;
   event["firstTimestamp"] = now;
   event["lastTimestamp"] = now;
   event["count"] = 1;
   event["eventTime"] = nullptr;
   event["reportingComponent"] = component;
-  event["reportingInstance"] = component == "kubelet" ? "simulated" : "";
+  event["reportingInstance"] = component == "kubelet" ? node_ : "";
   store(std::move(event), same);
 }
 
@@ -100,7 +133,7 @@ void EventRecorder::record_scheduling(const Json& pod, const std::string& action
   event["eventTime"] = micro_timestamp();
   event["action"] = action;
   event["reportingComponent"] = "default-scheduler";
-  event["reportingInstance"] = "default-scheduler-simulated";
+  event["reportingInstance"] = "default-scheduler-" + node_;
   store(std::move(event), same_as(pod, "default-scheduler", happening));
 }
 

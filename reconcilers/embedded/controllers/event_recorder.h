@@ -28,8 +28,12 @@ class EventRecorder {
   static constexpr size_t most_events = 5'000;
   static constexpr size_t most_about_deleted = 1'000;
 
-  EventRecorder(Store& store, Registry& registry) : store_(store), registry_(registry) {}
+  // `node` is the name of the node, which is the host of the kubelet's events.
+  EventRecorder(Store& store, Registry& registry, std::string node)
+      : store_(store), registry_(registry), node_(std::move(node)) {}
 
+  // Takes over the events that are in the store.
+  void adopt();
   // Records an event in client-go's form, which has count, firstTimestamp and lastTimestamp.
   void record(const Json& object, const std::string& component, const Happening& happening);
   // Records an event in the form of events.k8s.io, as the scheduler writes them, which has
@@ -43,6 +47,7 @@ class EventRecorder {
 
   Store& store_;
   Registry& registry_;
+  const std::string node_;
   std::map<size_t, Key> known_;  // by the hash of the texts that make two events the same
   struct Recorded {
     size_t same;

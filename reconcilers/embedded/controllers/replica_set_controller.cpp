@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "controller/base/clock.h"
+#include "reconcilers/embedded/apiserver/conditions.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
 #include "reconcilers/embedded/controllers/rollout.h"
 
@@ -24,6 +26,15 @@ Json pod_of(const Json& set) {
                                          {"controller", true},
                                          {"blockOwnerDeletion", true}}};
   return pod;
+}
+
+// How long a pod that is seen for the first time has been ready: it may have become so before
+// berthd was started. Time stamps are whole seconds, so that less than two aren't counted.
+std::chrono::milliseconds ready_for(const Json& pod) {
+  const auto at = parse_iso8601(text_at(condition_of(pod, "Ready"), "lastTransitionTime"));
+  if (!at) return std::chrono::milliseconds(0);
+  const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(system_time() - *at);
+  return passed < std::chrono::seconds(2) ? std::chrono::milliseconds(0) : passed;
 }
 
 }  // namespace
@@ -106,7 +117,7 @@ bool ReplicaSetController::available(const Json& set, const Json& pod, Moment no
                                      std::optional<Moment>& due) {
   const std::int64_t seconds = number_at(set, "/spec/minReadySeconds", 0);
   if (seconds == 0) return true;
-  const Moment since = ready_since_.try_emplace(uid_of(pod), now).first->second;
+  const Moment since = ready_since_.try_emplace(uid_of(pod), now - ready_for(pod)).first->second;
   const Moment at = since + seconds * timing_.second;
   if (now >= at) return true;
   due = due ? std::min(*due, at) : at;

@@ -2,19 +2,34 @@
 
 #include <algorithm>
 
-#include "controller/base/crypto.h"
+#include "controller/base/clock.h"
+#include "controller/base/log.h"
 #include "controller/base/text.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
+#include "reconcilers/embedded/node/variables.h"
 
 namespace berth::embedded {
 namespace {
 
+using std::chrono::milliseconds;
+
 // For pulls and for restarts, in seconds (MaxContainerBackOff of the kubelet).
 constexpr int first_back_off = 10;
 constexpr int longest_back_off = 300;
-
-// How many images a node keeps.
-constexpr size_t most_images = 1'000;
+// A run that lasted for this many seconds starts the back-off anew.
+constexpr int long_run = 2 * longest_back_off;
+// Until a configuration that lacks something, or a container that couldn't be created, is tried
+// again.
+constexpr int config_retry = 2;
+constexpr int create_retry = 10;
+// A container's life has at most this many steps that take no time.
+constexpr int most_steps = 8;
+// The kubelet gives a container this many seconds at least, however long its preStop sleep was
+// (minimumGracePeriodInSeconds).
+constexpr int shortest_grace = 2;
+// A runtime that hasn't ended a container this many seconds after its grace is over isn't waited
+// for: the pod's removal ends what is left.
+constexpr int stop_patience = 60;
 
 int back_off_seconds(int failures) {
   return failures > 5 ? longest_back_off
@@ -26,91 +41,95 @@ std::string shown_seconds(int seconds) {
   return std::to_string(seconds / 60) + "m" + std::to_string(seconds % 60) + "s";
 }
 
-bool runs_as_root(const Json& pod, const Json& spec) {
-  const Json& own = at_path(spec, "/securityContext/runAsUser");
-  const Json& user = own.is_null() ? at_path(pod, "/spec/securityContext/runAsUser") : own;
-  return user.is_null() || user == 0;
+// What the kubelet says of a container that its runtime no longer knows.
+RunState lost() {
+  RunState state;
+  state.stage = RunState::Stage::ended;
+  state.reason = "ContainerStatusUnknown";
+  state.message = "The container could not be located when the pod was terminated";
+  state.exit_code = 137;
+  return state;
 }
 
-// Whether the kernel lets the container listen on the port: those below 1024 are for root, unless
-// the pod says otherwise (ip(7), ip_unprivileged_port_start).
-bool may_listen(const Json& pod, const Json& spec, std::int64_t port) {
-  constexpr std::int64_t first_unprivileged_port = 1024;
-  std::int64_t first = first_unprivileged_port;
-  for (const Json& sysctl : at_path(pod, "/spec/securityContext/sysctls"))
-    if (text_at(sysctl, "name") == "net.ipv4.ip_unprivileged_port_start")
-      first = parse_number<std::int64_t>(text_at(sysctl, "value")).value_or(first);
-  return port >= first || runs_as_root(pod, spec);
-}
-
-// The name of a Secret or ConfigMap that the container's variables refer to and that doesn't exist.
-std::string missing_source(const Store& store, const std::string& name_space, const Json& spec) {
-  const auto missing = [&](Kind kind, const Json& reference) -> std::string {
-    const std::string name = text_at(reference, "name");
-    if (name.empty() || at_path(reference, "/optional") == true ||
-        store.find({kind, name_space, name}))
-      return "";
-    return std::string(kind == Kind::secrets ? "secret" : "configmap") + " \"" + name +
-           "\" not found";
-  };
-  for (const Json& from : at_path(spec, "/envFrom")) {
-    const std::string secret = missing(Kind::secrets, at_path(from, "/secretRef"));
-    const std::string map = missing(Kind::config_maps, at_path(from, "/configMapRef"));
-    if (!secret.empty() || !map.empty()) return secret.empty() ? map : secret;
+// A duration as Go writes it.
+std::string shown_duration(milliseconds took) {
+  if (took < std::chrono::seconds(1)) return std::to_string(took.count()) + "ms";
+  const auto minutes = std::chrono::floor<std::chrono::minutes>(took);
+  std::string text = minutes.count() > 0 ? std::to_string(minutes.count()) + "m" : "";
+  const auto rest = took - minutes;
+  text += std::to_string(rest.count() / 1000);
+  if (const auto fraction = rest.count() % 1000; fraction > 0) {
+    std::string digits = std::to_string(1000 + fraction).substr(1);
+    while (digits.ends_with('0')) digits.pop_back();
+    text += "." + digits;
   }
-  for (const Json& variable : at_path(spec, "/env")) {
-    const std::string secret = missing(Kind::secrets, at_path(variable, "/valueFrom/secretKeyRef"));
-    const std::string map =
-        missing(Kind::config_maps, at_path(variable, "/valueFrom/configMapKeyRef"));
-    if (!secret.empty() || !map.empty()) return secret.empty() ? map : secret;
-  }
-  return "";
+  return text + "s";
 }
 
-// The message of FailedMount for a volume whose Secret doesn't exist.
-std::string failed_mount(const Store& store, const Json& pod) {
-  for (const Json& volume : at_path(pod, "/spec/volumes")) {
-    const Json& secret = at_path(volume, "/secret");
-    const std::string name = text_at(secret, "secretName");
-    if (name.empty() || at_path(secret, "/optional") == true) continue;
-    if (!store.find({Kind::secrets, namespace_of(pod), name}))
-      return "MountVolume.SetUp failed for volume \"" + text_at(volume, "name") + "\" : secret \"" +
-             name + "\" not found";
+PullPolicy policy_of(const Json& spec) {
+  const std::string policy = text_at(spec, "imagePullPolicy");
+  if (policy == "Always") return PullPolicy::always;
+  return policy == "Never" ? PullPolicy::never : PullPolicy::if_not_present;
+}
+
+const char* field_of(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::startup:
+      return "/startupProbe";
+    case ProbeKind::readiness:
+      return "/readinessProbe";
+    case ProbeKind::liveness:
+      return "/livenessProbe";
   }
   return "";
 }
 
-std::string port_of(const Json& spec, const Json& port) {
-  if (port.is_number()) return port.dump();
+const char* name_of_probe(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::startup:
+      return "Startup";
+    case ProbeKind::readiness:
+      return "Readiness";
+    case ProbeKind::liveness:
+      return "Liveness";
+  }
+  return "";
+}
+
+int port_number(const Json& spec, const Json& port) {
+  if (port.is_number_integer()) return port.get<int>();
   for (const Json& one : at_path(spec, "/ports"))
-    if (at_path(one, "/name") == port) return at_path(one, "/containerPort").dump();
-  return "0";
+    if (at_path(one, "/name") == port) return static_cast<int>(number_at(one, "/containerPort", 0));
+  return 0;
 }
 
-// When a readiness probe of a container that has just been started or probed is due.
-Moment next_probe(const Node& node, const Json& spec, Moment now) {
-  if (!spec.contains("readinessProbe")) return Moment::max();
-  return now + number_at(spec, "/readinessProbe/periodSeconds", 10) * node.timing.second;
+int probed_port(const Json& spec, const Json& probe) {
+  for (const char* action : {"/httpGet/port", "/tcpSocket/port", "/grpc/port"})
+    if (const Json& port = at_path(probe, action); !port.is_null()) return port_number(spec, port);
+  return 0;
 }
 
-std::string refused_connection(const Json& pod, const Json& spec, const Json& probe) {
-  const std::string ip = text_at(pod["status"], "podIP");
-  if (probe.contains("httpGet")) {
-    const Json& get = probe["httpGet"];
-    const std::string address = ip + ":" + port_of(spec, at_path(get, "/port"));
-    const std::string scheme = text_at(get, "scheme") == "HTTPS" ? "https" : "http";
-    return "Get \"" + scheme + "://" + address + text_at(get, "path") + "\": dial tcp " + address +
-           ": connect: connection refused";
-  }
-  return "dial tcp " + ip + ":" + port_of(spec, at_path(probe, "/tcpSocket/port")) +
-         ": connect: connection refused";
+std::optional<Moment> earliest(std::optional<Moment> a, std::optional<Moment> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// How long ago the machine's clock showed this time; zero if that can't be read.
+milliseconds since(const std::string& time) {
+  const auto at = parse_iso8601(time);
+  if (!at) return milliseconds(0);
+  return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(system_time() - *at));
+}
+
+std::string words_about(const Json& pod) {
+  return name_of(pod) + "_" + namespace_of(pod) + "(" + uid_of(pod) + ")";
 }
 
 }  // namespace
 
-void Container::tell(Node& node, const Json& pod, const Json& spec, EventType type,
-                     const std::string& reason, const std::string& message) {
-  node.events.record(pod, "kubelet", {type, reason, message, text_at(spec, "name")});
+void Container::tell(const Look& look, EventType type, const std::string& reason,
+                     const std::string& message) const {
+  look.node.events.record(look.pod, "kubelet", {type, reason, message, text_at(look.spec, "name")});
 }
 
 void Container::wait(const std::string& reason, const std::string& message) {
@@ -118,239 +137,524 @@ void Container::wait(const std::string& reason, const std::string& message) {
   waiting_message_ = message;
 }
 
-void Container::fail_probe(Node& node, const Json& pod, const Json& spec, const char* field,
-                           const std::string& name) {
-  tell(node, pod, spec, EventType::warning, "Unhealthy",
-       name + " probe failed: " + refused_connection(pod, spec, at_path(spec, field)));
+Run Container::next_run(const Look& look) const {
+  return {namespace_of(look.pod), name_of(look.pod), uid_of(look.pod), text_at(look.spec, "name"),
+          number_};
 }
 
-void Container::advance(Node& node, const Json& pod, const Json& spec, Moment now) {
-  if (!due_ || now < *due_) return;
+Run Container::run_of(const Json& pod, const Json& spec) const {
+  return {namespace_of(pod), name_of(pod), uid_of(pod), text_at(spec, "name"), newest_};
+}
+
+void Container::advance(const Look& look) {
+  for (int steps = 0; steps < most_steps; ++steps) {
+    const Stage before = stage_;
+    step(look);
+    if (stage_ == before) return;
+  }
+}
+
+void Container::step(const Look& look) {
   switch (stage_) {
-    case Stage::creating:
-    case Stage::misconfigured:
-      prepare(node, pod, spec, now);
-      break;
     case Stage::pulling:
-      pulled(node, pod, spec, now);
-      break;
-    case Stage::pull_failed: {
-      const std::string image = text_at(spec, "image");
-      const std::string why = waiting_message_;
-      tell(node, pod, spec, EventType::normal, "BackOff",
-           "Back-off pulling image \"" + image + "\"");
-      tell(node, pod, spec, EventType::warning, "Failed", "Error: ImagePullBackOff");
-      wait("ImagePullBackOff", "Back-off pulling image \"" + image + "\": ErrImagePull: " + why);
-      stage_ = Stage::pull_back_off;
-      due_ = now + back_off_seconds(pull_failures_) * node.timing.second;
-      break;
-    }
-    case Stage::pull_back_off:
-      pull(node, pod, spec, now);
-      break;
+      return pulling(look);
+    case Stage::starting:
+      return starting(look);
     case Stage::running:
-      run(node, pod, spec, now);
-      break;
-    case Stage::exited:
-      after_exit(node, pod, spec, now);
-      break;
-    case Stage::back_off:
-      ++restarts_;
-      prepare(node, pod, spec, now);
-      break;
+      return watch(look);
+    case Stage::killing: {
+      RunState state;
+      if (stopped(look, state)) exit(look, state.stage == RunState::Stage::ended ? state : lost());
+      return;
+    }
     case Stage::ended:
-      due_.reset();
-      break;
-  }
-}
-
-void Container::prepare(Node& node, const Json& pod, const Json& spec, Moment now) {
-  behaviour_ = node.images.of(text_at(spec, "image"));
-  if (const std::string failed = failed_mount(node.store, pod); !failed.empty()) {
-    node.events.record(pod, "kubelet", {EventType::warning, "FailedMount", failed, ""});
-    due_ = now + 2 * node.timing.second;
-    return;
-  }
-  const std::string image = text_at(spec, "image");
-  if (text_at(spec, "imagePullPolicy") == "Always" || !node.pulled.contains(image))
-    return pull(node, pod, spec, now);
-  tell(node, pod, spec, EventType::normal, "Pulled",
-       "Container image \"" + image + "\" already present on machine");
-  start(node, pod, spec, now);
-}
-
-void Container::pull(Node& node, const Json& pod, const Json& spec, Moment now) {
-  const std::string image = text_at(spec, "image");
-  behaviour_ = node.images.of(image);
-  tell(node, pod, spec, EventType::normal, "Pulling", "Pulling image \"" + image + "\"");
-  stage_ = Stage::pulling;
-  // If the node has the image, only its digest is looked up.
-  due_ = now + (node.pulled.contains(image) ? node.timing.pull / 10 : node.timing.pull);
-}
-
-void Container::pulled(Node& node, const Json& pod, const Json& spec, Moment now) {
-  const std::string image = text_at(spec, "image");
-  if (behaviour_ == ImageBehaviour::missing) {
-    const std::string full = full_reference(image);
-    const std::string why = "rpc error: code = NotFound desc = failed to pull and unpack image \"" +
-                            full + "\": failed to resolve reference \"" + full + "\": " + full +
-                            ": not found";
-    ++pull_failures_;
-    tell(node, pod, spec, EventType::warning, "Failed",
-         "Failed to pull image \"" + image + "\": " + why);
-    tell(node, pod, spec, EventType::warning, "Failed", "Error: ErrImagePull");
-    wait("ErrImagePull", why);
-    stage_ = Stage::pull_failed;
-    due_ = now + node.timing.second;
-    return;
-  }
-  pull_failures_ = 0;
-  if (node.pulled.size() >= most_images) node.pulled.clear();  // the node's garbage collection
-  node.pulled.insert(image);
-  const std::string took = std::to_string(node.timing.pull.count()) + "ms";
-  tell(node, pod, spec, EventType::normal, "Pulled",
-       "Successfully pulled image \"" + image + "\" in " + took + " (" + took +
-           " including waiting). Image size: 12345678 bytes.");
-  start(node, pod, spec, now);
-}
-
-void Container::start(Node& node, const Json& pod, const Json& spec, Moment now) {
-  if (const std::string missing = missing_source(node.store, namespace_of(pod), spec);
-      !missing.empty()) {
-    tell(node, pod, spec, EventType::warning, "Failed", "Error: " + missing);
-    wait("CreateContainerConfigError", missing);
-    stage_ = Stage::misconfigured;
-    due_ = now + 2 * node.timing.second;
-    return;
-  }
-  const std::string name = text_at(spec, "name");
-  tell(node, pod, spec, EventType::normal, "Created", "Created container: " + name);
-  tell(node, pod, spec, EventType::normal, "Started", "Started container " + name);
-  stage_ = Stage::running;
-  const Json& get = at_path(spec, "/readinessProbe/httpGet/port");
-  const Json& port = get.is_null() ? at_path(spec, "/readinessProbe/tcpSocket/port") : get;
-  bool listens = behaviour_ == ImageBehaviour::runs || behaviour_ == ImageBehaviour::talks;
-  if (listens && !port.is_null() &&
-      !may_listen(pod, spec, parse_number<std::int64_t>(port_of(spec, port)).value_or(0))) {
-    behaviour_ = ImageBehaviour::port_denied;
-    listens = false;
-  }
-  previous_output_ = std::move(output_);
-  output_.emplace(name, text_at(spec, "image"), behaviour_,
-                  listens && !port.is_null() ? port_of(spec, port) : "", nanoseconds_now());
-  ++runs_;
-  started_ = now;
-  started_at_ = timestamp();
-  killed_by_probe_.reset();
-  container_id_ = "containerd://" + hex(sha256(uid_of(pod) + name + std::to_string(restarts_)));
-  up_ = now + node.timing.start;
-  due_ = std::min(up_, next_probe(node, spec, now));
-}
-
-void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
-  if (now < up_) {
-    fail_probe(node, pod, spec, "/readinessProbe", "Readiness");
-    due_ = std::min(up_, next_probe(node, spec, now));
-    return;
-  }
-  switch (behaviour_) {
-    case ImageBehaviour::crashes:
-      return exit(node, pod, spec, now, 1, "Error");
-    case ImageBehaviour::out_of_memory:
-      return exit(node, pod, spec, now, 137, "OOMKilled");
-    case ImageBehaviour::needs_root:
-      if (!runs_as_root(pod, spec)) return exit(node, pod, spec, now, 1, "Error");
-      break;
-    case ImageBehaviour::not_listening:
-    case ImageBehaviour::port_denied:
-      return probe(node, pod, spec, now);
+      return due_.reset();
     default:
       break;
   }
-  if (!spec.contains("readinessProbe")) {
-    ready_ = true;
-    due_.reset();
-    return;
+  if (!due_ || look.now < *due_) return;
+  switch (stage_) {
+    case Stage::creating:
+    case Stage::misconfigured:
+      return prepare(look);
+    case Stage::pull_failed:
+      return begin_pull_back_off(look);
+    case Stage::pull_back_off:
+      return pull(look);
+    case Stage::start_failed:
+    case Stage::exited:
+      return after_exit(look);
+    case Stage::back_off:
+      ++number_;
+      return prepare(look);
+    default:
+      return;
   }
-  const std::int64_t delay = number_at(spec, "/readinessProbe/initialDelaySeconds", 0);
-  const Moment listening = std::max(up_ + node.timing.probe, started_ + delay * node.timing.second);
-  ready_ = now >= listening;
-  due_ = ready_ ? std::nullopt : std::optional(listening);
 }
 
-// For a container that doesn't listen: every probe of a port fails.
-void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now) {
-  const char* deadly = spec.contains("startupProbe") ? "/startupProbe" : "/livenessProbe";
-  const Json& killer = at_path(spec, deadly);
-  if (!killer.is_null()) {
-    if (!killed_by_probe_) {
-      const std::int64_t seconds =
-          number_at(killer, "/initialDelaySeconds", 0) +
-          number_at(killer, "/failureThreshold", 3) * number_at(killer, "/periodSeconds", 10);
-      killed_by_probe_ = started_ + seconds * node.timing.second;
-    }
-    const std::string what = spec.contains("startupProbe") ? "startup" : "liveness";
-    fail_probe(node, pod, spec, deadly, what == "startup" ? "Startup" : "Liveness");
-    if (now >= *killed_by_probe_) {
-      tell(node, pod, spec, EventType::normal, "Killing",
-           "Container " + text_at(spec, "name") + " failed " + what + " probe, will be restarted");
-      return exit(node, pod, spec, now, 137, "Error");
-    }
-  }
-  ready_ = !spec.contains("readinessProbe") && !spec.contains("startupProbe");
-  if (spec.contains("readinessProbe") && !spec.contains("startupProbe"))
-    fail_probe(node, pod, spec, "/readinessProbe", "Readiness");
-  if (ready_ && killer.is_null()) {
-    due_.reset();
+// Images. -----------------------------------------------------------------------------------------
+
+void Container::prepare(const Look& look) {
+  if (const std::string failed = failed_mount(look.node.store, look.pod); !failed.empty()) {
+    look.node.events.record(look.pod, "kubelet", {EventType::warning, "FailedMount", failed, ""});
+    due_ = look.now + config_retry * look.node.timing.second;
     return;
   }
-  const char* period = spec.contains("readinessProbe") ? "/readinessProbe/periodSeconds"
-                                                       : "/livenessProbe/periodSeconds";
-  due_ = now + number_at(spec, period, 10) * node.timing.second;
+  pull(look);
 }
 
-void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, int code,
-                     const std::string& reason) {
-  ready_ = false;
-  if (output_) output_->end(nanoseconds_now());
+void Container::pull(const Look& look) {
+  const std::string image = text_at(look.spec, "image");
+  const Logins logins = logins_of(look.node.store, look.pod, image);
+  std::string missing;
+  for (const std::string& name : logins.missing) missing += (missing.empty() ? "" : ", ") + name;
+  if (!missing.empty())
+    look.node.events.record(look.pod, "kubelet",
+                            {EventType::warning, "FailedToRetrieveImagePullSecret",
+                             "Unable to retrieve some image pull secrets (" + missing +
+                                 "); attempting to pull the image may not succeed.",
+                             ""});
+  told_pulling_ = false;
+  look.node.runtime.pull(next_run(look), {image, policy_of(look.spec), logins.found}, look.now);
+  stage_ = Stage::pulling;
+}
+
+void Container::pulling(const Look& look) {
+  std::optional<Moment> again;
+  const Pull pull = look.node.runtime.pull_state(next_run(look), look.now, again);
+  due_ = again;
+  const std::string image = text_at(look.spec, "image");
+  const bool was_tried = pull.stage == Pull::Stage::under_way ||
+                         pull.stage == Pull::Stage::pulled ||
+                         (pull.stage == Pull::Stage::failed && pull.reason == "ErrImagePull");
+  if (was_tried && !told_pulling_) {
+    told_pulling_ = true;
+    tell(look, EventType::normal, "Pulling", "Pulling image \"" + image + "\"");
+  }
+  switch (pull.stage) {
+    case Pull::Stage::looking:
+    case Pull::Stage::under_way:
+      return;
+    case Pull::Stage::failed:
+      return pull_failed(look, pull);
+    case Pull::Stage::present:
+      tell(look, EventType::normal, "Pulled",
+           "Container image \"" + image + "\" already present on machine");
+      break;
+    case Pull::Stage::pulled: {
+      const std::string took = shown_duration(pull.took);
+      tell(look, EventType::normal, "Pulled",
+           "Successfully pulled image \"" + image + "\" in " + took + " (" + took +
+               " including waiting). Image size: " + std::to_string(pull.bytes) + " bytes.");
+      break;
+    }
+  }
+  pull_failures_ = 0;
+  start(look);
+}
+
+void Container::pull_failed(const Look& look, const Pull& pull) {
+  const std::string image = text_at(look.spec, "image");
+  ++pull_failures_;
+  if (pull.reason == "ErrImagePull")
+    tell(look, EventType::warning, "Failed",
+         "Failed to pull image \"" + image + "\": " + pull.message);
+  else
+    tell(look, EventType::warning,
+         pull.reason == "InvalidImageName" ? "InspectFailed" : pull.reason, pull.message);
+  tell(look, EventType::warning, "Failed", "Error: " + pull.reason);
+  wait(pull.reason, pull.message);
+  stage_ = Stage::pull_failed;
+  due_ = look.now + look.node.timing.second;
+}
+
+void Container::begin_pull_back_off(const Look& look) {
+  const std::string image = text_at(look.spec, "image");
+  // Only what a registry answered may be another answer soon.
+  if (waiting_reason_ == "ErrImagePull") {
+    const std::string why = waiting_message_;
+    tell(look, EventType::normal, "BackOff", "Back-off pulling image \"" + image + "\"");
+    tell(look, EventType::warning, "Failed", "Error: ImagePullBackOff");
+    wait("ImagePullBackOff", "Back-off pulling image \"" + image + "\": ErrImagePull: " + why);
+  }
+  stage_ = Stage::pull_back_off;
+  due_ = look.now + back_off_seconds(pull_failures_) * look.node.timing.second;
+}
+
+// The start. --------------------------------------------------------------------------------------
+
+void Container::start(const Look& look) {
+  Variables variables = variables_of(look.node.store, look.pod, look.spec);
+  if (!variables.missing.empty()) {
+    tell(look, EventType::warning, "Failed", "Error: " + variables.missing);
+    wait("CreateContainerConfigError", variables.missing);
+    stage_ = Stage::misconfigured;
+    due_ = look.now + config_retry * look.node.timing.second;
+    return;
+  }
+  // What leads to this must be known after a crash.
+  if (!look.node.store.save()) {
+    stage_ = Stage::misconfigured;
+    due_ = look.now + config_retry * look.node.timing.second;
+    return;
+  }
+  const Run run = next_run(look);
+  if (number_ >= 2) {
+    Run older = run;
+    older.number = number_ - 2;
+    look.node.runtime.remove(older);
+  }
+  look.node.runtime.start(run,
+                          {look.pod, look.spec, std::move(variables.env),
+                           std::move(variables.command), std::move(variables.args)},
+                          look.now);
+  stage_ = Stage::starting;
+}
+
+void Container::starting(const Look& look) {
+  std::optional<Moment> again;
+  const RunState state = look.node.runtime.state(next_run(look), look.now, again);
+  due_ = again;
+  switch (state.stage) {
+    case RunState::Stage::starting:
+      return;
+    case RunState::Stage::unknown:  // the runtime has lost it
+      stage_ = Stage::misconfigured;
+      due_ = look.now + look.node.timing.second;
+      return;
+    case RunState::Stage::refused:
+      return refused(look, state);
+    case RunState::Stage::running:
+    case RunState::Stage::ended:
+      return begin_run(look, state);
+  }
+}
+
+void Container::refused(const Look& look, const RunState& state) {
+  wait(state.reason, state.message);
+  if (state.reason != "RunContainerError") {
+    tell(look, EventType::warning, "Failed", "Error: " + state.message);
+    stage_ = Stage::misconfigured;
+    const bool config = state.reason == "CreateContainerConfigError";
+    due_ = look.now + (config ? config_retry : create_retry) * look.node.timing.second;
+    return;
+  }
+  // There is a container, which counts as a run that has ended.
+  constexpr int start_error = 128;
+  tell(look, EventType::normal, "Created", "Created container: " + text_at(look.spec, "name"));
+  tell(look, EventType::warning, "Failed", "Error: " + state.message);
+  newest_ = number_;
+  container_id_ = state.container_id;
+  image_ = state.image;
+  image_id_ = state.image_id;
   end_before_ = last_end_;
-  last_end_ = {{"exitCode", code},
-               {"reason", reason},
-               {"startedAt", started_at_},
-               {"finishedAt", timestamp()},
+  last_end_ = {{"exitCode", start_error},   {"reason", "StartError"},
+               {"message", state.message},  {"startedAt", "1970-01-01T00:00:00Z"},
+               {"finishedAt", timestamp()}, {"containerID", container_id_}};
+  stage_ = Stage::start_failed;
+  due_ = look.now + look.node.timing.second;
+}
+
+void Container::begin_run(const Look& look, const RunState& state) {
+  const std::string name = text_at(look.spec, "name");
+  tell(look, EventType::normal, "Created", "Created container: " + name);
+  tell(look, EventType::normal, "Started", "Started container " + name);
+  stage_ = Stage::running;
+  newest_ = number_;
+  began_ = look.now;
+  started_at_ = state.started_at;
+  container_id_ = state.container_id;
+  image_ = state.image;
+  image_id_ = state.image_id;
+  address_ = state.address;
+  passed_ = false;
+  stop_at_.reset();
+  probing_.fill({});
+  started_ = !look.spec.contains("startupProbe");
+  ready_ = started_ && !look.spec.contains("readinessProbe");
+  if (!started_) return arm(look, ProbeKind::startup);
+  arm(look, ProbeKind::readiness);
+  arm(look, ProbeKind::liveness);
+}
+
+// A running container. ----------------------------------------------------------------------------
+
+void Container::watch(const Look& look) {
+  std::optional<Moment> again;
+  const RunState state = look.node.runtime.state(next_run(look), look.now, again);
+  due_ = again;
+  if (state.stage == RunState::Stage::ended) return exit(look, state);
+  if (state.stage == RunState::Stage::unknown) return exit(look, lost());
+  if (!state.address.empty()) address_ = state.address;
+  for (const ProbeKind kind : {ProbeKind::startup, ProbeKind::readiness, ProbeKind::liveness})
+    if (stage_ == Stage::running) probe(look, kind);
+}
+
+// The kubelet probes at once, if there is no delay, and then once in each period.
+void Container::arm(const Look& look, ProbeKind kind) {
+  const Json& probe = at_path(look.spec, field_of(kind));
+  if (probe.is_null()) return;
+  const auto delay = number_at(probe, "/initialDelaySeconds", 0) * look.node.timing.second;
+  probing(kind).next = std::max(look.now, began_ + delay);
+}
+
+void Container::probe(const Look& look, ProbeKind kind) {
+  Probing& now = probing(kind);
+  if (!now.under_way && !now.next) return;
+  const Json& spec = at_path(look.spec, field_of(kind));
+  // A result may be there at once, and the next probe may be due then.
+  for (int looks = 0; looks < 2; ++looks) {
+    if (now.under_way) {
+      std::optional<Moment> again;
+      const Run run = next_run(look);
+      const auto result = look.node.runtime.probe_result(run, kind, look.now, again);
+      if (!result) {
+        due_ = earliest(due_, again);
+        return;
+      }
+      now.under_way = false;
+      conclude(look, kind, spec, *result);
+      if (stage_ != Stage::running) return;
+      if (result->succeeded &&
+          (kind == ProbeKind::startup ? started_ : look.node.runtime.passes_for_ever(run, kind)) &&
+          (kind != ProbeKind::readiness || ready_))
+        now.next.reset();
+    }
+    if (!now.next) return;
+    if (look.now < *now.next) break;
+    begin_probe(look, kind, spec);
+  }
+  due_ = earliest(due_, now.next);
+}
+
+void Container::begin_probe(const Look& look, ProbeKind kind, const Json& spec) {
+  const milliseconds second = look.node.timing.second;
+  const milliseconds period = number_at(spec, "/periodSeconds", 10) * second;
+  ProbeRequest request{.probe = spec, .port = probed_port(look.spec, spec)};
+  request.timeout = number_at(spec, "/timeoutSeconds", 1) * second;
+  if (kind != ProbeKind::liveness && !passed_) request.patience = period;
+  look.node.runtime.probe(next_run(look), kind, request, look.now);
+  probing(kind).under_way = true;
+  probing(kind).next = look.now + std::max(period, milliseconds(1));
+}
+
+void Container::conclude(const Look& look, ProbeKind kind, const Json& spec,
+                         const ProbeResult& result) {
+  Probing& now = probing(kind);
+  now.same = now.same > 0 && now.succeeded == result.succeeded ? now.same + 1 : 1;
+  now.succeeded = result.succeeded;
+  if (!result.succeeded)
+    tell(look, EventType::warning, "Unhealthy",
+         std::string(name_of_probe(kind)) + " probe failed: " + result.message);
+  const char* threshold = result.succeeded ? "/successThreshold" : "/failureThreshold";
+  if (now.same < number_at(spec, threshold, result.succeeded ? 1 : 3)) return;
+  if (kind == ProbeKind::readiness) {
+    ready_ = result.succeeded;
+    passed_ = passed_ || result.succeeded;
+    return;
+  }
+  if (!result.succeeded) {
+    const std::int64_t grace =
+        number_at(spec, "/terminationGracePeriodSeconds",
+                  number_at(look.pod, "/spec/terminationGracePeriodSeconds", 30));
+    return kill(look, kind == ProbeKind::startup ? "startup" : "liveness", grace);
+  }
+  if (kind != ProbeKind::startup || started_) return;
+  started_ = true;
+  passed_ = true;
+  ready_ = !look.spec.contains("readinessProbe");
+  arm(look, ProbeKind::readiness);
+  arm(look, ProbeKind::liveness);
+}
+
+// The end. ----------------------------------------------------------------------------------------
+
+void Container::kill(const Look& look, const std::string& kind, std::int64_t grace_seconds) {
+  tell(look, EventType::normal, "Killing",
+       "Container " + text_at(look.spec, "name") + " failed " + kind + " probe, will be restarted");
+  stage_ = Stage::killing;
+  stop_at_.reset();
+  stop_grace_ = grace_seconds * look.node.timing.second;
+}
+
+// Goes on with ending the present run. Returns true once it has ended, or isn't waited for any
+// more.
+bool Container::stopped(const Look& look, RunState& state) {
+  const milliseconds second = look.node.timing.second;
+  if (!stop_at_) {
+    const milliseconds sleep =
+        look.node.runtime.serves() && stage_ != Stage::starting
+            ? std::min(stop_grace_,
+                       milliseconds(number_at(look.spec, "/lifecycle/preStop/sleep/seconds", 0) *
+                                    second))
+            : milliseconds(0);
+    milliseconds passed{0};
+    // The kubelet of an earlier process may have begun.
+    if (const std::string ends = text_at(look.pod["metadata"], "deletionTimestamp"); !ends.empty())
+      if (const auto at = parse_iso8601(ends))
+        passed = std::chrono::duration_cast<milliseconds>(
+            system_time() - *at +
+            std::chrono::seconds(number_at(look.pod, "/metadata/deletionGracePeriodSeconds", 0)));
+    // Time stamps are whole seconds, so that a second may seem to have passed at once.
+    const bool late = passed > std::chrono::seconds(2);
+    stop_at_ = look.now + (late ? std::max(milliseconds(0), sleep - passed) : sleep);
+    stop_grace_ = std::max<milliseconds>(stop_grace_ - sleep, shortest_grace * second);
+    stop_sent_ = false;
+  }
+  std::optional<Moment> again;
+  state = look.node.runtime.state(next_run(look), look.now, again);
+  using State = RunState::Stage;
+  if (state.stage == State::ended || state.stage == State::unknown || state.stage == State::refused)
+    return true;
+  due_ = earliest(again, stop_at_);
+  if (look.now < *stop_at_) return false;
+  if (!stop_sent_) {
+    if (!look.node.store.save()) {
+      due_ = look.now + second;
+      return false;
+    }
+    stop_sent_ = true;
+    look.node.runtime.stop(next_run(look), stop_grace_, look.now);
+    state = look.node.runtime.state(next_run(look), look.now, again);
+    if (state.stage == State::ended || state.stage == State::unknown) return true;
+  }
+  const Moment last = *stop_at_ + stop_grace_ + stop_patience * second;
+  due_ = earliest(again, last);
+  if (look.now < last) return false;
+  log::warning("a container doesn't end", {{"pod", words_about(look.pod)}});
+  return true;
+}
+
+bool Container::end(const Look& look, milliseconds grace) {
+  const bool has_something = running() || stage_ == Stage::starting;
+  if (!has_something) {
+    due_.reset();
+    return true;
+  }
+  if (!stop_at_) {
+    if (stage_ == Stage::running)
+      tell(look, EventType::normal, "Killing", "Stopping container " + text_at(look.spec, "name"));
+    stop_grace_ = grace;
+  }
+  RunState state;
+  if (!stopped(look, state)) return false;
+  if (running()) exit(look, state.stage == RunState::Stage::ended ? state : lost());
+  stage_ = Stage::ended;
+  ready_ = false;
+  due_.reset();
+  return true;
+}
+
+void Container::exit(const Look& look, const RunState& state) {
+  ready_ = false;
+  started_ = false;
+  address_.clear();
+  stop_at_.reset();
+  end_before_ = last_end_;
+  last_end_ = {{"exitCode", state.exit_code},
+               {"reason", state.reason.empty() ? (state.exit_code == 0 ? "Completed" : "Error")
+                                               : state.reason},
+               {"startedAt", state.started_at.empty() ? started_at_ : state.started_at},
+               {"finishedAt", state.finished_at.empty() ? timestamp() : state.finished_at},
                {"containerID", container_id_}};
   // With the policy `File`, the status has a message only if the program writes that file.
-  if (text_at(spec, "terminationMessagePolicy") == "FallbackToLogsOnError")
-    last_end_["message"] = last_words(behaviour_);
-  const bool once = text_at(pod["spec"], "restartPolicy") == "Never";
+  if (!state.message.empty() &&
+      (state.reason == "ContainerStatusUnknown" ||
+       (state.exit_code != 0 &&
+        text_at(look.spec, "terminationMessagePolicy") == "FallbackToLogsOnError")))
+    last_end_["message"] = state.message;
+  if (look.now - began_ >= long_run * look.node.timing.second) failures_ = 0;
+  const std::string policy = text_at(look.pod["spec"], "restartPolicy");
+  const bool once = policy == "Never" || (policy == "OnFailure" && state.exit_code == 0);
   stage_ = once ? Stage::ended : Stage::exited;
-  due_ = once ? std::nullopt : std::optional(now + node.timing.second);
+  due_ = once ? std::nullopt : std::optional(look.now + look.node.timing.second);
 }
 
 // The first restart happens at once; before further ones the container waits, longer each time.
-void Container::after_exit(Node& node, const Json& pod, const Json& spec, Moment now) {
-  if (restarts_ == 0) {
-    ++restarts_;
-    return prepare(node, pod, spec, now);
+void Container::after_exit(const Look& look) {
+  if (failures_++ == 0) {
+    ++number_;
+    wait("ContainerCreating", "");
+    stage_ = Stage::creating;
+    return prepare(look);
   }
-  const int seconds = back_off_seconds(restarts_);
-  const std::string name = text_at(spec, "name");
-  const std::string whose = name_of(pod) + "_" + namespace_of(pod) + "(" + uid_of(pod) + ")";
-  tell(node, pod, spec, EventType::warning, "BackOff",
-       "Back-off restarting failed container " + name + " in pod " + whose);
+  begin_back_off(look, milliseconds(0));
+}
+
+void Container::begin_back_off(const Look& look, milliseconds passed) {
+  const int seconds = back_off_seconds(failures_ - 1);
+  const std::string name = text_at(look.spec, "name");
+  const std::string whose = words_about(look.pod);
+  if (passed == milliseconds(0))
+    tell(look, EventType::warning, "BackOff",
+         "Back-off restarting failed container " + name + " in pod " + whose);
   wait("CrashLoopBackOff", "back-off " + shown_seconds(seconds) +
                                " restarting failed container=" + name + " pod=" + whose);
   stage_ = Stage::back_off;
-  due_ = now + seconds * node.timing.second;
+  due_ = look.now +
+         std::max(milliseconds(0), milliseconds(seconds * look.node.timing.second) - passed);
 }
 
-void Container::stop(Node& node, const Json& pod, const Json& spec) {
-  if (running())
-    tell(node, pod, spec, EventType::normal, "Killing",
-         "Stopping container " + text_at(spec, "name"));
-  if (output_) output_->end(nanoseconds_now());
-  due_.reset();
+// After a restart of berthd. ----------------------------------------------------------------------
+
+void Container::adopt(const Look& look, const Json& status, int newest) {
+  const int counted = static_cast<int>(number_at(status, "/restartCount", 0));
+  number_ = std::max(counted, newest);
+  const Json& ended = at_path(status, "/state/terminated");
+  last_end_ = ended.is_null() ? at_path(status, "/lastState/terminated") : ended;
+  if (!ended.is_null()) end_before_ = at_path(status, "/lastState/terminated");
+  container_id_ = text_at(status, "containerID");
+  image_ = text_at(status, "image");
+  image_id_ = text_at(status, "imageID");
+  newest_ = number_ - 1;
+  due_ = look.now;
+  // What ended long ago has been followed by a long run, after which the back-off begins anew.
+  if (!last_end_.is_null() &&
+      since(text_at(last_end_, "finishedAt")) < long_run * look.node.timing.second)
+    failures_ = counted;
+  const Json& waiting = at_path(status, "/state/waiting");
+  const bool has_ended = !last_end_.is_null() && text_at(last_end_, "containerID") == container_id_;
+  if (has_ended && newest <= counted) {
+    newest_ = number_;
+    if (!ended.is_null()) {
+      const std::string policy = text_at(look.pod["spec"], "restartPolicy");
+      const bool once =
+          policy == "Never" || (policy == "OnFailure" && number_at(last_end_, "/exitCode", 1) == 0);
+      stage_ = once ? Stage::ended : Stage::exited;
+      return;
+    }
+    if (text_at(waiting, "reason") == "CrashLoopBackOff") {
+      failures_ = std::max(2, counted + 1);
+      return begin_back_off(look,
+                            std::max(milliseconds(1), since(text_at(last_end_, "finishedAt"))));
+    }
+    failures_ = counted + 1;
+    ++number_;
+    return;
+  }
+  const Json& running = at_path(status, "/state/running");
+  if (!running.is_null() && newest <= counted) {
+    newest_ = number_;
+    stage_ = Stage::running;
+    started_at_ = text_at(running, "startedAt");
+    began_ = look.now - since(started_at_);
+    ready_ = at_path(status, "/ready") == true;
+    started_ = at_path(status, "/started") == true;
+    passed_ = ready_;
+    address_ = text_at(look.pod["status"], "podIP");
+    if (!started_) return arm(look, ProbeKind::startup);
+    arm(look, ProbeKind::readiness);
+    return arm(look, ProbeKind::liveness);
+  }
+  // The runtime was told to start a run, and the kubelet hasn't seen what became of it.
+  if (newest == number_) {
+    stage_ = Stage::starting;
+    return;
+  }
+  if (!waiting.is_null()) wait(text_at(waiting, "reason"), text_at(waiting, "message"));
 }
+
+// What others see. --------------------------------------------------------------------------------
 
 std::optional<int> Container::exit_code() const {
   if (stage_ != Stage::ended) return std::nullopt;
@@ -358,18 +662,18 @@ std::optional<int> Container::exit_code() const {
 }
 
 Json Container::status(const Json& spec) const {
-  const std::string image = text_at(spec, "image");
+  const bool has_container = !container_id_.empty();
   Json status{{"name", text_at(spec, "name")},
-              {"image", full_reference(image)},
-              {"imageID", container_id_.empty() ? "" : image_id(image)},
+              {"image", has_container ? image_ : text_at(spec, "image")},
+              {"imageID", has_container ? image_id_ : ""},
               {"ready", ready_},
-              {"started", running()},
-              {"restartCount", restarts_},
+              {"started", running() && started_},
+              {"restartCount", std::max(newest_, 0)},
               {"lastState", Json::object()},
               {"state", Json::object()}};
-  if (container_id_.empty()) status["image"] = image;
-  if (!container_id_.empty()) status["containerID"] = container_id_;
-  const bool just_ended = stage_ == Stage::exited || stage_ == Stage::ended;
+  if (has_container) status["containerID"] = container_id_;
+  const bool just_ended =
+      !last_end_.is_null() && (stage_ == Stage::exited || stage_ == Stage::ended);
   const Json& before = just_ended ? end_before_ : last_end_;
   if (!before.is_null()) status["lastState"]["terminated"] = before;
   if (just_ended) {
@@ -383,31 +687,25 @@ Json Container::status(const Json& spec) const {
   return status;
 }
 
-PodLog Container::log(const Json& pod, const Json& spec, bool previous) const {
-  const std::string name = text_at(spec, "name");
-  const std::string whose = "container \"" + name + "\" in pod \"" + name_of(pod) + "\"";
+Run Container::logged_run(const Json& pod, const Json& spec, bool previous) const {
+  Run run = run_of(pod, spec);
+  const std::string name = run.container;
   if (previous) {
     // Between two runs, the run that has ended is both the last one and the previous one of the
     // next.
     const bool between =
-        output_ && output_->has_ended() && stage_ != Stage::exited && stage_ != Stage::ended;
-    if (!between && !previous_output_)
+        newest_ >= 0 && !running() && stage_ != Stage::exited && stage_ != Stage::ended;
+    if (!between) --run.number;
+    if (run.number < 0)
       throw bad_request("previous terminated container \"" + name + "\" in pod \"" + name_of(pod) +
                         "\" not found");
-    return run_log(between ? runs_ - 1 : runs_ - 2);
+    return run;
   }
-  if (!output_) {
-    const bool pulling = stage_ == Stage::pull_failed || stage_ == Stage::pull_back_off;
-    throw bad_request(whose + (pulling ? " is waiting to start: trying and failing to pull image"
-                                       : " is waiting to start: " + waiting_reason_));
-  }
-  return run_log(runs_ - 1);
-}
-
-PodLog Container::run_log(int run) const {
-  const auto& output = run == runs_ - 1 ? output_ : previous_output_;
-  if (run < runs_ - 2 || !output) return {.lines = {}, .run = run, .over = true};
-  return {.lines = output->lines(nanoseconds_now()), .run = run, .over = output->has_ended()};
+  if (newest_ >= 0) return run;
+  const bool pulling = stage_ == Stage::pull_failed || stage_ == Stage::pull_back_off;
+  throw bad_request("container \"" + name + "\" in pod \"" + name_of(pod) + "\"" +
+                    (pulling ? " is waiting to start: trying and failing to pull image"
+                             : " is waiting to start: " + waiting_reason_));
 }
 
 }  // namespace berth::embedded

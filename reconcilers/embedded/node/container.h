@@ -1,57 +1,73 @@
 #pragma once
 
+#include <array>
 #include <optional>
-#include <set>
+#include <string>
 
 #include "reconcilers/embedded/controllers/event_recorder.h"
-#include "reconcilers/embedded/node/simulated/container_output.h"
-#include "reconcilers/embedded/node/simulated/images.h"
+#include "reconcilers/embedded/node/runtime.h"
 #include "reconcilers/embedded/timing.h"
 
 namespace berth::embedded {
 
-// What all containers share: the cluster, the speed of its clock, and the images on the node.
+// What all containers share: the cluster, what runs them, and the speed of the cluster's clock.
 struct Node {
   Store& store;
   Registry& registry;
   EventRecorder& events;
-  Images& images;
+  Runtime& runtime;
+  const std::string name;  // the Node object's
   Timing timing;
-  std::set<std::string> pulled;
 };
 
-// What one run of a container has written.
-struct PodLog {
-  std::vector<OutputLine> lines;
-  int run = 0;        // the number of the run, from 0
-  bool over = false;  // the run has ended, so nothing more will come
+// A look of the kubelet at one container.
+struct Look {
+  Node& node;
+  const Json& pod;   // as it is now
+  const Json& spec;  // the container's
+  Moment now;
 };
 
-// One container of a pod, from the pull of its image to running, crashing and restarting. The
-// caller must hold the store's mutex.
+// How one probe of the present run stands.
+struct Probing {
+  std::optional<Moment> next;  // when the next probe is due; nothing: none is
+  bool under_way = false;
+  bool succeeded = false;  // the last result
+  int same = 0;            // how many results in a row were like the last one; 0: there is none
+};
+
+// One container of a pod: what a kubelet does with it, from the pull of its image to running,
+// crashing, restarting and its end
+// (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/). The caller must hold the
+// store's mutex.
 class Container {
  public:
-  // Does what is due. `pod` is the pod as it is now, with its IP in the status.
-  void advance(Node& node, const Json& pod, const Json& spec, Moment now);
-  // When something is due next; nothing if the container stays as it is.
+  // Goes on where the kubelet of an earlier process was. `status` is the container's element of
+  // status.containerStatuses, or null; `newest` is the highest number of a run that the runtime
+  // has, or -1.
+  void adopt(const Look& look, const Json& status, int newest);
+  // Does what is due, and looks at how the runtime is getting on.
+  void advance(const Look& look);
+  // Ends the container because its pod ends; to be called until it returns true. A preStop sleep
+  // is part of `grace`.
+  bool end(const Look& look, std::chrono::milliseconds grace);
+  // When something is due next; nothing if only the runtime can change the container.
   std::optional<Moment> due() const { return due_; }
   // The container's element of status.containerStatuses.
   Json status(const Json& spec) const;
-  // Ends the container because its pod is deleted.
-  void stop(Node& node, const Json& pod, const Json& spec);
 
   bool ready() const { return ready_; }
-  bool running() const { return stage_ == Stage::running; }
-  bool has_run() const {
-    return running() || stage_ == Stage::ended || restarts_ > 0 || !last_end_.is_null();
-  }
+  bool running() const { return stage_ == Stage::running || stage_ == Stage::killing; }
+  bool has_run() const { return newest_ >= 0; }
   // The exit code of a container that won't be restarted; nothing for others.
   std::optional<int> exit_code() const;
-  // The output of the current run, or of the previous one. Throws Refusal 400 in the kubelet's
-  // words if there is no such run.
-  PodLog log(const Json& pod, const Json& spec, bool previous) const;
-  // The output of the run with this number; empty and over if the node no longer has it.
-  PodLog run_log(int run) const;
+  // The address of its present run; empty if it has none.
+  const std::string& address() const { return address_; }
+  // The present run, or the last one. Its number is -1 if there was none.
+  Run run_of(const Json& pod, const Json& spec) const;
+  // The run whose log is wanted: the present one or the last, or the one before. Throws Refusal 400
+  // in the kubelet's words if there is no such run.
+  Run logged_run(const Json& pod, const Json& spec, bool previous) const;
 
  private:
   enum class Stage {
@@ -60,46 +76,66 @@ class Container {
     pull_failed,
     pull_back_off,
     misconfigured,
+    starting,
+    start_failed,
     running,
+    killing,  // a probe has failed too often
     exited,
     back_off,
     ended
   };
 
-  void prepare(Node& node, const Json& pod, const Json& spec, Moment now);
-  void pull(Node& node, const Json& pod, const Json& spec, Moment now);
-  void pulled(Node& node, const Json& pod, const Json& spec, Moment now);
-  void start(Node& node, const Json& pod, const Json& spec, Moment now);
-  void run(Node& node, const Json& pod, const Json& spec, Moment now);
-  void probe(Node& node, const Json& pod, const Json& spec, Moment now);
-  void fail_probe(Node& node, const Json& pod, const Json& spec, const char* field,
-                  const std::string& name);
-  void exit(Node& node, const Json& pod, const Json& spec, Moment now, int code,
-            const std::string& reason);
-  void after_exit(Node& node, const Json& pod, const Json& spec, Moment now);
+  void step(const Look& look);
+  void prepare(const Look& look);
+  void pull(const Look& look);
+  void pulling(const Look& look);
+  void pull_failed(const Look& look, const Pull& pull);
+  void begin_pull_back_off(const Look& look);
+  void start(const Look& look);
+  void starting(const Look& look);
+  void refused(const Look& look, const RunState& state);
+  void begin_run(const Look& look, const RunState& state);
+  void watch(const Look& look);
+  void probe(const Look& look, ProbeKind kind);
+  void begin_probe(const Look& look, ProbeKind kind, const Json& spec);
+  void arm(const Look& look, ProbeKind kind);
+  void conclude(const Look& look, ProbeKind kind, const Json& spec, const ProbeResult& result);
+  void kill(const Look& look, const std::string& kind, std::int64_t grace_seconds);
+  bool stopped(const Look& look, RunState& state);
+  void exit(const Look& look, const RunState& state);
+  void after_exit(const Look& look);
+  void begin_back_off(const Look& look, std::chrono::milliseconds passed);
+
   void wait(const std::string& reason, const std::string& message);
-  void tell(Node& node, const Json& pod, const Json& spec, EventType type,
-            const std::string& reason, const std::string& message);
+  void tell(const Look& look, EventType type, const std::string& reason,
+            const std::string& message) const;
+  Run next_run(const Look& look) const;
+  Probing& probing(ProbeKind kind) { return probing_.at(static_cast<std::size_t>(kind)); }
 
   Stage stage_ = Stage::creating;
   std::optional<Moment> due_ = Moment::min();
-  ImageBehaviour behaviour_ = ImageBehaviour::runs;
   bool ready_ = false;
-  int restarts_ = 0;
+  bool started_ = false;  // runs, and has passed its startup probe
+  bool passed_ = false;   // the present run has passed its readiness or startup probe before
+  bool told_pulling_ = false;
+  int number_ = 0;    // of the run that is being prepared, is present, or was the last
+  int newest_ = -1;   // the highest number of a run that began
+  int failures_ = 0;  // how often in a row it ended; long runs don't count
   int pull_failures_ = 0;
-  Moment started_;
-  Moment up_;  // when the run listens, or crashes
-  std::optional<Moment> killed_by_probe_;
+  Moment began_;                   // the present run
+  std::optional<Moment> stop_at_;  // when it is told to end, while it is being ended
+  std::chrono::milliseconds stop_grace_{0};
+  bool stop_sent_ = false;
+  std::array<Probing, 3> probing_;
+  std::string address_;
   std::string started_at_;
   std::string container_id_;
+  std::string image_;
+  std::string image_id_;
   std::string waiting_reason_ = "ContainerCreating";
   std::string waiting_message_;
   Json last_end_;    // state.terminated of the run that ended last
   Json end_before_;  // state.terminated of the run before that
-  // The last two runs; a node keeps no more.
-  std::optional<ContainerOutput> output_;
-  std::optional<ContainerOutput> previous_output_;
-  int runs_ = 0;
 };
 
 }  // namespace berth::embedded

@@ -1,19 +1,32 @@
 #include "reconcilers/embedded/node/kubelet.h"
 
 #include <algorithm>
+#include <set>
 
+#include "controller/base/log.h"
 #include "reconcilers/embedded/apiserver/conditions.h"
+#include "reconcilers/embedded/apiserver/quantity.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
 
 namespace berth::embedded {
 namespace {
 
-bool ended(const Json& pod) {
+// How often the kubelet looks at what a pod has written (its housekeeping interval).
+constexpr int disk_period = 10;
+// The containers of a pod that is evicted get this many seconds (immediateEvictionGracePeriod).
+constexpr int eviction_grace = 1;
+// How long containers aren't started because others are still being removed.
+constexpr std::chrono::seconds longest_clean_up{30};
+constexpr std::chrono::milliseconds clean_up_look{50};
+// When nobody is waited for, and yet a container hasn't ended.
+constexpr std::chrono::seconds shortest_look{1};
+
+bool has_ended(const Json& pod) {
   const std::string phase = text_at(pod["status"], "phase");
   return phase == "Failed" || phase == "Succeeded";
 }
 
-std::optional<Moment> earliest(std::optional<Moment> a, std::optional<Moment> b) {
+std::optional<Moment> sooner(std::optional<Moment> a, std::optional<Moment> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }
@@ -22,7 +35,90 @@ std::string unready_message(const std::string& names) {
   return names.empty() ? "" : "containers with unready status: [" + names + "]";
 }
 
+std::int64_t whole(const Json& amounts, const char* resource) {
+  const auto amount = quantity_of(at_path(amounts, (std::string("/") + resource).c_str()));
+  return amount ? amount->milli() / 1000 : 0;
+}
+
+const Json& status_of_container(const Json& pod, const std::string& name) {
+  static const Json none;
+  for (const Json& status : at_path(pod, "/status/containerStatuses"))
+    if (text_at(status, "name") == name) return status;
+  return none;
+}
+
 }  // namespace
+
+Kubelet::Kubelet(Node& node) : node_(node), info_(node.runtime.node()) {}
+
+// Pods that are there already. --------------------------------------------------------------------
+
+void Kubelet::adopt(Moment now) {
+  std::map<std::pair<std::string, std::string>, int> newest;  // by uid and container
+  const std::vector<Run> runs = node_.runtime.runs();
+  for (const Run& run : runs) {
+    int& number = newest.try_emplace({run.uid, run.container}, run.number).first->second;
+    number = std::max(number, run.number);
+  }
+  std::set<std::string> known;
+  for (const auto& [key, stored] : node_.store.list_stored(Kind::pods, "")) {
+    const ObjectPtr pod = node_.store.find(key);
+    if (text_at((*pod)["spec"], "nodeName").empty()) continue;
+    known.insert(uid_of(*pod));
+    PodRun& run = pods_[uid_of(*pod)];
+    if (!has_ended(*pod)) run.requests = requests_of(*pod);
+    run.started_at = text_at((*pod)["status"], "startTime");
+    run.ip = text_at((*pod)["status"], "podIP");
+    if (text_at((*pod)["status"], "reason") == "Evicted")
+      run.evicted = text_at((*pod)["status"], "message");
+    for (const Json& spec : at_path(*pod, "/spec/containers")) {
+      const std::string name = text_at(spec, "name");
+      const auto number = newest.find({uid_of(*pod), name});
+      run.containers[name].adopt({node_, *pod, spec, now}, status_of_container(*pod, name),
+                                 number == newest.end() ? -1 : number->second);
+    }
+  }
+  std::set<std::string> removed;
+  for (const Run& run : runs) {
+    if (known.contains(run.uid)) {
+      // The node keeps the last two runs.
+      if (run.number < newest.at({run.uid, run.container}) - 1) node_.runtime.remove(run);
+      continue;
+    }
+    strangers_.push_back(run);
+    if (removed.insert(run.uid).second) node_.runtime.remove(run.name_space, run.uid);
+  }
+  if (!removed.empty())
+    log::info("containers of pods that no longer exist are removed",
+              {{"pods", std::int64_t(removed.size())}});
+  strangers_until_ = now + longest_clean_up;
+  std::set<std::string> spaces;
+  for (const auto& [key, stored] : node_.store.list_stored(Kind::network_policies, ""))
+    spaces.insert(key.name_space);
+  for (const std::string& name_space : spaces) policies_changed(name_space);
+}
+
+bool Kubelet::strangers_are_gone(Moment now) {
+  if (strangers_.empty()) return true;
+  std::erase_if(strangers_, [&](const Run& run) {
+    std::optional<Moment> again;
+    return node_.runtime.state(run, now, again).stage == RunState::Stage::unknown;
+  });
+  if (now >= strangers_until_) strangers_.clear();
+  return strangers_.empty();
+}
+
+void Kubelet::policies_changed(const std::string& name_space) {
+  node_.runtime.set_policies(name_space, node_.store.list(Kind::network_policies, name_space));
+}
+
+void Kubelet::namespace_deleted(const std::string& name) { node_.runtime.remove_namespace(name); }
+
+void Kubelet::forget(const Json& pod) {
+  if (pods_.erase(uid_of(pod)) > 0) node_.runtime.remove(namespace_of(pod), uid_of(pod));
+}
+
+// The scheduler. ----------------------------------------------------------------------------------
 
 std::optional<Moment> Kubelet::reconcile(const Key& key, Moment now) {
   const ObjectPtr pod = node_.store.find(key);
@@ -30,75 +126,105 @@ std::optional<Moment> Kubelet::reconcile(const Key& key, Moment now) {
   PodRun& run = pods_[uid_of(*pod)];
   if (!at_path(*pod, "/metadata/deletionTimestamp").is_null()) return stop(key, *pod, run, now);
   if (text_at((*pod)["spec"], "nodeName").empty()) return schedule(key, *pod, run, now);
-  if (ended(*pod)) return std::nullopt;
+  if (!run.evicted.empty()) return evict(key, *pod, run, now);
+  if (has_ended(*pod)) return std::nullopt;
   return advance(key, *pod, run, now);
 }
 
+Kubelet::Requests Kubelet::requests_of(const Json& pod) {
+  Requests sum;
+  for (const Json& container : at_path(pod, "/spec/containers")) {
+    const Json& requests = at_path(container, "/resources/requests");
+    if (const auto cpu = quantity_of(at_path(requests, "/cpu"))) sum.cpu_millicores += cpu->milli();
+    sum.memory_bytes += whole(requests, "memory");
+  }
+  return sum;
+}
+
+std::string Kubelet::no_room_for(const Json& pod) const {
+  if (const std::string why = node_.runtime.no_room_for(pod); !why.empty()) return why;
+  if (!info_.counts_requests) return "";
+  Requests sum = requests_of(pod);
+  std::int64_t pods = 1;
+  for (const auto& [uid, run] : pods_) {
+    if (run.requests.memory_bytes > 0 || run.requests.cpu_millicores > 0) ++pods;
+    sum.cpu_millicores += run.requests.cpu_millicores;
+    sum.memory_bytes += run.requests.memory_bytes;
+  }
+  if (pods > info_.pods) return "Too many pods";
+  if (sum.cpu_millicores > info_.cpu_millicores) return "Insufficient cpu";
+  if (sum.memory_bytes > static_cast<std::int64_t>(info_.memory_bytes))
+    return "Insufficient memory";
+  return "";
+}
+
 std::optional<Moment> Kubelet::schedule(const Key& key, const Json& pod, PodRun& run, Moment now) {
+  // Only what has another scheduler's name waits for that one.
+  if (text_at(pod["spec"], "schedulerName") != "default-scheduler") return std::nullopt;
   if (!run.placed_at) run.placed_at = now + node_.timing.schedule;
   if (now < *run.placed_at) return run.placed_at;
-  const Json& containers = at_path(pod, "/spec/containers");
-  const bool fits = std::none_of(containers.begin(), containers.end(), [&](const Json& container) {
-    return node_.images.of(text_at(container, "image")) == ImageBehaviour::unschedulable;
-  });
+  const std::string reason = no_room_for(pod);
   Json next = pod;
-  if (fits) {
-    next["spec"]["nodeName"] = node_name;
+  if (reason.empty()) {
+    run.requests = requests_of(pod);
+    next["spec"]["nodeName"] = info_.name;
     set_condition(next["status"]["conditions"], {"PodScheduled", "True", "", ""});
     node_.events.record_scheduling(
         pod, "Binding",
         {EventType::normal, "Scheduled",
-         "Successfully assigned " + key.name_space + "/" + key.name + " to " + node_name, ""});
+         "Successfully assigned " + key.name_space + "/" + key.name + " to " + info_.name, ""});
     node_.registry.write_status(key, std::move(next), "kube-scheduler");
     return now;
   }
   const std::string why =
-      "0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: "
-      "0/1 "
-      "nodes are available: 1 No preemption victims found for incoming pod.";
+      "0/1 nodes are available: 1 " + reason +
+      ". no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims "
+      "found for incoming pod.";
   if (!is_true(pod, "PodScheduled") && condition_of(pod, "PodScheduled").is_null())
     node_.events.record_scheduling(pod, "Scheduling",
                                    {EventType::warning, "FailedScheduling", why, ""});
   set_condition(next["status"]["conditions"], {"PodScheduled", "False", "Unschedulable", why});
   node_.registry.write_status(key, std::move(next), "kube-scheduler");
   // A real scheduler tries a pod that didn't fit again after five minutes
-  // (podMaxInUnschedulablePodsDuration). Here it happens sooner, so that a test can make room by
-  // changing the image's behaviour.
+  // (podMaxInUnschedulablePodsDuration), or when something has made room. Here it is tried every
+  // five seconds.
   run.placed_at = now + 5 * node_.timing.second;
   return run.placed_at;
 }
 
-std::string Kubelet::next_address() {
-  const std::uint32_t number = ++addresses_;
-  // flannel gives 10.244.0.0/16 to pods; the addresses .0 and .1 of each node aren't given to them.
-  return "10.244." + std::to_string(number / 250 % 256) + "." + std::to_string(number % 250 + 2);
-}
+// The kubelet. ------------------------------------------------------------------------------------
 
 std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& run, Moment now) {
-  if (run.started_at.empty()) {
-    run.started_at = timestamp();
-    run.ip = next_address();
+  if (run.started_at.empty()) run.started_at = timestamp();
+  if (!strangers_are_gone(now)) {
+    // What runs is looked at all the same.
+    const bool runs = std::any_of(run.containers.begin(), run.containers.end(),
+                                  [](const auto& one) { return one.second.running(); });
+    if (!runs) return now + clean_up_look;
   }
   std::optional<Moment> next;
-  Json with_address;
-  if (text_at(pod["status"], "podIP") != run.ip) {
-    with_address = pod;
-    with_address["status"]["podIP"] = run.ip;
-  }
-  const Json& known = with_address.is_null() ? pod : with_address;
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
-    // Steps that take no time follow each other at once. A container's life has at most this many.
-    for (int steps = 0; steps < 4 && container.due() && *container.due() <= now; ++steps)
-      container.advance(node_, known, spec, now);
-    next = earliest(next, container.due());
+    container.advance({node_, pod, spec, now});
+    if (!container.address().empty()) run.ip = container.address();
+    next = sooner(next, container.due());
+  }
+  if (node_.runtime.measures_disk()) {
+    if (run.evicted = excess(pod, run, now); !run.evicted.empty()) return evict(key, pod, run, now);
+    next = sooner(next, run.disk_look);
   }
   Json status = status_of(pod, run);
-  if (status == pod["status"]) return next;
+  if (const std::string phase = text_at(status, "phase"); phase == "Failed" || phase == "Succeeded")
+    run.requests = {};
+  write(key, pod, std::move(status));
+  return next;
+}
+
+void Kubelet::write(const Key& key, const Json& pod, Json status) {
+  if (status == pod["status"]) return;
   Json changed = pod;
   changed["status"] = std::move(status);
   node_.registry.write_status(key, std::move(changed), "kubelet");
-  return next;
 }
 
 Json Kubelet::status_of(const Json& pod, const PodRun& run) const {
@@ -126,25 +252,108 @@ Json Kubelet::status_of(const Json& pod, const PodRun& run) const {
   set_condition(conditions, {"ContainersReady", ready, reason, unready_message(unready)});
   status["containerStatuses"] = std::move(statuses);
   status["startTime"] = run.started_at;
-  status["hostIP"] = node_address;
-  status["hostIPs"] = {{{"ip", node_address}}};
-  status["podIP"] = run.ip;
-  status["podIPs"] = {{{"ip", run.ip}}};
+  status["hostIP"] = info_.address;
+  status["hostIPs"] = {{{"ip", info_.address}}};
+  if (!run.ip.empty()) {
+    status["podIP"] = run.ip;
+    status["podIPs"] = {{{"ip", run.ip}}};
+  }
   status["observedGeneration"] = number_at(pod, "/metadata/generation", 1);
   return status;
 }
 
-std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run, Moment now) {
-  if (!run.stopped_at) {
-    run.stopped_at = now + node_.timing.stop;
-    for (const Json& spec : at_path(pod, "/spec/containers"))
-      if (const auto found = run.containers.find(text_at(spec, "name"));
-          found != run.containers.end())
-        found->second.stop(node_, pod, spec);
+// The limits of local ephemeral storage, in the order in which the kubelet checks them
+// (localStorageEviction of its eviction manager). Returns the message of the first that is
+// exceeded.
+std::string Kubelet::excess(const Json& pod, PodRun& run, Moment now) const {
+  if (run.disk_look && now < *run.disk_look) return "";
+  run.disk_look = now + disk_period * node_.timing.second;
+  std::int64_t written = 0;
+  std::int64_t limit = 0;
+  bool all_limited = true;
+  std::map<std::string, std::int64_t> volumes;
+  std::string of_container;
+  for (const Json& spec : at_path(pod, "/spec/containers")) {
+    const Json& limits = at_path(spec, "/resources/limits");
+    const std::int64_t own_limit = whole(limits, "ephemeral-storage");
+    limit += own_limit;
+    all_limited = all_limited && own_limit > 0;
+    const auto usage = this->usage(pod, spec);
+    if (!usage) continue;
+    const auto own = static_cast<std::int64_t>(usage->disk_bytes.value_or(0));
+    written += own;
+    for (const auto& [name, bytes] : usage->volume_bytes)
+      volumes[name] = std::max(volumes[name], static_cast<std::int64_t>(bytes));
+    if (own_limit > 0 && own > own_limit && of_container.empty())
+      of_container = "Container " + text_at(spec, "name") +
+                     " exceeded its local ephemeral storage limit \"" +
+                     quantity_of(limits["ephemeral-storage"])->text() + "\". ";
   }
-  if (now < *run.stopped_at) return run.stopped_at;
-  if (number_at(pod, "/metadata/deletionGracePeriodSeconds", 0) > 0 &&
-      !at_path(pod, "/metadata/finalizers").empty()) {
+  for (const Json& volume : at_path(pod, "/spec/volumes")) {
+    const auto size = quantity_of(at_path(volume, "/emptyDir/sizeLimit"));
+    const std::string name = text_at(volume, "name");
+    if (size && size->milli() > 0 && volumes[name] > size->milli() / 1000)
+      return "Usage of EmptyDir volume \"" + name + "\" exceeds the limit \"" + size->text() +
+             "\". ";
+  }
+  for (const auto& [name, bytes] : volumes) written += bytes;
+  if (all_limited && limit > 0 && written > limit) {
+    Quantity sum;
+    for (const Json& spec : at_path(pod, "/spec/containers"))
+      sum = sum + *quantity_of(at_path(spec, "/resources/limits/ephemeral-storage"));
+    return "Pod ephemeral local storage usage exceeds the total limit of containers " + sum.text() +
+           ". ";
+  }
+  return of_container;
+}
+
+std::optional<Moment> Kubelet::evict(const Key& key, const Json& pod, PodRun& run, Moment now) {
+  Json status = status_of(pod, run);
+  const bool told = text_at(status, "reason") == "Evicted";
+  if (!told) {
+    node_.events.record(pod, "kubelet", {EventType::warning, "Evicted", run.evicted, ""});
+    set_condition(status["conditions"],
+                  {"DisruptionTarget", "True", "TerminationByKubelet", run.evicted});
+  }
+  const auto next = end(pod, run, eviction_grace * node_.timing.second, now);
+  if (!next) {
+    const Json conditions = status["conditions"];
+    status = status_of(pod, run);
+    status["conditions"] = conditions;
+    for (const char* type : {"Ready", "ContainersReady"})
+      set_condition(status["conditions"], {type, "False", "PodFailed", ""});
+  }
+  status["phase"] = "Failed";
+  status["reason"] = "Evicted";
+  status["message"] = run.evicted;
+  write(key, pod, std::move(status));
+  if (next) return next;
+  run.evicted.clear();
+  run.requests = {};
+  // It wrote too much, so that nothing of it is kept.
+  node_.runtime.remove(namespace_of(pod), uid_of(pod));
+  return std::nullopt;
+}
+
+std::optional<Moment> Kubelet::end(const Json& pod, PodRun& run, std::chrono::milliseconds grace,
+                                   Moment now) {
+  std::optional<Moment> next;
+  bool ended = true;
+  for (const Json& spec : at_path(pod, "/spec/containers")) {
+    const auto found = run.containers.find(text_at(spec, "name"));
+    if (found == run.containers.end() || found->second.end({node_, pod, spec, now}, grace))
+      continue;
+    ended = false;
+    next = sooner(next, found->second.due());
+  }
+  if (ended) return std::nullopt;
+  return next.value_or(now + shortest_look);
+}
+
+std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run, Moment now) {
+  const auto grace = number_at(pod, "/metadata/deletionGracePeriodSeconds", 30);
+  if (const auto next = end(pod, run, grace * node_.timing.second, now)) return next;
+  if (grace > 0 && !at_path(pod, "/metadata/finalizers").empty()) {
     Json next = pod;
     next["metadata"]["deletionGracePeriodSeconds"] = 0;
     node_.registry.write_status(key, std::move(next), "kubelet");
@@ -152,6 +361,8 @@ std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run
   node_.registry.finish(key);
   return std::nullopt;
 }
+
+// What others ask for. ----------------------------------------------------------------------------
 
 const Json& Kubelet::spec_of(const Json& pod, const std::string& container) {
   const Json& specs = at_path(pod, "/spec/containers");
@@ -168,23 +379,37 @@ const Json& Kubelet::spec_of(const Json& pod, const std::string& container) {
   return *spec;
 }
 
-const Container* Kubelet::container_of(const Json& pod, const Json& spec) const {
+const Kubelet::PodRun* Kubelet::find(const Json& pod) const {
   const auto run = pods_.find(uid_of(pod));
-  if (run == pods_.end()) return nullptr;
-  const auto found = run->second.containers.find(text_at(spec, "name"));
-  return found == run->second.containers.end() ? nullptr : &found->second;
+  return run == pods_.end() ? nullptr : &run->second;
 }
 
-PodLog Kubelet::log(const Json& pod, const std::string& container, bool previous) const {
+Run Kubelet::logged_run(const Json& pod, const std::string& container, bool previous) const {
   const Json& spec = spec_of(pod, container);
-  const Container* found = container_of(pod, spec);
-  return (found == nullptr ? Container() : *found).log(pod, spec, previous);
+  static const Container none;
+  const PodRun* run = find(pod);
+  if (run == nullptr) return none.logged_run(pod, spec, previous);
+  const auto found = run->containers.find(text_at(spec, "name"));
+  return (found == run->containers.end() ? none : found->second).logged_run(pod, spec, previous);
 }
 
-PodLog Kubelet::run_log(const Json& pod, const std::string& container, int run) const {
-  const Container* found = container_of(pod, spec_of(pod, container));
-  if (found == nullptr) return {.lines = {}, .run = run, .over = true};
-  return found->run_log(run);
+std::optional<Usage> Kubelet::usage(const Json& pod, const Json& spec) const {
+  const PodRun* run = find(pod);
+  if (run == nullptr) return std::nullopt;
+  const auto found = run->containers.find(text_at(spec, "name"));
+  if (found == run->containers.end() || !found->second.running()) return std::nullopt;
+  return node_.runtime.usage(found->second.run_of(pod, spec));
+}
+
+std::optional<std::string> Kubelet::address(const Json& pod, int port) const {
+  const PodRun* run = find(pod);
+  if (run == nullptr) return std::nullopt;
+  for (const Json& spec : at_path(pod, "/spec/containers")) {
+    const auto found = run->containers.find(text_at(spec, "name"));
+    if (found == run->containers.end() || !found->second.running()) continue;
+    if (auto address = node_.runtime.address(found->second.run_of(pod, spec), port)) return address;
+  }
+  return std::nullopt;
 }
 
 }  // namespace berth::embedded

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "reconcilers/embedded/node/container.h"
 
 namespace berth::embedded {
@@ -8,41 +14,65 @@ namespace berth::embedded {
 // caller must hold the store's mutex.
 class Kubelet {
  public:
-  static constexpr const char* node_name = "simulated";
-  static constexpr const char* node_address = "10.0.0.1";
+  explicit Kubelet(Node& node);
 
-  explicit Kubelet(Node& node) : node_(node) {}
-
+  // To be called once, before the others: takes the pods over that are in the store, and has what
+  // the runtime has of other pods removed.
+  void adopt(Moment now);
   // Does what is due for the pod. Returns when to look at it again.
   std::optional<Moment> reconcile(const Key& key, Moment now);
-  void forget(const std::string& uid) { pods_.erase(uid); }
-  // The log of one container of the pod (empty: the only one). Throws Refusal.
-  PodLog log(const Json& pod, const std::string& container, bool previous) const;
-  // The log of one run of the container.
-  PodLog run_log(const Json& pod, const std::string& container, int run) const;
+  // The pod was deleted.
+  void forget(const Json& pod);
+  // A NetworkPolicy of the namespace has changed; the namespace was deleted.
+  void policies_changed(const std::string& name_space);
+  void namespace_deleted(const std::string& name);
+
+  // The run of one container of the pod (empty: the only one) whose log is wanted. Throws Refusal.
+  Run logged_run(const Json& pod, const std::string& container, bool previous) const;
+  // What the container uses; nothing if it doesn't run or isn't measured.
+  std::optional<Usage> usage(const Json& pod, const Json& spec) const;
+  // Where a port of the pod is reached from this machine.
+  std::optional<std::string> address(const Json& pod, int port) const;
+  Runtime& runtime() const { return node_.runtime; }
 
  private:
+  // What the containers of a pod request.
+  struct Requests {
+    std::int64_t cpu_millicores = 0;
+    std::int64_t memory_bytes = 0;
+  };
   struct PodRun {
-    std::optional<Moment> placed_at;   // when the scheduler places the pod
-    std::optional<Moment> stopped_at;  // when its containers will have ended
+    std::optional<Moment> placed_at;  // when the scheduler places the pod
+    std::optional<Moment> disk_look;  // when its use of the disk is looked at again
     std::string started_at;
     std::string ip;
+    std::string evicted;  // the reason, if the pod was evicted and is ending
+    Requests requests;    // once it is on the node
     std::map<std::string, Container> containers;
   };
 
+  static Requests requests_of(const Json& pod);
+  std::string no_room_for(const Json& pod) const;
   std::optional<Moment> schedule(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> advance(const Key& key, const Json& pod, PodRun& run, Moment now);
+  std::optional<Moment> evict(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> stop(const Key& key, const Json& pod, PodRun& run, Moment now);
+  // Ends all containers. Returns nothing once they have ended, and otherwise when to look again.
+  std::optional<Moment> end(const Json& pod, PodRun& run, std::chrono::milliseconds grace,
+                            Moment now);
+  bool strangers_are_gone(Moment now);
+  std::string excess(const Json& pod, PodRun& run, Moment now) const;
+  void write(const Key& key, const Json& pod, Json status);
   Json status_of(const Json& pod, const PodRun& run) const;
-  std::string next_address();
-  // Returns null if the node hasn't created the container yet.
-  const Container* container_of(const Json& pod, const Json& spec) const;
+  const PodRun* find(const Json& pod) const;
   // The spec of one container (empty: the only one). Throws Refusal if the pod doesn't have it.
   static const Json& spec_of(const Json& pod, const std::string& container);
 
   Node& node_;
+  const NodeInfo info_;
   std::map<std::string, PodRun> pods_;  // by uid
-  std::uint32_t addresses_ = 0;
+  std::vector<Run> strangers_;          // runs of pods that don't exist, which are being removed
+  Moment strangers_until_;              // how long new containers wait for that
 };
 
 }  // namespace berth::embedded

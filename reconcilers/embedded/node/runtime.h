@@ -55,8 +55,14 @@ struct PullRequest {
 };
 
 struct Pull {
-  enum class Stage { under_way, present, pulled, failed };
-  Stage stage = Stage::under_way;
+  enum class Stage {
+    looking,  // whether the node has the image
+    under_way,
+    present,
+    pulled,
+    failed
+  };
+  Stage stage = Stage::looking;
   std::string reason;   // of a failure: ErrImagePull, InvalidImageName, ErrImageNeverPull, …
   std::string message;  // of a failure, in the words of a kubelet with containerd
   std::chrono::milliseconds took{0};
@@ -65,8 +71,12 @@ struct Pull {
 
 struct StartRequest {
   const Json& pod;
-  const Json& spec;                        // the container's
-  std::map<std::string, std::string> env;  // complete: with what secrets and references give
+  const Json& spec;  // the container's
+  // Complete, with what Secrets, ConfigMaps and fields of the pod give; `$(NAME)` is resolved in
+  // all three.
+  std::map<std::string, std::string> env;
+  std::vector<std::string> command;  // empty: the image's entrypoint, and its cmd if `args` is too
+  std::vector<std::string> args;
 };
 
 struct RunState {

@@ -5,11 +5,10 @@
 namespace berth::embedded {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
 // A talkative container writes two lines at a time with the same nanosecond, as happens when a
 // program writes several lines at once.
-constexpr std::int64_t talk_interval = second / 10;
-constexpr std::int64_t kept_talk = 5'000;
+constexpr std::int64_t talk_interval = 100'000'000;
+constexpr std::uint64_t kept_talk = 5'000;
 
 }  // namespace
 
@@ -31,47 +30,92 @@ std::string last_words(ImageBehaviour behaviour) {
   }
 }
 
-ContainerOutput::ContainerOutput(const std::string& name, const std::string& image,
-                                 ImageBehaviour behaviour, const std::string& port,
-                                 std::int64_t began)
-    : behaviour_(behaviour), began_(began) {
-  first_.push_back("simulated container " + name + " of image " + image);
-  const std::string words = last_words(behaviour);
-  for (size_t begin = 0; begin < words.size();) {
-    const size_t end = words.find('\n', begin);
-    first_.push_back(words.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  if (!port.empty()) first_.push_back("listening on port " + port);
+ContainerOutput::ContainerOutput(std::string name, std::string image, ImageBehaviour behaviour,
+                                 std::string port, std::int64_t began)
+    : name_(std::move(name)),
+      image_(std::move(image)),
+      behaviour_(behaviour),
+      port_(std::move(port)),
+      began_(began) {}
+
+void ContainerOutput::end(std::int64_t at) {
+  std::int64_t running = 0;
+  ended_.compare_exchange_strong(running, at);
 }
 
-std::vector<OutputLine> ContainerOutput::lines(std::int64_t now) const {
-  std::vector<OutputLine> lines;
-  const std::int64_t until = std::min(now, ended_.value_or(now));
-  const std::int64_t talks = behaviour_ == ImageBehaviour::talks
-                                 ? std::max<std::int64_t>(0, until - began_) / talk_interval
-                                 : 0;
-  if (talks <= kept_talk) {
-    std::int64_t at = began_;
-    for (const std::string& text : first_) lines.push_back({at++, text});
+std::vector<std::string> ContainerOutput::words() const {
+  std::vector<std::string> lines{"simulated container " + name_ + " of image " + image_};
+  const std::string words = last_words(behaviour_);
+  for (size_t begin = 0; begin < words.size();) {
+    const size_t end = words.find('\n', begin);
+    lines.push_back(words.substr(begin, end - begin));
+    begin = end + 1;
   }
-  for (std::int64_t i = std::max<std::int64_t>(1, talks - kept_talk + 1); i <= talks; ++i) {
-    const std::int64_t at = began_ + i * talk_interval;
-    lines.push_back({at, "tick " + std::to_string(i)});
-    lines.push_back({at, "tock " + std::to_string(i)});
-  }
+  if (!port_.empty()) lines.push_back("listening on port " + port_);
   return lines;
 }
 
-std::string shown_lines(const std::vector<OutputLine>& lines, const LogRequest& request,
-                        size_t first) {
-  std::string text;
-  for (size_t i = first; i < lines.size(); ++i) {
-    if (request.since && lines[i].at < *request.since) continue;
-    if (request.timestamps) text += nano_timestamp(lines[i].at) + " ";
-    text += lines[i].text + "\n";
+// How often it has talked.
+std::uint64_t ContainerOutput::talks(std::int64_t now) const {
+  if (behaviour_ != ImageBehaviour::talks) return 0;
+  const std::int64_t ended = ended_;
+  const std::int64_t until = ended == 0 ? now : std::min(now, ended);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, until - began_) / talk_interval);
+}
+
+std::uint64_t ContainerOutput::first(std::int64_t now) const {
+  const std::uint64_t all = talks(now);
+  return all <= kept_talk ? 0 : words().size() + 2 * (all - kept_talk);
+}
+
+std::uint64_t ContainerOutput::behind(std::int64_t now) const {
+  return words().size() + 2 * talks(now);
+}
+
+OutputLine ContainerOutput::line(std::uint64_t number) const {
+  const auto lines = words();
+  if (number < lines.size()) return {began_ + static_cast<std::int64_t>(number), lines[number]};
+  const std::uint64_t talk = (number - lines.size()) / 2 + 1;
+  const bool first_of_two = (number - lines.size()) % 2 == 0;
+  return {began_ + static_cast<std::int64_t>(talk) * talk_interval,
+          (first_of_two ? "tick " : "tock ") + std::to_string(talk)};
+}
+
+namespace {
+
+class SimulatedLog : public RunLog {
+ public:
+  SimulatedLog(std::shared_ptr<const ContainerOutput> output,
+               std::optional<std::uint64_t> tail_lines)
+      : output_(std::move(output)) {
+    if (!tail_lines) return;
+    const std::uint64_t behind = output_->behind(nanoseconds_now());
+    next_ = behind - std::min(behind, *tail_lines);
   }
-  return text;
+
+  std::vector<OutputLine> read(std::size_t most) override {
+    const std::int64_t now = nanoseconds_now();
+    next_ = std::max(next_, output_->first(now));
+    const std::uint64_t end = std::min(output_->behind(now), next_ + most);
+    std::vector<OutputLine> lines;
+    for (; next_ < end; ++next_) lines.push_back(output_->line(next_));
+    return lines;
+  }
+
+  bool over() override {
+    return output_->has_ended() && next_ >= output_->behind(nanoseconds_now());
+  }
+
+ private:
+  const std::shared_ptr<const ContainerOutput> output_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<RunLog> log_of(std::shared_ptr<const ContainerOutput> output,
+                               std::optional<std::uint64_t> tail_lines) {
+  return std::make_shared<SimulatedLog>(std::move(output), tail_lines);
 }
 
 }  // namespace berth::embedded
