@@ -1,5 +1,5 @@
 """One machine as the end-to-end tests' cluster: what they ask of a Kubernetes is answered by the API server within berthd,
-whose address is in berthd's log, and containers are podman's below its data directory."""
+and containers are podman's below its data directory."""
 import json
 import os
 import pathlib
@@ -34,7 +34,7 @@ class Node:
         self.registry = os.environ["BERTH_E2E_REGISTRY"]
 
     def flags(self):
-        return ["--kubernetes", "local", "--ingress-http", "%s:%d" % INGRESS, "--insecure-registries", self.registry]
+        return ["--kubernetes", "local", "--ingress-http", "%s:%d" % INGRESS]
 
     def let_go(self, data):
         """Ends and removes what runs for the data directory, and checks that nothing is left."""
@@ -43,17 +43,12 @@ class Node:
         if left:
             raise AssertionError(f"`berthd local clean` has left {left}")
 
-    def server(self):
-        """Returns the address of the API server within berthd."""
-        for line in reversed(self.berthd.log_file.read_text().splitlines()):
-            entry = json.loads(line)
-            if entry.get("url") and "cluster" in entry["msg"]:
-                return entry["url"]
-        raise AssertionError("berthd's log doesn't name its API server: " + self.berthd.end_of_log())
-
     def ask(self, method, path, body=None, kind="application/json"):
+        """Asks the API server within berthd, with the kubeconfig that it writes for an admin."""
+        config = json.loads((self.berthd.data / "local/kubeconfig").read_text())
+        server, token = config["clusters"][0]["cluster"]["server"], config["users"][0]["user"]["token"]
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.server() + path, data, {"Content-Type": kind}, method=method)
+        request = urllib.request.Request(server + path, data, {"Content-Type": kind, "Authorization": f"Bearer {token}"}, method=method)
         with urllib.request.urlopen(request, timeout=API_LIMIT) as answer:
             return json.load(answer)
 
