@@ -100,48 +100,52 @@ ClusterWork::ClusterWork(Parts parts)
                   .settings = settings_,
                   .listeners = parts_.listeners,
                   .wake = [this] { parts_.wake(IsolationWatch::name); }}),
-      container_logs_(engine_.client(), engine_.cache()) {}
+      container_logs_(engine_.client(), engine_.cache()),
+      builds_(build_work(parts_.config, parts_.storage,
+                         [this] { parts_.wake(reconcilers::BuildLoop::name); })) {}
 
 void ClusterWork::add_to(reconcilers::Loops& loops) {
   loops.add(reconcilers::Loops::Part{.start = [this] { engine_.start(); },
                                      .stop = [this] { engine_.stop(); }});
   loops.add(usage_sampler_.loop());
   if (!simulated_) loops.add(isolation_.loop());
+  if (builds_) builds_->add_to(loops);
 }
 
 api::ClusterView ClusterWork::view() {
-  return {
-      .url_of = [this](const std::string& host) { return url_of(host); },
-      .state = [this] { return state(); },
-      .orphans =
-          [this] {
-            const auto ids = engine_.orphans();
-            return std::vector<std::string>(ids.begin(), ids.end());
+  return {.url_of = [this](const std::string& host) { return url_of(host); },
+          .state = [this] { return state(); },
+          .orphans =
+              [this] {
+                const auto ids = engine_.orphans();
+                return std::vector<std::string>(ids.begin(), ids.end());
+              },
+          .health_of = [this](const std::string& id) -> std::optional<api::Health> {
+            const auto health = engine_.health(id);
+            if (!health) return std::nullopt;
+            return api::Health{.ready = health->ready, .age = health->age};
           },
-      .health_of = [this](const std::string& id) -> std::optional<api::Health> {
-        const auto health = engine_.health(id);
-        if (!health) return std::nullopt;
-        return api::Health{.ready = health->ready, .age = health->age};
-      },
-      .usage_of =
-          [this](const deployments::Deployment& row) {
-            const reconcilers::Usage usage = engine_.usage(row);
-            return api::Usage{.cpu_millicores = usage.cpu_millicores,
-                              .memory_bytes = usage.memory_bytes,
-                              .restarts = usage.restarts,
-                              .requests = usage.requests};
-          },
-      .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
-      .fleet = [this] { return fleet(); },
-      .isolation = [this] { return isolation_.now(); },
-      .probe_isolation = [this] { return isolation_.ask(); },
-      .container_logs =
-          [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); }};
+          .usage_of =
+              [this](const deployments::Deployment& row) {
+                const reconcilers::Usage usage = engine_.usage(row);
+                return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                                  .memory_bytes = usage.memory_bytes,
+                                  .restarts = usage.restarts,
+                                  .requests = usage.requests};
+              },
+          .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
+          .fleet = [this] { return fleet(); },
+          .isolation = [this] { return isolation_.now(); },
+          .probe_isolation = [this] { return isolation_.ask(); },
+          .container_logs =
+              [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
+          .builds = builds_ ? builds_->view() : nullptr};
 }
 
 void ClusterWork::changed(db::Topic topic, const std::string& id) {
   if (topic == db::Topic::custom_domain) engine_.enqueue_domain(id);
   if (topic == db::Topic::deployment) engine_.enqueue(id);
+  if (topic == db::Topic::build && builds_) parts_.wake(reconcilers::BuildLoop::name);
 }
 
 bool ClusterWork::answer_page(const api::Request& request, api::Response& response) const {

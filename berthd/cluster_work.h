@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/gate/cluster_view.h"
+#include "berthd/build_work.h"
 #include "berthd/config.h"
 #include "berthd/gauges.h"
 #include "berthd/isolation_watch.h"
@@ -74,6 +75,7 @@ class ClusterWork {
   reconcilers::UsageSampler usage_sampler_;
   IsolationWatch isolation_;
   reconcilers::ContainerLogs container_logs_;
+  const std::unique_ptr<BuildWork> builds_;  // null if there is no builder
 };
 
 }  // namespace berth

@@ -83,6 +83,7 @@ struct Config {
   std::optional<std::string> internal_secret;
 
   Cluster kubernetes = Cluster::simulated;
+  bool simulated_builds = false;
   int simulated_speed = 1;  // how many times as fast as usual time passes on the simulated cluster
   std::optional<std::filesystem::path> kubeconfig;
   std::string context;
@@ -108,6 +109,12 @@ struct Config {
   std::optional<std::string> service_account;  // namespace/name
   std::uint64_t max_image_bytes = 0;           // 0: images may have any size
   reconcilers::UnknownSize unknown_image_size = reconcilers::UnknownSize::pull;
+  // Builds of images from source.
+  std::uint64_t max_source_bytes = 0;
+  Duration build_timeout{0};
+  std::uint64_t build_memory_bytes = 0;
+  std::uint64_t build_storage_bytes = 0;
+  int builds_at_once = 1;
   std::string traefik_metrics_url;  // empty if there is none
 
   // The isolation probe (reconcilers/cluster/isolation_probe.h).

@@ -50,6 +50,14 @@ constexpr std::string_view default_reserved_names =
 // A second of the simulated cluster lasts 10 ms then.
 constexpr int fastest_simulation = 100;
 
+// Limits of the keys about builds of images.
+constexpr std::uint64_t least_source_bytes = 10'000;
+constexpr std::uint64_t most_source_bytes = 1'000'000'000;
+constexpr std::uint64_t least_build_memory = 64ULL << 20;
+constexpr std::uint64_t least_build_storage = 10'000'000;
+constexpr std::uint64_t most_build_bytes = 1ULL << 50;
+constexpr int most_builds = 16;
+
 // 8 EiB is more than any registry stores, and every number of bytes below it fits into 64 bits.
 constexpr long double max_image_bytes = 0x1p63L;
 
@@ -58,6 +66,14 @@ std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t m
   if (!value || *value < least || *value > most)
     want("an integer from " + std::to_string(least) + " to " + std::to_string(most));
   return *value;
+}
+
+std::uint64_t size(const std::string& text, std::uint64_t least, std::uint64_t most) {
+  const auto bytes = parse_quantity(text);
+  if (!bytes || *bytes < static_cast<long double>(least) || *bytes > static_cast<long double>(most))
+    want("a size from " + std::to_string(least) + " to " + std::to_string(most) +
+         " bytes, such as 20M or 1Gi");
+  return std::uint64_t(*bytes);
 }
 
 template <EnumWithTexts E>
@@ -355,6 +371,33 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) {
          c.simulated_speed = int(integer(v, 1, fastest_simulation));
        }},
+      {"simulated-builds", "off",
+       "lets the simulated cluster pretend to build images from source, for tests of programs that "
+       "do that: nothing is built, and the image is only a name",
+       [](Config& c, const std::string& v) { c.simulated_builds = on_or_off(v); }},
+      {"max-source-size", "20M",
+       "the most that the source of an image may have as it is sent, compressed, such as 20M",
+       [](Config& c, const std::string& v) {
+         c.max_source_bytes = size(v, least_source_bytes, most_source_bytes);
+       }},
+      {"build-timeout", "15m", "how long the build of an image may take, from 10s to 6h",
+       [](Config& c, const std::string& v) {
+         c.build_timeout = duration(v);
+         if (c.build_timeout < std::chrono::seconds(10) || c.build_timeout > std::chrono::hours(6))
+           want("from 10s to 6h");
+       }},
+      {"build-memory", "1Gi", "how much memory a build may use, from 64Mi",
+       [](Config& c, const std::string& v) {
+         c.build_memory_bytes = size(v, least_build_memory, most_build_bytes);
+       }},
+      {"build-storage", "5G",
+       "how much the images that were built for an account may have together when it asks for "
+       "another one, and how much one of them may have, from 10M",
+       [](Config& c, const std::string& v) {
+         c.build_storage_bytes = size(v, least_build_storage, most_build_bytes);
+       }},
+      {"builds-at-once", "1", "how many images are built at the same time, from 1 to 16",
+       [](Config& c, const std::string& v) { c.builds_at_once = int(integer(v, 1, most_builds)); }},
       {"kubeconfig", "",
        "path of a kubeconfig; $KUBECONFIG or ~/.kube/config if empty. Without effect unless "
        "kubernetes is kubeconfig",

@@ -19,7 +19,7 @@ constexpr std::array known_fields = std::to_array<std::string_view>(
     {"slug", "name", "description", "memory-mb", "cpu-millicores", "monthly-cost-points",
      "monthly-cost-sats", "max-deployments", "custom-domain", "auto-approve",
      "monthly-stipend-points", "ad-reach-multiplier", "runtime-class", "user-namespaces", "smtp",
-     "bandwidth"});
+     "bandwidth", "build-points-per-minute"});
 
 constexpr size_t max_name_bytes = 64;
 constexpr std::int64_t max_memory_mb = 1'048'576;
@@ -125,7 +125,10 @@ tiers::Tier tier_of(const json& entry) {
           optional_number(entry, "monthly-stipend-points", 0, ledger::max_points).value_or(0),
       .ad_reach_multiplier = matching(reach, "ad-reach-multiplier", "[0-9]{1,6}(\\.[0-9]{1,6})?",
                                       "a decimal in quotes, such as \"1.5\""),
-      .confinement = confinement_of(entry)};
+      .confinement = confinement_of(entry),
+      .build_points_per_minute =
+          optional_number(entry, "build-points-per-minute", 0, tiers::max_build_points_per_minute)
+              .value_or(0)};
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ api::Services Handlers::make_services(ClusterWork& cluster, const std::string& b
                     .deployments = {.registries = config.registries,
                                     .apps_domain = config.apps_domain,
                                     .base_host = base_host(config, base_url),
-                                    .reserved_names = config.reserved_names}},
+                                    .reserved_names = config.reserved_names,
+                                    .builds_images = cluster.view().builds != nullptr}},
           .memory = {.campaign_index = campaign_index_,
                      .events = std::make_shared<api::EventHub>(
                          api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4}),

@@ -24,6 +24,10 @@ class Handlers {
 
   const api::Services& services() const { return services_; }
   void answer(const api::Request& request, api::Response& response);
+  // Where the body of a request goes, as the gate says.
+  std::optional<api::Upload> place_of_body(const api::Request& request) const {
+    return gate_.place_of_body(request);
+  }
 
   // Adds the loops that write what handlers have noted in memory, and read what has changed.
   void add_to(reconcilers::Loops& loops);

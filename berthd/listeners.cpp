@@ -53,7 +53,8 @@ api::IsEssential essential_requests(const std::string& internal_secret) {
 }
 
 // `internal_secret` is empty if the listener doesn't take it.
-api::ServerOptions server_options(const Config& config, const std::string& internal_secret) {
+api::ServerOptions server_options(const Config& config, const std::string& internal_secret,
+                                  const api::PlaceOfBody& place_of_body) {
   return {.host = config.listen.host,
           .port = config.listen.port,
           .http_threads = size_t(config.http_threads),
@@ -66,13 +67,15 @@ api::ServerOptions server_options(const Config& config, const std::string& inter
               [proxies = config.trusted_proxies](const api::Request& request) {
                 return api::client_address(request, proxies);
               },
-          .is_essential = essential_requests(internal_secret)};
+          .is_essential = essential_requests(internal_secret),
+          .place_of_body = place_of_body};
 }
 
 std::unique_ptr<api::Server> internal_server(const Config& config, const std::string& secret,
-                                             const api::Handler& handler) {
+                                             const api::Handler& handler,
+                                             const api::PlaceOfBody& place_of_body) {
   if (!config.internal_listen) return nullptr;
-  api::ServerOptions options = server_options(config, secret);
+  api::ServerOptions options = server_options(config, secret, place_of_body);
   options.host = config.internal_listen->host;
   options.port = config.internal_listen->port;
   options.http_threads = std::min(options.http_threads, internal_threads);
@@ -106,10 +109,10 @@ Address bound(api::Server& server, const Address& wanted) {
 }  // namespace
 
 Listeners::Listeners(const Config& config, const std::string& internal_secret,
-                     const api::Handler& handler)
-    : public_(server_options(config, config.internal_listen ? "" : internal_secret),
+                     const api::Handler& handler, const api::PlaceOfBody& place_of_body)
+    : public_(server_options(config, config.internal_listen ? "" : internal_secret, place_of_body),
               config.internal_listen ? without_secrets(handler) : handler),
-      internal_(internal_server(config, internal_secret, handler)) {
+      internal_(internal_server(config, internal_secret, handler, place_of_body)) {
   addresses_.push_back(bound(public_, config.listen));
   if (internal_) addresses_.push_back(bound(*internal_, *config.internal_listen));
 }

@@ -18,7 +18,8 @@ class Listeners {
  public:
   // Listens at once, so that connections are queued. `handler` is called from start() on, on many
   // threads. Throws StartError that names the address.
-  Listeners(const Config& config, const std::string& internal_secret, const api::Handler& handler);
+  Listeners(const Config& config, const std::string& internal_secret, const api::Handler& handler,
+            const api::PlaceOfBody& place_of_body);
 
   // The address of `listen` with its port, then that of `internal-listen`.
   const std::vector<Address>& addresses() const { return addresses_; }

@@ -72,10 +72,12 @@ class Platform {
                         .registry = registry_,
                         .listeners = [this] { return addresses(); },
                         .wake = [this](std::string_view loop) { loops_.wake(loop); }}};
-  Listeners listeners_{config_, storage_.internal_secret(),
-                       [this](const api::Request& request, api::Response& response) {
-                         handlers_.answer(request, response);
-                       }};
+  Listeners listeners_{
+      config_, storage_.internal_secret(),
+      [this](const api::Request& request, api::Response& response) {
+        handlers_.answer(request, response);
+      },
+      [this](const api::Request& request) { return handlers_.place_of_body(request); }};
   const std::string base_url_ =
       config_.base_url.value_or("http://" + listeners_.addresses().front().text());
 

@@ -31,7 +31,9 @@ std::optional<seconds> retry_after(const HttpResponse& response) {
 bool passes(const HttpResponse& response) {
   if (response.status == 503) return true;
   // A cap, such as the largest number of deployments, doesn't go away by waiting.
-  return response.status == 429 && failure_of(response).server_code != "deployment_limit_reached";
+  if (response.status != 429) return false;
+  const std::string code = failure_of(response).server_code;
+  return code != "deployment_limit_reached" && code != "build_limit_reached";
 }
 
 bool harmless_twice(const HttpRequest& request) {
@@ -147,7 +149,10 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
   request.headers.insert(request.headers.end(), call.headers.begin(), call.headers.end());
   if (call.method == "POST" || call.method == "PUT")
     request.headers.push_back("Idempotency-Key: " + idempotency_key);
-  if (!call.body.is_null()) {
+  if (!call.archive.empty()) {
+    request.headers.emplace_back("Content-Type: application/x-tar");
+    request.body = call.archive;
+  } else if (!call.body.is_null()) {
     request.headers.emplace_back("Content-Type: application/json");
     try {
       request.body = call.body.dump();

@@ -25,6 +25,7 @@ struct Call {
   std::string path;  // with the query
   As as = As::app;
   json body = nullptr;                                        // null: no body
+  std::string archive = {};                                   // instead of it: a tar archive
   std::chrono::milliseconds time = std::chrono::seconds(60);  // for each attempt
   std::vector<std::string> headers = {};                      // "Name: value", besides the usual
   bool patient = true;                                        // false: a single attempt

@@ -60,6 +60,13 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"domain_taken", "Another operator has this domain; `berth deploy domain` shows more."},
       {"deployment_limit_reached",
        "Delete a deployment (`berth deploy list`), or use another tier (`berth tiers`)."},
+      {"build_limit_reached",
+       "Wait for a build or cancel one (`berth builds list`), or delete deployments that you don't "
+       "need."},
+      {"builds_unavailable",
+       "`berth up . --local --push-to REPOSITORY` builds with the podman, docker or buildah of "
+       "this "
+       "machine."},
       {"insufficient_balance", "The app's account needs more points."},
       {"unsupported_registry", "Only images from the platform's registries are allowed."},
       {"unknown_tier", "`berth tiers` lists the tiers."},
@@ -77,7 +84,7 @@ const std::map<std::string, std::string, std::less<>>& advices() {
 }
 
 Exit exit_of(int status, const std::string& code) {
-  if (code == "deployment_limit_reached") return Exit::invalid;
+  if (code == "deployment_limit_reached" || code == "build_limit_reached") return Exit::invalid;
   if (code == "invalid_scope" || code == "unauthorized_client") return Exit::forbidden;
   if (code == "invalid_grant") return Exit::not_logged_in;
   if (status == 401) return Exit::not_logged_in;

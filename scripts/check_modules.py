@@ -33,6 +33,7 @@ ALLOWED = {
                             "reconcilers/registry"],
     "reconcilers/loops": ["controller/base", "controller/db", DOMAIN],
     "reconcilers/embedded": ["controller/base", "controller/db", "controller/transport"],
+    "reconcilers/builds": ["controller/base", "controller/db", DOMAIN, "reconcilers/embedded"],
     "cli": ["controller/base"],
 }
 WHY = {

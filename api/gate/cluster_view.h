@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,6 +10,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/enum_text.h"
+#include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/isolation.h"
@@ -65,6 +68,19 @@ struct Isolation {
   isolation::State state = isolation::State::simulated;
 };
 
+// Builds of images on this machine. All functions may be called from any thread.
+struct Builds {
+  std::filesystem::path uploads;     // the directory in which sources are received
+  std::size_t max_source_bytes = 0;  // of an archive, as it is sent
+  builds::Limits limits;
+  // Moves a source that was received to the place where the build with this id will look for it.
+  std::function<void(const std::string& id, const std::filesystem::path& source)> keep = {};
+  // Removes everything of a build that doesn't exist.
+  std::function<void(const std::string& id)> forget = {};
+  // Returns what the log of a build has from this byte on, `most` bytes at most.
+  std::function<std::string(const std::string& id, std::uint64_t from, std::size_t most)> log = {};
+};
+
 // All functions may be called from any thread.
 struct ClusterView {
   // The public URL of a deployment's host: scheme, host and port.
@@ -87,6 +103,8 @@ struct ClusterView {
   // `unavailable` if another process would have to run it.
   std::function<Isolation()> probe_isolation = {};
   container_logs::Open container_logs = {};
+  // Null if this berthd builds no images.
+  std::shared_ptr<const Builds> builds = {};
 };
 
 }  // namespace berth::api

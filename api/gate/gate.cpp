@@ -30,6 +30,8 @@ constexpr size_t max_request_id_length = 128;
 // The Retry-After of a request that took too long. It keeps clients that repeat the request from
 // occupying another connection at once.
 constexpr std::chrono::seconds retry_after_too_slow{10};
+// How long a caller may take to send an archive: at the usual limit of 20 MB, some 270 kbit/s.
+constexpr std::chrono::minutes longest_upload{10};
 constexpr std::string_view api_prefix = "/api/";
 constexpr std::string_view internal_prefix = "/api/internal";
 
@@ -180,6 +182,27 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
 
 void Gate::handle(const Request& request, Response& response) {
   db::limited(db::RequestLimits(), [&] { handle_limited(request, response); });
+}
+
+std::optional<Upload> Gate::place_of_body(const Request& request) const {
+  const Router::Match match = router_.find(request.method, request.path);
+  if (match.route == nullptr || match.route->archive.empty()) return std::nullopt;
+  const auto& builds = services_.cluster.builds;
+  const Upload unread = {.kind = Upload::Kind::unread};
+  if (!builds) return unread;
+  try {
+    db::limited(db::RequestLimits(), [&] {
+      services_.db.read_committed([&](db::Tx& tx) {
+        check_bearer(tx, match.route->guards.access, shown_by(request, services_), services_);
+      });
+    });
+  } catch (const std::exception&) {
+    return unread;  // the handler says why
+  }
+  return Upload{.kind = Upload::Kind::to_file,
+                .directory = builds->uploads,
+                .max_bytes = builds->max_source_bytes,
+                .time = longest_upload};
 }
 
 void Gate::handle_limited(const Request& request, Response& response) {

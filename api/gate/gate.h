@@ -28,6 +28,10 @@ class Gate {
   // Answers every request; never throws.
   void handle(const Request& request, Response& response);
 
+  // Says where the body of a request goes: that of a route that takes an archive into a file, if
+  // its token is good. Never throws.
+  std::optional<Upload> place_of_body(const Request& request) const;
+
  private:
   struct Passage;  // one request that is being handled
   Reply answer(Passage& passage);

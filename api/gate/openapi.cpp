@@ -33,6 +33,9 @@ JSON value is the same body, however it is written.
 **Unknown fields** of a body are ignored, and the answer's `warnings` name them, but for the OAuth endpoints.
 **Formats.** Ids are UUIDs, times ISO 8601 in UTC, points integers. Every answer has `X-Request-Id`.)";
 
+// The media type of a tar archive, which may be compressed.
+constexpr std::string_view archive_type = "application/x-tar";
+
 json content(std::string_view type, std::string_view schema) {
   return {{std::string(type), {{"schema", reference("schemas", schema)}}}};
 }
@@ -218,6 +221,8 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
     result["requestBody"] = {{"required", route.body.form != Body::Form::optional_json},
                              {"content", std::move(types)}};
   }
+  if (!route.archive.empty())
+    result["requestBody"] = {{"required", true}, {"content", content(archive_type, route.archive)}};
   if (route.guards.rate.limit > 0)
     result["x-rate-limit"] = {{"limit", route.guards.rate.limit},
                               {"window_seconds", route.guards.rate.window.count()}};

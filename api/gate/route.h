@@ -227,6 +227,9 @@ struct Route {
   bool paged = false;
   std::span<const Param> query = {};
   Body body = {};
+  // The name of a schema if the body is a tar archive instead, which is received into a file
+  // (Request::file). The gate looks at the token before the body is read.
+  std::string_view archive = {};
   Answer answer = {};
   Errors errors = {};  // in addition to those that follow from guards and body
   // Codes of answers with the status 400 that aren't berth's own errors (device_authorization).

@@ -29,6 +29,7 @@ json encode(const Tier& tier) {
           {"user_namespaces", or_null(tier.confinement.user_namespaces)},
           {"smtp", tier.confinement.smtp},
           {"bandwidth", or_null(tier.confinement.bandwidth)},
+          {"build_points_per_minute", tier.build_points_per_minute},
           {"limits",
            {{"memory_mb", tier.memory_limit_mb},
             {"cpus", tier.cpu_limit_millicores / 1000.0},
@@ -58,6 +59,7 @@ void decode_into(Tier& tier, const json& body) {
   set(tier.confinement.user_namespaces, body, "user_namespaces");
   set(tier.confinement.smtp, body, "smtp");
   set(tier.confinement.bandwidth, body, "bandwidth");
+  set(tier.build_points_per_minute, body, "build_points_per_minute");
 }
 
 Reply list_tiers(db::Tx& tx, const Call&, const Services&) { return {.body = encode_all(tx)}; }

@@ -31,6 +31,7 @@ struct TierFlags {
   std::optional<std::string> user_namespaces;  // true, false, or auto
   std::optional<bool> smtp;
   std::optional<std::int64_t> bandwidth;  // 0 stands for no limit
+  std::optional<std::int64_t> build_price;
 };
 
 template <typename T>
@@ -57,6 +58,7 @@ json body_of(const TierFlags& flags) {
   if (flags.runtime_class == "") body["runtime_class"] = nullptr;
   put(body, "bandwidth", flags.bandwidth);
   if (flags.bandwidth == 0) body["bandwidth"] = nullptr;
+  put(body, "build_points_per_minute", flags.build_price);
   return body;
 }
 
@@ -67,6 +69,7 @@ const std::vector<Column> tier_columns = {{"TIER", "slug"},
                                           {"DEPLOYMENTS", "limits.max_deployments"},
                                           {"POINTS A MONTH", "monthly_cost_points"},
                                           {"STIPEND", "monthly_stipend_points"},
+                                          {"POINTS A BUILD MINUTE", "build_points_per_minute"},
                                           {"OWN DOMAIN", "custom_domain_allowed"},
                                           {"FOR ALL", "auto_approve"},
                                           {"ID", "id"}};
@@ -111,6 +114,8 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
                      "Whether containers may connect to port 25: true or false");
   command.add_option("--bandwidth", flags.bandwidth,
                      "Mbit/s of a container in each direction; 0 is no limit");
+  command.add_option("--build-price", flags.build_price,
+                     "Points for each minute of building an image from source");
 }
 
 void add_tiers(CLI::App& admin, Run& run) {

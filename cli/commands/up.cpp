@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/up_source.h"
 #include "cli/deploy_plan.h"
 #include "cli/env_file.h"
 #include "cli/files.h"
@@ -18,6 +19,7 @@ constexpr size_t most_tried_at_once = 50;  // operations of a dry run, as in the
 
 struct UpFlags {
   std::string file = "berth.yaml";
+  SourceFlags source;  // if a folder is given
   bool dry_run = false;
   bool exit_code = false;
   bool yes = false;
@@ -174,8 +176,8 @@ json as_json(const std::vector<Plan>& plans) {
   return {{"plan", list}};
 }
 
-void up(Run& run, const UpFlags& flags) {
-  std::vector<Plan> plans = plans_for(run, flags);
+// Carries the plans out, after a look at them by the server and by the person.
+void carry_out(Run& run, std::vector<Plan> plans, const UpFlags& flags) {
   if (has_work(plans)) try_out(run.api(), plans);
   json result = as_json(plans);
   if (flags.dry_run || !has_work(plans)) {
@@ -202,13 +204,43 @@ void up(Run& run, const UpFlags& flags) {
   run.out().list(result, rows, {{"NAME", "name"}, {"STATUS", "status"}, {"URL", "url"}});
 }
 
+// Whoever has waited for a build wants to see it run. What costs points is still asked for.
+void up_from_source(Run& run, UpFlags flags) {
+  const json order = order_for(run, flags.source, flags.file);
+  check_tiers(run.api(), {order});
+  const json live = live_deployment(run.api(), order.at("name"));
+  if (flags.dry_run) return show_source(run, flags.source, order);
+  json built = order;
+  built["image"] = flags.source.local ? build_locally(flags.source, order)
+                                      : build_on_server(run, flags.source, order, live);
+  std::vector<Plan> plans = {plan_for(built, live)};
+  const bool costs = [&] {
+    std::vector<Plan> tried = plans;
+    if (has_work(tried)) try_out(run.api(), tried);
+    return tried.front().points > 0;
+  }();
+  flags.yes = flags.yes || !costs;
+  flags.wait = true;
+  carry_out(run, plans, flags);
+}
+
+void up(Run& run, const UpFlags& flags) {
+  if (!flags.source.folder.empty()) return up_from_source(run, flags);
+  carry_out(run, plans_for(run, flags), flags);
+}
+
 }  // namespace
 
 void add_up_command(CLI::App& parent, Run& run) {
   const auto flags = std::make_shared<UpFlags>();
   CLI::App* command = add_command(
-      parent, "up", "Apply a berth.yaml: show the differences, then create or change deployments",
+      parent, "up",
+      "Build a folder's Containerfile and deploy the image; or apply a berth.yaml: show the "
+      "differences, then create or change deployments",
       path_in(parent) + "up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
+  CLI::Option* folder = command->add_option(
+      "FOLDER", flags->source.folder,
+      "Folder with a Containerfile or Dockerfile to build, such as . for the present one");
   command->add_option("--file,-f", flags->file, "File to apply; - reads stdin")
       ->capture_default_str();
   CLI::Option* dry = command->add_flag("--dry-run,-n", flags->dry_run,
@@ -224,6 +256,7 @@ void add_up_command(CLI::App& parent, Run& run) {
                    "Greatest number of seconds to wait for each deployment")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
+  add_source_flags(*command, flags->source, folder);
 }
 
 }  // namespace berth::cli

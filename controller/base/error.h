@@ -68,6 +68,7 @@ enum class Code {
   message_not_found,
   cosmetic_not_found,
   module_not_found,
+  build_not_found,
   // 405, 409, 413, 415, 431
   method_not_allowed,
   subdomain_taken,
@@ -89,9 +90,11 @@ enum class Code {
   spend_limit_reached,
   bonus_locked,
   cosmetic_unavailable,
+  builds_unavailable,
   // 429
   rate_limited,
   deployment_limit_reached,
+  build_limit_reached,
   // 5xx
   internal_error,
   unavailable,

@@ -86,6 +86,8 @@ const PoolInfo& info(Pool pool) {
        false},
       {Pool::domain_checks, "a custom domain that is looked up", accounts, later, false},
       {Pool::image_checks, "an image whose registry is asked for its size", accounts, later, false},
+      {Pool::uploads, "the source of a build while it is received, for ten minutes at most",
+       networks, waits},
   };
   static_assert(std::size(infos) == pools);
   return *std::ranges::find(infos, pool, &PoolInfo::pool);

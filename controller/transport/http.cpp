@@ -1,13 +1,44 @@
 #include "controller/transport/http.h"
 
+#include <fcntl.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
 
 #include "controller/base/url.h"
 #include "controller/base/visible_text.h"
 
 namespace berth::api {
+
+BodyFile::BodyFile(const std::filesystem::path& directory) {
+  std::string name = (directory / "upload.XXXXXX").string();
+  fd_ = mkostemp(name.data(), O_CLOEXEC);
+  if (fd_ < 0)
+    throw std::runtime_error("no file can be created in " + directory.string() + ": " +
+                             std::strerror(errno));
+  path_ = name;
+}
+
+BodyFile::~BodyFile() {
+  close(fd_);
+  unlink(path_.c_str());
+}
+
+void BodyFile::append(std::string_view data) {
+  bytes_ += data.size();
+  while (!data.empty()) {
+    const ssize_t written = write(fd_, data.data(), data.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0)
+      throw std::runtime_error(path_.string() + " can't be written: " + std::strerror(errno));
+    data.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
 bool same_name(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
 }

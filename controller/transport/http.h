@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +65,41 @@ std::optional<Query> parse_form(std::string_view text);
 // Whether all names and values are valid UTF-8.
 bool is_utf8(const Query& query);
 
+// A body that was written to a file, because it is too large for memory. The file is removed with
+// this object, unless it was moved somewhere else.
+class BodyFile {
+ public:
+  // Creates an empty file with a new name in the directory, which only its owner may read. Throws
+  // std::runtime_error.
+  explicit BodyFile(const std::filesystem::path& directory);
+  ~BodyFile();
+  BodyFile(const BodyFile&) = delete;
+  BodyFile& operator=(const BodyFile&) = delete;
+
+  // Throws std::runtime_error if there is no room.
+  void append(std::string_view data);
+  const std::filesystem::path& path() const { return path_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+  std::uint64_t bytes_ = 0;
+};
+
+// Where the body of a request goes whose head was read.
+struct Upload {
+  enum class Kind {
+    to_file,  // into a file of this directory
+    // It isn't read, and the handler is called with an empty body: it will refuse the request. The
+    // connection is closed after the answer.
+    unread
+  } kind = Kind::to_file;
+  std::filesystem::path directory = {};
+  std::size_t max_bytes = 0;
+  std::chrono::milliseconds time{0};  // from the head to the last byte
+};
+
 // A complete request; its body has been read before the handler is called. Views in it are valid
 // until the handler returns, so a stream that goes on afterwards must copy what it needs.
 struct Request {
@@ -73,6 +111,7 @@ struct Request {
   std::string_view host;  // from the Host field or the absolute target; may include a port
   std::string_view remote_address;  // numeric, without a port; IPv4 addresses in IPv4's notation
   std::string body;                 // as sent, whatever its Content-Type; chunks are joined
+  std::shared_ptr<BodyFile> file = {};  // instead of `body`, for requests that are uploads
 };
 
 enum class Next {

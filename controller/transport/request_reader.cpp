@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "controller/base/log.h"
 
 namespace berth::api {
 namespace {
@@ -91,18 +95,22 @@ RequestHead RequestReader::read_head(Request& request) {
   request.method = {};
   request.path = {};
   take_head(deadline_);
-  const RequestHead head = parse_head(head_, request);
-  if (head.content_length > limits_.body_bytes) throw Refusal(413, "the body is too large");
-  return head;
+  request.file.reset();
+  return parse_head(head_, request);
+}
+
+void RequestReader::agree_to_go_on(const RequestHead& head) {
+  if (head.expectation == Expectation::continue_100 && !has_input() &&
+      send_all(socket_, go_on, {}, deadline_) != Io::ok) {
+    throw ConnectionLost{};
+  }
 }
 
 void RequestReader::read_body(const RequestHead& head, Request& request,
                               Shares::Claim& large_body) {
   if (head.framing == Framing::none) return;
-  if (head.expectation == Expectation::continue_100 && !has_input() &&
-      send_all(socket_, go_on, {}, deadline_) != Io::ok) {
-    throw ConnectionLost{};
-  }
+  if (head.content_length > limits_.body_bytes) throw Refusal(413, "the body is too large");
+  agree_to_go_on(head);
   if (head.framing == Framing::chunked) {
     read_chunked_body(request.body, large_body);
   } else {
@@ -110,6 +118,43 @@ void RequestReader::read_body(const RequestHead& head, Request& request,
   }
   if (!has_input() && buffer_.size() > kept_bytes)
     buffer_ = std::vector<char>(initial_buffer_bytes);
+}
+
+void RequestReader::read_to_file(const RequestHead& head, Request& request, const Upload& upload) {
+  static const Refusal too_large(413, "the body is too large");
+  deadline_ = after(upload.time);
+  if (head.framing == Framing::content_length && head.content_length > upload.max_bytes)
+    throw too_large;
+  try {
+    const auto file = std::make_shared<BodyFile>(upload.directory);
+    agree_to_go_on(head);
+    if (head.framing == Framing::content_length) move_input(head.content_length, *file);
+    while (head.framing == Framing::chunked) {
+      const std::size_t size = read_chunk_size(deadline_);
+      if (size == 0) break;
+      if (size > upload.max_bytes - file->bytes()) throw too_large;
+      move_input(size, *file);
+      end_chunk();
+    }
+    if (head.framing == Framing::chunked) skip_trailers(deadline_);
+    request.file = file;
+  } catch (const Refusal&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    log::error("an upload couldn't be stored", {{"reason", error.what()}});
+    throw Refusal(503, "the server has no room for this at the moment");
+  }
+}
+
+// Moves what comes next, of this size, into the file.
+void RequestReader::move_input(std::size_t size, BodyFile& file) {
+  while (size > 0) {
+    if (!has_input()) need_input(deadline_);
+    const std::string_view piece = input().substr(0, size);
+    file.append(piece);
+    consume(piece.size());
+    size -= piece.size();
+  }
 }
 
 void RequestReader::need_room(const std::string& body, Shares::Claim& large_body) {
@@ -185,6 +230,10 @@ void RequestReader::read_chunk(std::size_t size, std::string& body, Shares::Clai
     consume(piece.size());
     size -= piece.size();
   }
+  end_chunk();
+}
+
+void RequestReader::end_chunk() {
   while (input().size() < line_end.size()) need_input(deadline_);
   if (!input().starts_with(line_end)) throw Refusal(400, "a chunk is longer than its size says");
   consume(line_end.size());

@@ -31,11 +31,13 @@ struct Pools {
   explicit Pools(const ServerOptions& options)
       : requests(Pool::requests, options.connections.total),
         handlers(Pool::handlers, options.http_threads),
-        large_bodies(Pool::large_bodies, options.max_large_bodies) {}
+        large_bodies(Pool::large_bodies, options.max_large_bodies),
+        uploads(Pool::uploads, options.max_uploads) {}
 
   Shares requests;
   Shares handlers;
   Shares large_bodies;
+  Shares uploads;
 };
 
 // The places that one client occupies in these pools.
@@ -43,11 +45,13 @@ struct Claims {
   Claims(Pools& pools, const Claimant& claimant)
       : request(pools.requests, claimant),
         handler(pools.handlers, claimant),
-        large_body(pools.large_bodies, claimant) {}
+        large_body(pools.large_bodies, claimant),
+        upload(pools.uploads, claimant) {}
 
   Shares::Claim request;
   Shares::Claim handler;
   Shares::Claim large_body;
+  Shares::Claim upload;
 };
 
 // One open connection, which lives on the stack of its thread.
@@ -94,6 +98,7 @@ class Server::Impl {
   void serve_requests(Connection& connection);
   bool await_request(Connection& connection, std::chrono::milliseconds patience);
   bool read_request(Connection& connection);
+  void read_body(Connection& connection, const RequestHead& head);
   void claim_place(Connection& connection);
   bool stands_for_many(const std::string& address) const;
   void run_handler(Connection& connection);
@@ -151,6 +156,7 @@ Drained Server::Impl::shutdown(std::chrono::seconds grace) {
   if (pool_.wait_until_empty(after(grace))) return Drained::all;
   pools_.handlers.close();
   pools_.large_bodies.close();
+  pools_.uploads.close();
   Drained drained = Drained::all;
   table_.for_each([&](const ConnectionTable::Entry& entry) {
     const Activity activity = entry.activity();
@@ -221,7 +227,7 @@ bool Server::Impl::read_request(Connection& connection) {
     connection.version = head.version;
     connection.persistence = head.persistence;
     claim_place(connection);
-    connection.reader.read_body(head, connection.request, connection.claims->large_body);
+    read_body(connection, head);
     connection.entry.set_activity(Activity::handling);
     run_handler(connection);
     if (connection.response.caller_is_known) connection.entry.set_known();
@@ -231,6 +237,21 @@ bool Server::Impl::read_request(Connection& connection) {
     return false;
   }
   return true;
+}
+
+void Server::Impl::read_body(Connection& connection, const RequestHead& head) {
+  Request& request = connection.request;
+  const auto upload =
+      options_.place_of_body ? options_.place_of_body(request) : std::optional<Upload>();
+  if (!upload) {
+    connection.reader.read_body(head, request, connection.claims->large_body);
+  } else if (upload->kind == Upload::Kind::unread) {
+    if (head.framing != Framing::none) connection.persistence = Persistence::close;
+  } else {
+    if (!connection.claims->upload.wait(after(options_.request_timeout)))
+      throw Refusal(503, "too many uploads are being received; try again");
+    connection.reader.read_to_file(head, request, *upload);
+  }
 }
 
 // Takes one of the places for requests, for the client that the head names.
@@ -268,7 +289,9 @@ void Server::Impl::run_handler(Connection& connection) {
   slot.release();
   // Frees the memory while the answer is sent and the next request awaited.
   connection.request.body = {};
+  connection.request.file.reset();
   connection.claims->large_body.release();
+  connection.claims->upload.release();
   Response& response = connection.response;
   if (!is_sendable(response)) {
     log::error("an answer couldn't be sent", {{"path", connection.request.path}});
@@ -295,7 +318,11 @@ void Server::Impl::call_handler(Connection& connection) {
 
 void Server::Impl::refuse(Connection& connection, int status, std::string_view detail) {
   ++refused_requests_;
-  if (connection.claims) connection.claims->large_body.release();
+  connection.request.file.reset();
+  if (connection.claims) {
+    connection.claims->large_body.release();
+    connection.claims->upload.release();
+  }
   connection.persistence = Persistence::close;
   connection.response = rendered(status, detail);
 }

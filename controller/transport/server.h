@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,10 @@ using ClientAddress = std::function<std::string(const Request&)>;
 // Whether a request whose head was read is one that an overloaded server has to answer all the
 // same, such as a probe's. Called before the body is read.
 using IsEssential = std::function<bool(const Request&)>;
+
+// Says where the body of a request goes whose head was read; nothing for the usual place, memory.
+// Called before the body is read, on the connection's thread.
+using PlaceOfBody = std::function<std::optional<Upload>(const Request&)>;
 
 // Makes the answers that the transport gives without a handler, in the shape that callers expect:
 // 400, 408, 413, 414, 415, 417, 431, 500, 501, 503 and 505. `detail` is a sentence for the caller.
@@ -45,6 +50,8 @@ struct ServerOptions {
   // How many bodies above small_body_bytes (request_reader.h) may be in memory at once, while they
   // arrive and while their handlers run.
   std::size_t max_large_bodies = 64;
+  // How many uploads to files there may be at once.
+  std::size_t max_uploads = 16;
   std::size_t max_header_bytes = 64 * 1024;
   // The time from the first byte of a request to its last (408 after that). Also how long a new
   // connection may stay silent, and how long a complete request may wait for a handler slot (503
@@ -60,6 +67,7 @@ struct ServerOptions {
   Fields headers = {};                // added to every answer
   ClientAddress client_address = {};  // if empty, it is the remote_address
   IsEssential is_essential = {};      // if empty, no request is essential
+  PlaceOfBody place_of_body = {};     // if empty, all bodies are in memory
 };
 
 // For metrics. Each figure is right by itself, but they aren't taken at one moment.

@@ -292,7 +292,7 @@ class Attack:
         chosen = [
             (where, operation)
             for where, operation in operations(self.document)
-            if "requestBody" in operation
+            if "application/json" in operation.get("requestBody", {}).get("content", {})
             and re.search(self.arguments.only, operation["operationId"])
         ]
         for where, operation in chosen:

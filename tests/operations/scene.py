@@ -70,14 +70,20 @@ class Client:
             self.headers["Authorization"] = "Bearer " + token
 
     def ask(self, method, path, body=None, **headers):
+        if body is None:
+            return self.send(method, path, None, None, **headers)
+        is_form = isinstance(body, str)
+        data = body.encode() if is_form else json.dumps(body).encode()
+        return self.send(method, path, data, "application/" + ("x-www-form-urlencoded" if is_form else "json"), **headers)
+
+    def send(self, method, path, data, kind, **headers):
+        """Sends bytes of a media type, or nothing."""
         request = urllib.request.Request(self.base + path, method=method)
         for name, value in {**self.headers, **headers}.items():
             request.add_header(name, value)
-        if body is not None:
-            is_form = isinstance(body, str)
-            request.data = body.encode() if is_form else json.dumps(body).encode()
-            kind = "x-www-form-urlencoded" if is_form else "json"
-            request.add_header("Content-Type", "application/" + kind)
+        if data is not None:
+            request.data = data
+            request.add_header("Content-Type", kind)
         question = f"{method} {path}"
         try:
             with self.opener.open(request, timeout=TIME_OUT) as answer:

@@ -119,7 +119,8 @@ std::vector<Operation> operations_of(const Berthd& berthd) {
                              .responses = listed_responses(row.at("responses"), document)};
       std::transform(method.begin(), method.end(), operation.method.begin(),
                      [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-      if (row.contains("requestBody")) {
+      if (row.contains("requestBody") &&
+          row["requestBody"].at("content").contains("application/json")) {
         const json& content = row["requestBody"].at("content").at("application/json");
         operation.needs_body = row["requestBody"].value("required", false);
         operation.body_schema = inlined(content.at("schema"), document);

@@ -21,6 +21,7 @@ STATES = {
     "ad_package_purchases": ["status"],
     "apps": ["deleted_at"],
     "authorization_codes": ["used_at"],
+    "builds": ["status", "cancel_asked_at", "image_removed_at"],
     "campaigns": ["status"],
     "certificate_orders": ["outcome"],
     "custom_domains": ["released_at", "removed_at", "state"],

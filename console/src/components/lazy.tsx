@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api';
-import type { App } from '../data';
+import type { App, Deployment } from '../data';
 import { t } from '../messages';
 import { Bones, Card, Failed } from './ui';
 
@@ -48,6 +48,7 @@ export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
+export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);
 export const LazyComponents = lazily<object>((screens) => screens.ComponentsScreen);

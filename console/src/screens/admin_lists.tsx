@@ -177,6 +177,7 @@ export function Tiers() {
               kind: 'number',
               hint: t.tier_form.stipend_hint,
             },
+            { name: 'build_points_per_minute', label: t.tier_form.build_price, kind: 'number' },
             { name: 'ad_reach_multiplier', kind: 'short', label: t.tier_form.reach, hint: t.tier_form.reach_hint },
             { name: 'custom_domain_allowed', label: t.tier_form.domains, kind: 'check' },
             { name: 'auto_approve', label: t.tier_form.automatic, kind: 'check', hint: t.tier_form.automatic_hint },

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { ApiError, call } from '../api';
 import { Confirm } from '../components/form';
+import { LazyBuilds } from '../components/lazy';
 import { Log } from '../components/log';
 import { is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
@@ -234,7 +235,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       note((error as ApiError).message);
     }
   }
-  const tabs = (['overview', 'logs', 'history', 'variables', 'domain', 'settings'] as const).map((key) => ({
+  const tabs = (['overview', 'logs', 'history', 'builds', 'variables', 'domain', 'settings'] as const).map((key) => ({
     key,
     name: t.deployment.tabs[key],
     href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
@@ -286,6 +287,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       {tab === 'overview' && <OverviewTab deployment={deployment} />}
       {tab === 'logs' && <Log id={id} app={app} name={name} />}
       {tab === 'history' && <HistoryTab deployment={deployment} />}
+      {tab === 'builds' && <LazyBuilds deployment={deployment} />}
       {tab === 'variables' && <VariablesTab deployment={deployment} />}
       {tab === 'domain' && <DomainTab deployment={deployment} />}
       {tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}

@@ -5,6 +5,7 @@ export { AppPoints } from './app_points';
 export { AppSettings } from './app_settings';
 export { AppWebhooks } from './app_webhooks';
 export { ComponentsScreen } from './components';
+export { BuildsTab } from './deployment_builds';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';
 export { MarketScreen } from './market';

@@ -103,6 +103,8 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
     change.custom_domain = domain_names::normalised(**change.custom_domain);
   Next next = next_of(*desired_state(tx, id, data_key), change);
   check(change, next.order.secrets.env, rules);
+  if (next.order.container.image != next.before.container.image)
+    check_own_image(tx, actor.app_id, next.order.container.image, rules);
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
   if (next.order.custom_domain && (change.custom_domain || next.tier))
     check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));

@@ -68,6 +68,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
   Order order = ordered;
   if (order.custom_domain) order.custom_domain = domain_names::normalised(*order.custom_domain);
   check(order, rules);
+  check_own_image(tx, actor.app_id, order.container.image, rules);
   const auto app = apps::find(tx, actor.app_id);
   if (!app) throw Error(Code::app_not_found, "there is no such app");
   custom_domains::Claimant claimant = {

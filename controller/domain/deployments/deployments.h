@@ -144,6 +144,8 @@ struct Rules {
   std::string apps_domain;
   std::string base_host;  // the host of base-url, which can't be a custom domain
   ReservedNames reserved_names = {};
+  // Whether this berthd builds images, which are named localhost/APP/NAME (builds/builds.h).
+  bool builds_images = false;
 };
 
 // Limits of the specification (section "Limits"). Those of the container are in its fields' rows.

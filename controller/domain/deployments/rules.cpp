@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 
@@ -97,7 +98,9 @@ void check_labels(const Labels& labels, Details& wrong) {
           "letter or digit at both ends; the value may be empty");
 }
 
+// Whose images of localhost it is is asked later, because that is in the database.
 bool is_allowed(const std::string& image, const Rules& rules) {
+  if (rules.builds_images && builds::is_built(image)) return true;
   return std::ranges::any_of(rules.registries, [&](const std::string& prefix) {
     return image.size() > prefix.size() + 1 && image.starts_with(prefix) &&
            image[prefix.size()] == '/';
@@ -164,6 +167,11 @@ void check(const Change& change, const std::map<std::string, std::string>& env,
     throw Error(Code::validation_failed, "some fields of the change are wrong", wrong);
   if (std::ranges::find(change.fields, &image_field) != change.fields.end())
     check_registry(change.container.image, rules);
+}
+
+void check_own_image(db::Tx& tx, const std::string& app_id, const std::string& image,
+                     const Rules& rules) {
+  if (rules.builds_images) builds::check_image(tx, app_id, image);
 }
 
 Label parse_label(std::string_view text) {

@@ -13,6 +13,10 @@ void check(const Order& order, const Rules& rules);
 // The same for a change; members that aren't set aren't checked. `env` is what the variables would
 // be after it.
 void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
+// Throws unsupported_registry if the image is one that berthd builds, and this app may not run it
+// (builds::check_image). Called after check().
+void check_own_image(db::Tx& tx, const std::string& app_id, const std::string& image,
+                     const Rules& rules);
 
 // Returns the order that would create the deployment as it is now.
 Order order_of(const DesiredState& state);

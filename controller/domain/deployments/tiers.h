@@ -46,7 +46,11 @@ struct Tier {
   std::int64_t monthly_stipend_points = 0;
   std::string ad_reach_multiplier = "1.0";  // a decimal number
   Confinement confinement = {};
+  // What a minute of building an image costs (builds/builds.h).
+  std::int64_t build_points_per_minute = 0;
 };
+// The most that a minute of building may cost.
+inline constexpr std::int64_t max_build_points_per_minute = 1'000'000;
 
 // Returns all tiers in their order.
 std::vector<Tier> list(db::Tx& tx);

@@ -292,12 +292,14 @@ void DayWalk::end(db::Tx& tx, const Open& open) {
     violation("the transaction " + open.id + " lacks postings");
   else if (open.sum != 0)
     violation("the transaction " + open.id + " is off by " + std::to_string(open.sum));
-  if (open.kind == "deployment" || open.kind == "tier_change") check_charge(tx, open);
+  if (open.kind == "deployment" || open.kind == "tier_change" || open.kind == "build")
+    check_charge(tx, open);
 }
 
 void DayWalk::check_charge(db::Tx& tx, const Open& open) {
   if (charges_with(tx, open.id) != 1)
-    violation("the transaction " + open.id + " isn't that of one charge of a deployment");
+    violation("the transaction " + open.id +
+              " isn't that of one charge of a deployment or a build");
 }
 
 // A row of an account on which nothing was posted that day needs no check of its own: if it says

@@ -30,7 +30,7 @@ constexpr std::string_view reservations = R"(
 
 // What deployments were charged and credited, with the account of their app.
 constexpr std::string_view charges = R"(
-    SELECT m.deployment_id, m.transaction_id, m.amount, a.number AS account
+    SELECT m.deployment_id AS id, m.transaction_id, m.amount, a.number AS account
     FROM (
       SELECT deployment_id, transaction_id, amount
       FROM deployment_charges
@@ -47,6 +47,19 @@ constexpr std::string_view deployments = R"(
     FROM deployments
     WHERE id > $1
     ORDER BY id
+    LIMIT $2)";
+
+// What builds were charged, in the same form.
+constexpr std::string_view charges_of_builds = R"(
+    SELECT b.build_id AS id, b.transaction_id, b.amount, a.number AS account
+    FROM build_charges b
+    LEFT JOIN ledger_accounts a ON a.id = 'app:' || b.app_id
+    WHERE b.build_id > $1 AND (b.build_id <= $2 OR $2 IS NULL))";
+constexpr std::string_view builds = R"(
+    SELECT build_id AS id
+    FROM build_charges
+    WHERE build_id > $1
+    ORDER BY build_id
     LIMIT $2)";
 
 constexpr std::string_view payments_that_differ = R"(
@@ -111,17 +124,17 @@ std::int64_t posted_by(db::Tx& tx, const std::string& transaction_id, std::int64
                    first, first + places, id.high, id.low, account);
 }
 
-// Compares what deployments were charged and credited with what was posted for them.
+// Compares what deployments or builds were charged and credited with what was posted for them.
+template <const std::string_view& sql>
 Finding charges_without_transaction(db::Tx& tx, const std::string& begin,
                                     const std::optional<std::string>& end) {
   Finding finding;
-  auto rows = tx.query(charges, begin, end);
+  auto rows = tx.query(sql, begin, end);
   while (rows.next()) {
     const auto id = rows.text_or_null("transaction_id");
     const std::int64_t points = id ? posted_by(tx, *id, rows.integer("account")) : 0;
     if (const std::int64_t difference = rows.integer("amount") + points; difference != 0)
-      finding.add_violation(rows.text("deployment_id") + " is off by " +
-                            std::to_string(difference));
+      finding.add_violation(rows.text("id") + " is off by " + std::to_string(difference));
   }
   return finding;
 }
@@ -138,8 +151,12 @@ constexpr std::array all = {
                .keys = reservations},
     RangeCheck{.name = "each charge of a deployment is its ledger transaction",
                .what = "deployments",
-               .broken = charges_without_transaction,
+               .broken = charges_without_transaction<charges>,
                .keys = deployments},
+    RangeCheck{.name = "each charge of a build is its ledger transaction",
+               .what = "builds",
+               .broken = charges_without_transaction<charges_of_builds>,
+               .keys = builds},
     RangeCheck{.name = "each campaign's payments are rake and budget",
                .what = "campaigns",
                .broken = select<payments_that_differ>,
@@ -172,7 +189,8 @@ Finding violations(db::Query rows) {
 std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id) {
   return tx.number(R"(
       SELECT (SELECT count(*) FROM deployment_charges WHERE transaction_id = $1)
-           + (SELECT count(*) FROM deployment_tier_changes WHERE transaction_id = $1))",
+           + (SELECT count(*) FROM deployment_tier_changes WHERE transaction_id = $1)
+           + (SELECT count(*) FROM build_charges WHERE transaction_id = $1))",
                    transaction_id);
 }
 

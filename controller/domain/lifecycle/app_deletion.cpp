@@ -4,6 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/app_changes.h"
+#include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/audit.h"
@@ -27,6 +28,8 @@ void remove(db::Tx& tx, const App& app) {
   tx.require_serializable();
   if (deployments::list(tx, app.id, {.page = 1, .page_size = 1}).total > 0)
     throw Error(Code::invalid_state, "the app has deployments; delete them first");
+  if (builds::has_open(tx, app.id))
+    throw Error(Code::invalid_state, "the app has builds that wait or run; cancel them first");
   if (campaigns::has_live(tx, app.id))
     throw Error(Code::invalid_state, "the app has campaigns; cancel them first");
   const ledger::Account account = ledger::app_account(app.id);

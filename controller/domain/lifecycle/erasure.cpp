@@ -4,6 +4,7 @@
 
 #include "controller/domain/ads/campaign_erasure.h"
 #include "controller/domain/apps/app_changes.h"
+#include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/erasure.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/eraser.h"
@@ -35,7 +36,8 @@ int erase_audit_details(db::Tx& tx, const std::string& user_id, int limit) {
 constexpr std::array<eraser::Erase, 5> erasers = {erase_answers, chat::erase, erase_audit_details,
                                                   deployments::erase_words, ledger::erase_memos};
 // The functions that erase the texts of a deleted app.
-constexpr std::array<eraser::Erase, 2> erasers_of_app = {apps::erase_words, campaigns::erase_words};
+constexpr std::array<eraser::Erase, 3> erasers_of_app = {apps::erase_words, campaigns::erase_words,
+                                                         builds::erase};
 
 int erase_app(db::Tx& tx, const std::string& app_id, int limit) {
   const int erased = eraser::run(tx, erasers_of_app, app_id, limit);

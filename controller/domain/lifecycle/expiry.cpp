@@ -4,6 +4,7 @@
 #include <array>
 
 #include "controller/domain/accounts/expiry.h"
+#include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 #include "controller/domain/deployments/erasure.h"
 #include "controller/domain/kernel/idempotency_keys.h"
@@ -37,6 +38,7 @@ constexpr std::array parts = {
     Part{chat::is_any_abandoned, chat::remove_abandoned},
     Part{presence::is_any_old, presence::remove_old},
     Part{deployments::are_old_words_left, deployments::erase_old_words},
+    Part{builds::is_any_old, builds::remove_old},
     Part{erasure::is_due, erasure::erase_some},
 };
 

@@ -8,6 +8,7 @@
 #include "controller/domain/ads/packages.h"
 #include "controller/domain/ads/placing.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/dry_run.h"
 #include "controller/domain/items/cosmetics.h"
@@ -61,6 +62,8 @@ std::map<std::string, Texts> enums_of_code() {
       {"/CosmeticCategory", all<cosmetics::Category>()},
       {"/CosmeticRarity", all<cosmetics::Rarity>()},
       {"/CreateTierRequest/properties/payment_method", all<tiers::PaymentMethod>()},
+      {"/Build/properties/reason", all<builds::Reason>()},
+      {"/Build/properties/status", all<builds::Status>()},
       {"/CustomDomain/properties/reason", all<custom_domains::Reason>()},
       {"/CustomDomain/properties/state", all<custom_domains::State>()},
       {"/CustomDomain/properties/txt_reason", all<custom_domains::TxtReason>()},

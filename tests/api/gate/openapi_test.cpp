@@ -214,6 +214,7 @@ TEST_CASE("every example of a request passes its own schema") {
   each_operation([&](const std::string& where, const json& operation) {
     if (!operation.contains("requestBody")) return;
     for (const auto& [type, content] : operation["requestBody"]["content"].items()) {
+      if (type == "application/x-tar") continue;  // bytes
       const json example = example_of(inlined_schema(schema_of(content)));
       INFO(where << " " << type << " " << example.dump());
       CHECK(Validator(schema_of(content)).check(example) == Details{});
@@ -379,7 +380,7 @@ TEST_CASE("the requests to webhooks are described: a schema for each type") {
 }
 
 TEST_CASE("what operations have in common doesn't grow the document again") {
-  constexpr size_t most_bytes = 480'000;
+  constexpr size_t most_bytes = 490'000;
   const std::string text = document().dump();
   INFO(text.size());
   CHECK(text.size() < most_bytes);
