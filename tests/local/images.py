@@ -9,7 +9,6 @@ import io
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tarfile
@@ -20,6 +19,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/kube"))
+from addresses import REGISTRY, free_port  # noqa: E402
 from end_to_end.berthd import die_with_parent  # noqa: E402
 from end_to_end.waiting import eventually  # noqa: E402
 
@@ -33,21 +33,17 @@ SHELL = (BUSYBOX, "sh", "-c")
 HTTPD = '/bin/busybox httpd -f -h /www -p "$0"'
 # The first process of a container has to handle SIGTERM, or it is killed after its grace period.
 SERVE = (*SHELL, f"trap 'exit 0' TERM; {HTTPD} & wait")
+FIRST, SECOND = "hello from a real container", "hello from the second version"
 # What tests/kube/lib/images.sh makes, too: name, page, entry point.
 IMAGES = (
-    ("hello:1", "hello from a real container", (*SERVE, "3000")),
-    ("hello:2", "hello from the second version", (*SERVE, "3000")),
-    ("crash:1", "", (*SHELL, "echo no database is configured >&2; exit 3")),
-    ("oom:1", "", (BUSYBOX, "tail", "/dev/zero")),
-    ("wrong-port:1", "", (*SERVE, "3999")),
-    ("needs-root:1", "", (*SHELL, f"mkdir /var-lib-shop && exec {HTTPD}", "3000")),
-    ("slow-start:1", "", (*SHELL, f"sleep 5; exec {HTTPD}", "3000")),
+    ("hello:1", FIRST, (*SERVE, "3000")),
+    ("hello:2", SECOND, (*SERVE, "3000")),
+    ("crash:1", FIRST, (*SHELL, "echo no database is configured >&2; exit 3")),
+    ("oom:1", FIRST, (BUSYBOX, "tail", "/dev/zero")),
+    ("wrong-port:1", FIRST, (*SERVE, "3999")),
+    ("needs-root:1", FIRST, (*SHELL, f"mkdir /var-lib-shop && exec {HTTPD}", "3000")),
+    ("slow-start:1", FIRST, (*SHELL, f"sleep 5; exec {HTTPD}", "3000")),
 )
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def layer(page, programs=()):
@@ -105,11 +101,11 @@ class Pusher:
 
 
 class Registry(Pusher):
-    """Debian's docker-registry on a free port of 127.0.0.1. With `login`, a pair of a name and a password, it serves nobody
-    else. Used in a `with` block, which ends it."""
+    """Debian's docker-registry, at REGISTRY. With `login`, a pair of a name and a password, it serves nobody else, and has an
+    address of its own. Used in a `with` block, which ends it."""
 
     def __init__(self, login=None):
-        super().__init__(f"127.0.0.1:{free_port()}", login)
+        super().__init__(f"127.0.0.1:{free_port()}" if login else REGISTRY, login)
         self.folder = tempfile.TemporaryDirectory(prefix="berth-registry-")
         folder = pathlib.Path(self.folder.name)
         auth = ""

@@ -9,7 +9,7 @@ import urllib.request
 
 from images import SERVE, Pusher
 from end_to_end.berthd import PROGRAM
-from end_to_end.cluster import INGRESS, KINDS, run
+from end_to_end.cluster import INGRESS, KINDS, REGISTRY, run
 
 API_LIMIT = 10  # seconds
 CLEAN_LIMIT = 120  # seconds, to end and remove everything that runs
@@ -31,7 +31,6 @@ class Node:
 
     def __init__(self):
         self.berthd = None
-        self.registry = os.environ["BERTH_E2E_REGISTRY"]
 
     def flags(self):
         return ["--kubernetes", "local", "--ingress-http", "%s:%d" % INGRESS]
@@ -129,7 +128,7 @@ class Node:
         return run(*podman(self.berthd.data), "exec", found[0]["Id"], *command)
 
     def push_page(self, image, page):
-        Pusher(self.registry).push(image, page, (*SERVE, "3000"))
+        Pusher(REGISTRY).push(image, page, (*SERVE, "3000"))
 
 
 def processes_of(data):
