@@ -80,7 +80,8 @@ struct Cluster::State {
         faults(options.remembers),
         timing(options.timing),
         controllers(store, registry, factory(options), options.timing, options.remembers),
-        rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval),
+        rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval,
+             options.token),
         http([this](const api::Request& request, api::Response& response) {
           rest.handle(request, response);
         }) {}

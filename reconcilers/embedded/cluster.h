@@ -22,9 +22,9 @@
 //
 // It does what berth needs, and what it does answer, it answers like a real cluster: status codes,
 // Status bodies and their wording, versions, watches, server-side apply with managedFields,
-// defaults, quotas, PodSecurity, garbage collection. It lacks authentication (every request may do
-// everything), protobuf and tables, the refusal of unknown fields, scopes of quotas, Jobs and
-// similar kinds, and traffic to pods other than page().
+// defaults, quotas, PodSecurity, garbage collection. It lacks authorization (every request with the
+// token may do everything), protobuf and tables, the refusal of unknown fields, scopes of quotas,
+// Jobs and similar kinds, and traffic to pods other than page().
 //
 // The name of an image decides what its containers do, so that every case can be tried by hand. The
 // last component of the repository may begin with
@@ -46,6 +46,9 @@ struct Options {
   // Whether requests() and certificate_orders() remember what was requested. A cluster that runs
   // for long doesn't.
   bool remembers = true;
+  // What every request has to send as its bearer token, because other users of this machine reach
+  // the port, too; empty: no token is needed.
+  std::string token = {};
   // Makes what runs the node's containers; empty: nothing runs.
   RuntimeFactory runtime = {};
   // Where objects are kept, so that a new Cluster goes on where the last one ended or was killed;

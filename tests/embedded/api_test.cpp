@@ -317,3 +317,20 @@ TEST_CASE("dry runs write nothing") {
   CHECK(world.post(maps + "?dryRun=All", config_map("one")).status == 201);
   CHECK(world.get(maps + "/one").status == 404);
 }
+
+TEST_CASE("a cluster with a token answers nobody who doesn't have it") {
+  Options options = at_once();
+  options.token = "0123456789";
+  const Cluster cluster(options);
+  httplib::Client client(cluster.url());
+  for (const char* path : {"/version", "/api/v1/pods", "/api/v1/secrets?watch=true", "/nothing"}) {
+    for (const char* sent : {"", "Bearer ", "Bearer 012345678", "Bearer 01234567890", "0123456789",
+                             "Basic 0123456789"}) {
+      const auto answer = client.Get(path, {{"Authorization", sent}});
+      REQUIRE(answer);
+      CHECK(answer->status == 401);
+      CHECK(Json::parse(answer->body)["reason"] == "Unauthorized");
+    }
+  }
+  CHECK(client.Get("/api/v1/pods", {{"Authorization", "Bearer 0123456789"}})->status == 200);
+}

@@ -90,7 +90,8 @@ TEST_CASE("a pod that was available stays so after a restart, although it must b
 }
 
 TEST_CASE("restart counts and back-off go on after a kill") {
-  SurvivingWorld world(std::chrono::milliseconds(50));
+  // The back-off is two seconds, because time stamps on disk are whole seconds.
+  SurvivingWorld world(std::chrono::milliseconds(200));
   world.apply(deployment("web", "nginx:1"));
   REQUIRE(world.runs("web", 1, "nginx:1"));
   const std::string pod = name_of(world.pods("web")[0]);

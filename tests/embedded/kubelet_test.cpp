@@ -207,6 +207,17 @@ TEST_CASE("a pod that writes more than its limit is evicted and replaced") {
   CHECK(world.cluster().get("pods", "apps", first)->at("status").at("reason") == "Evicted");
 }
 
+TEST_CASE("a pod that is evicted again and again leaves a few pods behind") {
+  SurvivingWorld world;
+  world.machine.set_disk_bytes(200 << 20);
+  Json wanted = deployment("web", "nginx:1");
+  container_in(wanted)["resources"] = {{"limits", {{"ephemeral-storage", "100Mi"}}}};
+  world.apply(wanted);
+  REQUIRE(World::wait([&] { return world.machine.history().size() >= 20; }));
+  CHECK(world.cluster().list("pods", "apps").size() <= 6);
+  CHECK_FALSE(world.machine.ran_twice());
+}
+
 TEST_CASE("a namespace that is deleted takes its containers and its network with it") {
   SurvivingWorld world;
   world.apply(deployment("web", "nginx:1"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/base/crypto.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
@@ -81,7 +82,17 @@ std::string Rest::verb_of(const api::Request& request, const Target& target) {
   return flag(request, "watch") ? "watch" : "list";
 }
 
+bool Rest::is_authentic(const api::Request& request) const {
+  return token_.empty() ||
+         equal_in_constant_time(request.headers.get("Authorization"), "Bearer " + token_);
+}
+
 void Rest::handle(const api::Request& request, api::Response& response) {
+  if (!is_authentic(request)) {
+    constexpr int unauthorized = 401;
+    return answer(response, unauthorized,
+                  status_failure(unauthorized, "Unauthorized", "Unauthorized").dump());
+  }
   const std::string path(request.path);
   Call call{request, response, target_of(percent_decode(path, Plus::is_plus).value_or(path)), ""};
   call.verb = verb_of(request, call.target);
@@ -98,7 +109,7 @@ void Rest::handle(const api::Request& request, api::Response& response) {
         response, 400,
         (call.target.type ? undecodable(*call.target.type, why) : bad_request(why)).status.dump());
   } catch (const std::exception& failure) {
-    log::error("the simulated API server failed",
+    log::error("the embedded API server failed",
                {{"path", request.path}, {"error", failure.what()}});
     answer(response, 500, status_failure(500, "InternalError", failure.what()).dump());
   }

@@ -10,17 +10,19 @@
 
 namespace berth::embedded {
 
-// The REST API of the simulated cluster: turns paths and parameters into operations, and results
+// The REST API of the embedded cluster: turns paths and parameters into operations, and results
 // into answers. Thread-safe; it takes the store's mutex itself.
 class Rest {
  public:
+  // If `token` isn't empty, requests without it are refused.
   Rest(Store& store, Registry& registry, const Kubelet& kubelet, Faults& faults,
-       std::chrono::milliseconds bookmark_interval)
+       std::chrono::milliseconds bookmark_interval, std::string token)
       : store_(store),
         registry_(registry),
         kubelet_(kubelet),
         faults_(faults),
-        bookmark_interval_(bookmark_interval) {}
+        bookmark_interval_(bookmark_interval),
+        token_(std::move(token)) {}
 
   void handle(const api::Request& request, api::Response& response);
   // Forgets the lists that clients are reading in pages, so that they can't be continued. The
@@ -58,6 +60,7 @@ class Rest {
 
   static Target target_of(const std::string& path);
   static std::string verb_of(const api::Request& request, const Target& target);
+  bool is_authentic(const api::Request& request) const;
   void dispatch(Call& call);
   bool meets_fault(Call& call);
   void raw(Call& call);
@@ -82,6 +85,7 @@ class Rest {
   const Kubelet& kubelet_;
   Faults& faults_;
   std::chrono::milliseconds bookmark_interval_;
+  const std::string token_;
   std::deque<Page> pages_;  // guarded by the store's mutex, oldest first
 };
 

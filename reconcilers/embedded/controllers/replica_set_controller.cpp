@@ -70,11 +70,30 @@ std::optional<Moment> ReplicaSetController::reconcile(const Key& key, Moment now
     const auto pods = active_pods(*set);
     const std::int64_t missing =
         number_at(*set, "/spec/replicas", 1) - static_cast<std::int64_t>(pods.size());
-    if (missing > 0) failure = create_pods(*set, missing);
+    if (missing > 0) {
+      forget_ended(*set);
+      failure = create_pods(*set, missing);
+    }
     if (missing < 0) delete_pods(*set, pods, -missing);
   }
   const ObjectPtr latest = store_.find(key);
   return latest ? report(key, *latest, failure, now) : std::nullopt;
+}
+
+// Pods that were evicted stay, so that it can be seen why, but only the newest: a container that is
+// evicted again and again would fill the node's memory. (A real cluster keeps 12,500 of them.)
+void ReplicaSetController::forget_ended(const Json& set) {
+  std::map<std::pair<std::string, std::string>, Key> ended;  // by when they were created, and name
+  for (const Key& key : store_.dependents(uid_of(set))) {
+    const ObjectPtr pod = key.kind == Kind::pods ? store_.find(key) : nullptr;
+    const std::string phase = pod ? text_at((*pod)["status"], "phase") : "";
+    if (phase == "Failed" || phase == "Succeeded")
+      ended[{text_at((*pod)["metadata"], "creationTimestamp"), key.name}] = key;
+  }
+  for (; ended.size() > most_ended; ended.erase(ended.begin())) {
+    const Key& oldest = ended.begin()->second;
+    registry_.remove(type_of(Kind::pods), oldest.name_space, oldest.name, {});
+  }
 }
 
 std::string ReplicaSetController::create_pods(const Json& set, std::int64_t number) {

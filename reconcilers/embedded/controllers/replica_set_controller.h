@@ -27,6 +27,10 @@ class ReplicaSetController {
   static constexpr int most_doublings = 10;
   static constexpr std::chrono::milliseconds shortest_retry{5};
 
+  // How many of its pods that have ended a set keeps.
+  static constexpr size_t most_ended = 3;
+
+  void forget_ended(const Json& set);
   // Returns the reason why a pod was refused; empty if all pods were created.
   std::string create_pods(const Json& set, std::int64_t number);
   void delete_pods(const Json& set, std::vector<ObjectPtr> pods, std::int64_t number);
