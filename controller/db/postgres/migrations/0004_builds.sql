@@ -1,4 +1,4 @@
--- 0003_builds.sql: images that berthd builds from source on its own machine. One berthd alone has a machine of its own, so
+-- 0004_builds.sql: images that berthd builds from source on its own machine. One berthd alone has a machine of its own, so
 -- the tables are empty on most PostgreSQLs; SQLite's file says what the columns mean.
 ALTER TABLE deploy_tiers ADD COLUMN build_points_per_minute bigint NOT NULL DEFAULT 0
   CHECK (build_points_per_minute BETWEEN 0 AND 1000000);

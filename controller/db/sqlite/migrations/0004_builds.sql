@@ -1,4 +1,4 @@
--- 0003_builds.sql: images that berthd builds from source on its own machine: who asked for what, how it went, what it
+-- 0004_builds.sql: images that berthd builds from source on its own machine: who asked for what, how it went, what it
 -- cost, and whether the image is still there.
 
 -- What a minute of building costs the apps whose deployments have the tier.
