@@ -203,6 +203,11 @@ class WholeCheck {
     if (config_.isolation == isolation::Mode::required &&
         config_.kubernetes != Cluster::simulated && config_.isolation_image.empty())
       refuse("isolation-image", "required if isolation is required");
+    check_ingress("ingress-http", config_.ingress_http);
+    check_ingress("ingress-https", config_.ingress_https);
+    if (config_.ingress_http && config_.ingress_https && config_.ingress_http->port != 0 &&
+        config_.ingress_http->port == config_.ingress_https->port)
+      refuse("ingress-https", "ingress-http has this port, too");
     if (config_.database) check_database(*config_.database);
     if (config_.production)
       check_production();
@@ -225,6 +230,17 @@ class WholeCheck {
       refuse("internal-listen", address.host +
                                     " isn't a loopback address; development accepts "
                                     "that only with allow-remote=on");
+  }
+
+  void check_ingress(const char* key, const std::optional<Address>& address) {
+    if (!address) return;
+    for (const Address& other : {config_.listen, config_.metrics_listen})
+      if (address->port != 0 && address->port == other.port)
+        refuse(key, address->text() + " has the port of another listener of berthd");
+    if (!config_.production && !is_loopback(address->host) && !config_.allow_remote)
+      refuse(key, (address->host.empty() ? "an empty host" : address->host) +
+                      " isn't a loopback address; development accepts that only with "
+                      "allow-remote=on");
   }
 
   void check_database(const db::postgres::Server& server) {
@@ -294,6 +310,20 @@ ConfigError::ConfigError(std::vector<std::string> all)
 std::string Address::text() const {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +
          std::to_string(port);
+}
+
+Address ingress_http_address(const Config& config) {
+  constexpr int for_visitors = 80;
+  constexpr int for_development = 8000;
+  return config.ingress_http.value_or(config.production
+                                          ? Address{.host = "", .port = for_visitors}
+                                          : Address{.host = "127.0.0.1", .port = for_development});
+}
+
+std::optional<Address> ingress_https_address(const Config& config) {
+  constexpr int for_visitors = 443;
+  if (!config.base_url || !config.base_url->starts_with("https://")) return std::nullopt;
+  return config.ingress_https.value_or(Address{.host = "", .port = for_visitors});
 }
 
 std::vector<std::string> flag_names() {

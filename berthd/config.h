@@ -117,6 +117,13 @@ struct Config {
   int builds_at_once = 1;
   std::string traefik_metrics_url;  // empty if there is none
 
+  // Where Caddy serves apps and berthd's own address, if kubernetes is local. An empty host means
+  // all addresses of the machine.
+  std::optional<Address> ingress_http;   // empty: see ingress_http_address()
+  std::optional<Address> ingress_https;  // empty: see ingress_https_address()
+  std::string acme_directory;
+  std::string acme_ca_file;  // empty: the system's certificate authorities
+
   // The isolation probe (reconcilers/cluster/isolation_probe.h).
   isolation::Mode isolation = isolation::Mode::warn;
   std::string isolation_image;     // empty: there is nothing to probe with
@@ -158,6 +165,12 @@ struct Config {
   // Keys that were set although this version ignores them. berthd logs them at the start.
   std::vector<std::string> without_effect;
 };
+
+// Where Caddy listens. In development it is a port of loopback that everybody may use; production
+// serves visitors on the usual ports.
+Address ingress_http_address(const Config& config);
+// Nothing if base-url isn't an https URL.
+std::optional<Address> ingress_https_address(const Config& config);
 
 // The value of one key, for `berthd config` and `berthd --help`.
 struct Setting {

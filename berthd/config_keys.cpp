@@ -130,6 +130,13 @@ Address address(const std::string& text) {
   return result;
 }
 
+// An address as above, or `:port`, which is the port of all addresses; nothing if it is empty.
+std::optional<Address> ingress_address(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text.front() != ':') return address(text);
+  return Address{.host = "", .port = int(integer(text.substr(1), 1, 65535))};
+}
+
 std::optional<std::string> object_name_or_nothing(const std::string& text,
                                                   const std::string& wanted) {
   if (text.empty()) return std::nullopt;
@@ -512,6 +519,31 @@ const std::vector<Key>& config_keys() {
                             !is_object_name(v.substr(slash + 1))))
            want("a namespace and a name, such as berth/berth");
          c.service_account = text_or_nothing(v);
+       }},
+      {"ingress-http", "",
+       "address on which Caddy serves apps and berthd's own pages over http, such as :80, which is "
+       "port 80 of all addresses; if empty, 127.0.0.1:8000 in development and :80 in production. "
+       "Port 0 lets the system choose one, which is kept. Without effect unless kubernetes is "
+       "local",
+       [](Config& c, const std::string& v) { c.ingress_http = ingress_address(v); }},
+      {"ingress-https", "",
+       "the same for https, :443 if empty; without effect unless base-url is an https URL",
+       [](Config& c, const std::string& v) { c.ingress_https = ingress_address(v); }},
+      {"acme-directory", "https://acme-v02.api.letsencrypt.org/directory",
+       "where Caddy orders certificates (RFC 8555, section 7.1.1); without effect unless "
+       "kubernetes is local and base-url is an https URL",
+       [](Config& c, const std::string& v) {
+         const auto url = parse_url(v);
+         if (!url || url->scheme != "https")
+           want("an https URL, such as https://acme-v02.api.letsencrypt.org/directory");
+         c.acme_directory = v;
+       }},
+      {"acme-ca-file", "",
+       "file with the certificate authorities to check the certificate of acme-directory with; the "
+       "system's if empty",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !is_readable_file(v)) want("a file that berthd can read");
+         c.acme_ca_file = v;
        }},
       {"isolation", "warn",
        "what follows from the isolation probe, which tries from containers like tenants' whether "

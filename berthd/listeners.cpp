@@ -6,6 +6,7 @@
 #include "api/gate/errors.h"
 #include "berthd/exit_codes.h"
 #include "controller/base/crypto.h"
+#include "controller/transport/socket.h"
 
 namespace berth {
 namespace {
@@ -82,6 +83,17 @@ std::unique_ptr<api::Server> internal_server(const Config& config, const std::st
   return std::make_unique<api::Server>(std::move(options), handler);
 }
 
+// Caddy's connections stand for many callers, so that only the total is limited.
+std::unique_ptr<api::Server> ingress_server(const Config& config, const std::string& secret,
+                                            const api::Handler& handler,
+                                            const api::PlaceOfBody& place_of_body,
+                                            const std::string& socket) {
+  if (socket.empty()) return nullptr;
+  api::ServerOptions options = server_options(config, secret, place_of_body);
+  options.host = std::string(api::unix_prefix) + socket;
+  return std::make_unique<api::Server>(std::move(options), handler);
+}
+
 // Returns the request without the internal secret.
 api::Request without_secret(const api::Request& request) {
   api::Request plain = request;
@@ -109,31 +121,58 @@ Address bound(api::Server& server, const Address& wanted) {
 }  // namespace
 
 Listeners::Listeners(const Config& config, const std::string& internal_secret,
-                     const api::Handler& handler, const api::PlaceOfBody& place_of_body)
+                     const api::Handler& handler, const api::PlaceOfBody& place_of_body,
+                     const std::string& ingress_socket)
     : public_(server_options(config, config.internal_listen ? "" : internal_secret, place_of_body),
               config.internal_listen ? without_secrets(handler) : handler),
-      internal_(internal_server(config, internal_secret, handler, place_of_body)) {
+      internal_(internal_server(config, internal_secret, handler, place_of_body)),
+      ingress_(ingress_server(config, config.internal_listen ? "" : internal_secret,
+                              config.internal_listen ? without_secrets(handler) : handler,
+                              place_of_body, ingress_socket)) {
   addresses_.push_back(bound(public_, config.listen));
   if (internal_) addresses_.push_back(bound(*internal_, *config.internal_listen));
+  if (ingress_) or_end_with(exit_address, "ingress", [&] { return ingress_->bind(); });
 }
 
 void Listeners::start() {
   threads_.emplace_back([this] { public_.run(); });
   if (internal_) threads_.emplace_back([this] { internal_->run(); });
+  if (ingress_) threads_.emplace_back([this] { ingress_->run(); });
 }
 
 api::Drained Listeners::stop() {
-  const std::jthread draining([this] {
-    if (internal_) internal_->shutdown(drain_grace);
-  });
-  const api::Drained drained = public_.shutdown(drain_grace);
+  api::Drained through_ingress = api::Drained::all;
+  api::Drained drained = api::Drained::all;
+  {
+    const std::jthread internal([this] {
+      if (internal_) internal_->shutdown(drain_grace);
+    });
+    const std::jthread ingress([&] {
+      if (ingress_) through_ingress = ingress_->shutdown(drain_grace);
+    });
+    drained = public_.shutdown(drain_grace);
+  }
   threads_.clear();
-  return drained;
+  return through_ingress == api::Drained::all ? drained : through_ingress;
+}
+
+api::ServerCounters Listeners::counters() const {
+  api::ServerCounters sum = public_.counters();
+  if (!ingress_) return sum;
+  const api::ServerCounters more = ingress_->counters();
+  sum.open_connections += more.open_connections;
+  sum.running_handlers += more.running_handlers;
+  sum.open_streams += more.open_streams;
+  sum.refused_connections += more.refused_connections;
+  sum.displaced_connections += more.displaced_connections;
+  sum.refused_requests += more.refused_requests;
+  return sum;
 }
 
 std::size_t Listeners::running_handlers() const {
   return public_.counters().running_handlers +
-         (internal_ ? internal_->counters().running_handlers : 0);
+         (internal_ ? internal_->counters().running_handlers : 0) +
+         (ingress_ ? ingress_->counters().running_handlers : 0);
 }
 
 api::Fields common_headers(const Config& config) {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "controller/base/text.h"
+#include "controller/transport/socket.h"
 
 namespace berth::api {
 namespace {
@@ -40,9 +41,15 @@ std::string client_address(const Request& request,
     return std::ranges::any_of(trusted_proxies,
                                [&](const AddressRange& range) { return contains(range, address); });
   };
-  if (trusted_proxies.empty()) return std::string(request.remote_address);
+  // Only the proxy that berthd has started opens its Unix socket, whose file is for berthd alone.
+  const bool by_own_proxy = request.remote_address == unix_peer;
+  // The address that was read last; nothing before the first entry of the own proxy.
   auto address = parse_ip_address(request.remote_address);
-  if (!address) return std::string(request.remote_address);
+  const auto result = [&] {
+    return address ? to_string(*address) : std::string(request.remote_address);
+  };
+  if (!by_own_proxy && (!address || trusted_proxies.empty()))
+    return std::string(request.remote_address);
   int passed = 0;
   // The newest entry is the last of the last field.
   const auto newest = std::make_reverse_iterator(request.headers.end());
@@ -51,17 +58,17 @@ std::string client_address(const Request& request,
     if (!same_name(field->name, "X-Forwarded-For")) continue;
     std::string_view list = field->value;
     while (true) {
-      if (!trusted(*address) || ++passed > max_forwarding_proxies) return to_string(*address);
+      if ((address && !trusted(*address)) || ++passed > max_forwarding_proxies) return result();
       const std::size_t comma = list.rfind(',');
       const auto entry =
           address_in(trimmed(comma == std::string_view::npos ? list : list.substr(comma + 1)));
-      if (!entry) return to_string(*address);
+      if (!entry) return result();
       address = entry;
       if (comma == std::string_view::npos) break;
       list = list.substr(0, comma);
     }
   }
-  return to_string(*address);
+  return result();
 }
 
 }  // namespace berth::api

@@ -74,7 +74,8 @@ std::size_t ConnectionTable::limit_of(const Network& network, const std::string&
       parsed && std::ranges::any_of(limits_.shared_addresses, [&](const AddressRange& range) {
         return contains(range, *parsed);
       });
-  if (limits_.of_network == 0 || shared) return std::numeric_limits<std::size_t>::max();
+  if (limits_.of_network == 0 || shared || address == unix_peer)
+    return std::numeric_limits<std::size_t>::max();
   return network.known > 0 ? limits_.of_network : std::max<std::size_t>(limits_.of_network / 2, 1);
 }
 

@@ -35,7 +35,7 @@ struct ConnectionLimits {
   // token get half of it. 0 means that only the total is limited.
   std::size_t of_network = 0;
   // Addresses that stand for many callers, such as that of a trusted proxy. Only the total limits
-  // their connections.
+  // their connections, and those on a Unix socket.
   std::vector<AddressRange> shared_addresses = {};
   // A connection of a network that has more connections than the newcomer's is displaced at once.
   // Any other one, such as one of the newcomer's own network, is displaced only if it has been in

@@ -109,8 +109,10 @@ struct Request {
   Query query;
   Headers headers;
   std::string_view host;  // from the Host field or the absolute target; may include a port
-  std::string_view remote_address;  // numeric, without a port; IPv4 addresses in IPv4's notation
-  std::string body;                 // as sent, whatever its Content-Type; chunks are joined
+  // Numeric, without a port; IPv4 addresses in IPv4's notation. On a Unix socket it is unix_peer
+  // (socket.h).
+  std::string_view remote_address;
+  std::string body;                     // as sent, whatever its Content-Type; chunks are joined
   std::shared_ptr<BodyFile> file = {};  // instead of `body`, for requests that are uploads
 };
 

@@ -35,8 +35,8 @@ using PlaceOfBody = std::function<std::optional<Upload>(const Request&)>;
 using RenderRefusal = std::function<Response(int status, std::string_view detail)>;
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";
-  int port = 0;  // 0 lets the system choose one
+  std::string host = "127.0.0.1";  // or `unix:` and a path, see listen_on() in socket.h
+  int port = 0;                    // 0 lets the system choose one
   // How many handlers may run at once. A request waits for one of these slots only after it is
   // complete. Each client's network has shares (base/shares.h) of these slots, of the large bodies,
   // and of the requests under way, of which there are connections.total, unless of_network is 0

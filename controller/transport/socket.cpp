@@ -4,7 +4,9 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,9 +63,29 @@ Descriptor try_listen(const addrinfo& at) {
   return socket;
 }
 
+Listener listen_on_path(const std::string& path) {
+  const std::string where = "can't listen on " + path + ": ";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path))
+    throw std::runtime_error(where + "the path of a Unix socket has 1 to " +
+                             std::to_string(sizeof(address.sun_path) - 1) + " bytes");
+  path.copy(address.sun_path, path.size());
+  Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  unlink(path.c_str());
+  constexpr mode_t for_the_owner = S_IRUSR | S_IWUSR;
+  // Nobody can connect before listen(), so that the mode is right in time.
+  if (!socket.valid() ||
+      bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      chmod(path.c_str(), for_the_owner) != 0 || listen(socket.get(), listen_backlog) != 0)
+    throw std::runtime_error(where + std::generic_category().message(errno));
+  return {std::move(socket), 0};
+}
+
 }  // namespace
 
 Listener listen_on(const std::string& host, int port) {
+  if (host.starts_with(unix_prefix)) return listen_on_path(host.substr(unix_prefix.size()));
   const std::string where = "can't listen on " + host + ":" + std::to_string(port) + ": ";
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -154,8 +176,9 @@ std::string peer_address(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   std::array<char, NI_MAXHOST> text{};
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
-      getnameinfo(reinterpret_cast<sockaddr*>(&address), size, text.data(), text.size(), nullptr, 0,
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  if (address.ss_family == AF_UNIX) return std::string(unix_peer);
+  if (getnameinfo(reinterpret_cast<sockaddr*>(&address), size, text.data(), text.size(), nullptr, 0,
                   NI_NUMERICHOST) != 0) {
     return {};
   }

@@ -16,12 +16,15 @@ inline Deadline after(std::chrono::milliseconds time) {
 }
 
 // Listens on a host name or numeric address; port 0 lets the system choose one. It doesn't set
-// SO_REUSEPORT, so a port that somebody listens on is an error. Throws std::runtime_error that
-// names the address and the reason.
+// SO_REUSEPORT, so a port that somebody listens on is an error. A host that begins with
+// `unix_prefix` is the path of a Unix socket, for the owner alone; a socket that is left there is
+// replaced, so the caller has to know that nobody else uses the directory. Throws
+// std::runtime_error that names the address and the reason.
 struct Listener {
   Descriptor socket;  // non-blocking
-  int port = 0;
+  int port = 0;       // 0 for a Unix socket
 };
+inline constexpr std::string_view unix_prefix = "unix:";
 Listener listen_on(const std::string& host, int port);
 
 enum class Io { ok, closed, timed_out };
@@ -52,7 +55,8 @@ bool is_peer_gone(int socket);
 void end_gently(int socket);
 
 // Returns the numeric address of the other side. An IPv4 address that came in over IPv6 is written
-// as IPv4.
+// as IPv4. The other side of a Unix socket is called `unix_peer`, which no other caller is.
+inline constexpr std::string_view unix_peer = "unix";
 std::string peer_address(int socket);
 
 }  // namespace berth::api

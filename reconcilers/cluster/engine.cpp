@@ -91,7 +91,7 @@ Engine::Engine(Parts parts, Options options)
       usage_({.cache = cache_,
               .cluster = parts.cluster,
               .observer = metrics_.request_observer(),
-              .traefik_metrics_url = options_.traefik_metrics_url}),
+              .requests = options_.requests}),
       images_(
           options_.images, [this](const std::string& id) { queue_.add(id); }, *parts.registry),
       user_namespaces_(client_, settings_.node_selector),

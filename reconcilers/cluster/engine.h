@@ -53,7 +53,7 @@ class Engine {
     Leader::Options leader;
     // The URL of Traefik's metrics page, which counts the requests of deployments. If this is
     // empty, request counts are unknown.
-    std::string traefik_metrics_url = {};
+    RequestCounts requests = {};
     ImageCheck::Limits images = {};
     // Whether pods can have user namespaces. If it isn't set, the nodes are asked.
     std::optional<bool> user_namespaces = {};

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -39,11 +40,21 @@ std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile
 std::string traefik_service(const std::string& name_space, const std::string& service,
                             const std::string& port);
 
-// Reads the request counters of one Traefik over HTTP. Thread-safe.
+// Where the requests of deployments are counted.
+struct RequestCounts {
+  std::string traefik_url = {};  // Traefik's metrics page, http or https; empty if there is none
+  // An ingress controller that berthd runs itself, which comes before Traefik. Its services have
+  // the names that Traefik would give them. Thread-safe.
+  std::function<TrafficOfServices()> own = {};
+};
+
+// Reads the request counters of one Traefik over HTTP, or of berthd's own ingress controller.
+// Thread-safe.
 class TraefikMetrics {
  public:
-  // `url` is that of Traefik's metrics page, http or https. If it is empty, no counts are known.
-  explicit TraefikMetrics(std::string url) : url_(std::move(url)) {}
+  // If there is no source, no counts are known.
+  explicit TraefikMetrics(RequestCounts source)
+      : url_(std::move(source.traefik_url)), own_(std::move(source.own)) {}
 
   // The number of requests to the Service's port since Traefik started or first saw the Service; 0
   // if it counted none; nothing if Traefik can't be asked. Waits for at most one request to
@@ -60,6 +71,7 @@ class TraefikMetrics {
   static constexpr std::chrono::seconds kept_for{5};
 
   const std::string url_;
+  const std::function<TrafficOfServices()> own_;
   // Held while the page is read, so that others who ask meanwhile get the same page.
   std::mutex mutex_;
   SteadyClock::time_point read_at_{};

@@ -50,7 +50,7 @@ void add_measured(Usage& usage, const Object& pod_metrics) {
 UsageReader::UsageReader(Parts parts)
     : cache_(parts.cache),
       client_(std::move(parts.cluster), impatient(std::move(parts.observer))),
-      traefik_(std::move(parts.traefik_metrics_url)) {}
+      traefik_(std::move(parts.requests)) {}
 
 Usage UsageReader::of(const deployments::Deployment& row) {
   Usage usage;

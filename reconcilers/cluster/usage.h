@@ -38,7 +38,7 @@ class UsageReader {
     Cache& cache;
     kube::Kubeconfig cluster;
     kube::RequestObserver observer;
-    std::string traefik_metrics_url;  // if empty, requests are unknown
+    RequestCounts requests = {};
   };
   explicit UsageReader(Parts parts);
   // Takes a few seconds at most; never throws because of the cluster or Traefik.

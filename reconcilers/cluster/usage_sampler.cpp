@@ -32,9 +32,7 @@ std::optional<std::int64_t>& at(Values& values, Metric metric) { return values.a
 }  // namespace
 
 UsageSampler::UsageSampler(Parts parts)
-    : parts_(std::move(parts)),
-      client_(parts_.cluster, unhurried()),
-      traefik_(parts_.traefik_metrics_url) {}
+    : parts_(std::move(parts)), client_(parts_.cluster, unhurried()), traefik_(parts_.requests) {}
 
 Loop UsageSampler::loop() {
   return {.name = "usage",

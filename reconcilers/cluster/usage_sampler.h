@@ -23,8 +23,8 @@ class UsageSampler {
     UsageHistory& history;
     const Clock& clock;
     kube::Kubeconfig cluster;
-    std::string label_selector;       // selects the pods
-    std::string traefik_metrics_url;  // if empty, requests are unknown
+    std::string label_selector;  // selects the pods
+    RequestCounts requests = {};
   };
   explicit UsageSampler(Parts parts);
 

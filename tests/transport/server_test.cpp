@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include "controller/transport/socket.h"
+#include "tests/temp_dir.h"
 #include "tests/transport/wire.h"
 
 using namespace berth::api;
@@ -46,6 +49,22 @@ TEST_CASE("a handler sees query, fields, host and address") {
       "Authorization:  Bearer a%20b \r\nX-Twice: 1\r\nx-twice: 2\r\n\r\n");
   CHECK(answer.status == 204);
   CHECK_FALSE(answer.headers.contains("content-length"));
+}
+
+TEST_CASE("a server on a Unix socket is for its owner alone") {
+  const berth::test::TempDir dir;
+  const std::string path = (dir / "server.sock").string();
+  dir.write("server.sock", "left by another process");
+  Running running({.host = "unix:" + path}, [](const Request& request, Response& response) {
+    response.body = request.remote_address;
+  });
+  CHECK(std::filesystem::status(path).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  Wire wire(path);
+  CHECK(wire.ask("GET / HTTP/1.1\r\nHost: test\r\n\r\n").body == unix_peer);
+  CHECK_THROWS_WITH(listen_on("unix:" + std::string(200, 'x'), 0),
+                    Catch::Contains("the path of a Unix socket has 1 to 107 bytes"));
+  CHECK_THROWS_WITH(listen_on("unix:/nowhere/at/all", 0), Catch::Contains("No such file"));
 }
 
 TEST_CASE("bodies arrive unchanged, whatever they claim to be") {

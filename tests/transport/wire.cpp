@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,16 @@ Wire::Wire(int port, const char* from) : socket_(::socket(AF_INET, SOCK_STREAM |
   }
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    close(socket_);
+    throw std::runtime_error("can't connect");
+  }
+}
+
+Wire::Wire(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
     close(socket_);
     throw std::runtime_error("can't connect");

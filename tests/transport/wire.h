@@ -28,6 +28,7 @@ class Wire {
   // `from` is the address that the connection comes from; all of 127.0.0.0/8 belongs to this
   // machine.
   explicit Wire(int port, const char* from = "127.0.0.1");
+  explicit Wire(const std::string& path);  // to a Unix socket
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;

@@ -178,6 +178,7 @@ ObjectPtr Store::put(const Key& key, Json object) {
   record(shelf,
          {version_, type, key.name_space, slot.stored, previous, std::chrono::steady_clock::now()});
   unread_.push_back({type, key, after, before});
+  if (observer_) observer_(key);
   return after;
 }
 
@@ -194,6 +195,7 @@ ObjectPtr Store::erase(const Key& key) {
   record(shelf, {version_, ChangeType::deleted, key.name_space, stored(*last), previous,
                  std::chrono::steady_clock::now()});
   unread_.push_back({ChangeType::deleted, key, last, before});
+  if (observer_) observer_(key);
   return last;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -140,6 +141,8 @@ class Store {
   std::vector<Notice> take_changes(Lock& lock, std::chrono::steady_clock::time_point until);
   // Ends the wait of take_changes(), because there is something else to do.
   void poke();
+  // From now on, each change is told to the observer, with the mutex held. There is one.
+  void observe(std::function<void(const Key&)> observer) { observer_ = std::move(observer); }
   // Frees what is only kept while much happens: the trees, and the history beyond `history_limit`.
   // To be called when nothing has happened for a while.
   void rest();
@@ -184,6 +187,7 @@ class Store {
   std::uint64_t compactions_ = 0;
   bool stopped_ = false;
   bool poked_ = false;
+  std::function<void(const Key&)> observer_;
   std::vector<Notice> unread_;
   std::condition_variable_any unread_changed_;
 };

@@ -11,7 +11,10 @@ namespace {
 constexpr const char* cert_manager = "cert-manager-certificates-issuing";
 // cert-manager waits an hour after the first failure, and twice as long after each further one.
 constexpr int seconds_until_retry = 3600;
-constexpr std::chrono::days renewed_before{30};
+// How soon the ingress controller is asked again about a certificate that is being ordered, and
+// about one that is served.
+constexpr std::chrono::milliseconds ask_again{250};
+constexpr std::chrono::minutes look_again{10};
 
 std::string in_seconds(Instant time) { return to_iso8601(time).substr(0, 19) + "Z"; }
 
@@ -59,22 +62,38 @@ void tell(Json& certificate, const Told& told) {
   conditions.push_back(std::move(next));
 }
 
+void tell_issuing(Json& certificate, const std::string& why) {
+  tell(certificate, {"Issuing", true, "DoesNotExist", why});
+  tell(certificate, {"Ready", false, "DoesNotExist", why});
+}
+
+// Whether the failure of this order was told already.
+bool is_failed(const Json& certificate) {
+  for (const Json& one : at_path(certificate, "/status/conditions"))
+    if (text_at(one, "type") == "Issuing")
+      return text_at(one, "status") == "False" &&
+             number_at(one, "/observedGeneration", 0) ==
+                 number_at(certificate, "/metadata/generation", 1);
+  return false;
+}
+
 void untell(Json& certificate, const std::string& type) {
   Json& conditions = certificate["status"]["conditions"];
   for (auto at = conditions.begin(); at != conditions.end();)
     at = text_at(*at, "type") == type ? conditions.erase(at) : std::next(at);
 }
 
-Json ready(const Json& live, const Json& secret) {
+// A third of the time before it expires, Caddy renews a certificate; so does cert-manager.
+constexpr int renewed_in_the_last = 3;
+
+Json ready(const Json& live, Instant from, Instant until) {
   Json certificate = live;
   tell(certificate, {"Ready", true, "Ready", "Certificate is up to date and has not expired"});
   untell(certificate, "Issuing");
   Json& status = certificate["status"];
-  const Json& notes = at_path(secret, "/metadata/annotations");
-  const auto until = parse_iso8601(text_at(notes, "simulated/until"));
-  status["notBefore"] = text_at(notes, "simulated/from");
-  status["notAfter"] = text_at(notes, "simulated/until");
-  if (until) status["renewalTime"] = in_seconds(*until - renewed_before);
+  status["notBefore"] = in_seconds(from);
+  status["notAfter"] = in_seconds(until);
+  status["renewalTime"] = in_seconds(until - (until - from) / renewed_in_the_last);
   if (!status.contains("revision")) status["revision"] = 1;
   status.erase("failedIssuanceAttempts");
   status.erase("lastFailureTime");
@@ -88,11 +107,43 @@ std::optional<Moment> CertificateController::reconcile(const Key& key, Moment no
   if (!certificate || terminating(*certificate)) return std::nullopt;
   // cert-manager's webhook refuses a Certificate without host names.
   if (at_path(*certificate, "/spec/dnsNames").empty()) return std::nullopt;
+  if (served_) return report(key, *certificate, now);
   const ObjectPtr secret = store_.find({Kind::secrets, key.name_space, secret_of(*certificate)});
   if (!fits(secret, *certificate)) return issue(key, *certificate, now);
   forget(uid_of(*certificate));
-  registry_.write_status(key, ready(*certificate, *secret), cert_manager);
+  const Json& notes = at_path(*secret, "/metadata/annotations");
+  const auto time = [&](const char* note) {
+    return parse_iso8601(text_at(notes, note)).value_or(Instant());
+  };
+  registry_.write_status(key, ready(*certificate, time("simulated/from"), time("simulated/until")),
+                         cert_manager);
   return std::nullopt;
+}
+
+std::optional<Moment> CertificateController::report(const Key& key, const Json& certificate,
+                                                    Moment now) {
+  using Stage = ServedCertificate::Stage;
+  std::optional<ServedCertificate> worst;  // of several hosts, the one that is furthest from ready
+  for (const Json& host : at_path(certificate, "/spec/dnsNames")) {
+    const ServedCertificate one = served_(host.get<std::string>(), uid_of(certificate));
+    if (!worst || one.stage == Stage::failed ||
+        (one.stage == Stage::pending && worst->stage == Stage::served) ||
+        (one.stage == worst->stage && one.until < worst->until))
+      worst = one;
+  }
+  if (worst->stage == Stage::served) {
+    Json next = ready(certificate, worst->from, worst->until);
+    if (next != certificate) registry_.write_status(key, std::move(next), cert_manager);
+    return now + look_again;
+  }
+  if (worst->stage == Stage::failed) {
+    if (!is_failed(certificate)) fail(key, certificate, worst->reason);
+    return now + look_again;
+  }
+  Json next = certificate;
+  tell_issuing(next, "Issuing certificate, because none is served yet");
+  if (next != certificate) registry_.write_status(key, std::move(next), cert_manager);
+  return now + ask_again;
 }
 
 void CertificateController::forget(const std::string& uid) {
@@ -111,9 +162,7 @@ std::optional<Moment> CertificateController::issue(const Key& key, const Json& c
   if (is_new) {
     if (remembers_orders_) orders_.push_back(hosts_of(certificate));
     Json next = certificate;
-    const std::string why = "Issuing certificate as Secret does not exist";
-    tell(next, {"Issuing", true, "DoesNotExist", why});
-    tell(next, {"Ready", false, "DoesNotExist", why});
+    tell_issuing(next, "Issuing certificate as Secret does not exist");
     registry_.write_status(key, std::move(next), cert_manager);
   }
   if (now < order->second) return order->second;
@@ -122,15 +171,14 @@ std::optional<Moment> CertificateController::issue(const Key& key, const Json& c
     write_secret(certificate);
     return reconcile(key, now);
   }
-  fail(key, certificate);
+  fail(key, certificate, refusal_);
   retry_at_[uid] = now + seconds_until_retry * timing_.second;
   return retry_at_[uid];
 }
 
-void CertificateController::fail(const Key& key, Json certificate) {
-  tell(certificate,
-       {"Issuing", false, "Failed",
-        "The certificate request has failed to complete and will be retried: " + refusal_});
+void CertificateController::fail(const Key& key, Json certificate, const std::string& why) {
+  tell(certificate, {"Issuing", false, "Failed",
+                     "The certificate request has failed to complete and will be retried: " + why});
   Json& status = certificate["status"];
   status["failedIssuanceAttempts"] = number_at(status, "/failedIssuanceAttempts", 0) + 1;
   status["lastFailureTime"] = timestamp();

@@ -71,4 +71,18 @@ TEST_CASE("an endless chain of trusted proxies isn't followed to its end") {
   CHECK(address_of({chain + ", 10.0.0.3"}) == "10.0.0.2");
 }
 
+TEST_CASE("the proxy that berthd has started speaks for its clients, and nobody else does") {
+  CHECK(address_of({"192.0.2.1"}, "unix") == "192.0.2.1");
+  CHECK(address_of({"203.0.113.9, 192.0.2.1"}, "unix") == "192.0.2.1");
+  CHECK(address_of({"192.0.2.1, 10.0.0.2"}, "unix") == "192.0.2.1");
+  CHECK(address_of({}, "unix") == "unix");
+  CHECK(address_of({"unix"}, "unix") == "unix");
+  Request request;
+  request.remote_address = "unix";
+  request.headers.add("x-forwarded-for", "203.0.113.9, 192.0.2.1");
+  CHECK(client_address(request, {}) == "192.0.2.1");
+  request.remote_address = "127.0.0.1";
+  CHECK(client_address(request, {}) == "127.0.0.1");
+}
+
 }  // namespace

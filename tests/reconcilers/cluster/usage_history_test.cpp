@@ -155,7 +155,7 @@ TEST_CASE("what runs on the cluster is measured once a minute") {
                         .clock = clock,
                         .cluster = cluster.config(),
                         .label_selector = manifests::selector(world.settings()),
-                        .traefik_metrics_url = {}});
+                        .requests = {}});
   CHECK(read(history, id, Metric::replicas, noon, minute, 1) == Numbers{-1});
   sampler.run_once();
   CHECK(read(history, id, Metric::replicas, noon, minute, 1) == Numbers{1});
