@@ -2,6 +2,7 @@
 # Installs the Debian packages that berth is built, tested and run with, and nothing else. Does nothing if all of them
 # are installed. Requires root or sudo.
 #   install-deps.sh        what `make build` and `make run` need
+#   install-deps.sh run    also what `make run` needs for containers that really run
 #   install-deps.sh test   also what the tests need
 #   install-deps.sh image  also what `make image` needs
 #   install-deps.sh deb    also what `make deb` and `make test-deb` need
@@ -16,7 +17,9 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
   libargon2-dev libarchive-dev libcurl4-openssl-dev libc-ares-dev libidn2-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
   libicu-dev libjemalloc-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
 test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-cryptography python3-venv chromium postgresql-15
-  pgbouncer wrk)
+  pgbouncer wrk docker-registry busybox-static)
+# What runs containers on this machine, without root too.
+run=(podman runc conmon netavark aardvark-dns iptables nftables uidmap slirp4netns fuse-overlayfs caddy)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # The console is built with npm. An existing Node.js stays, wherever it comes from.
 command -v npm >/dev/null || build+=(nodejs npm)
@@ -33,7 +36,8 @@ fuzz=(clang-16 libclang-rt-16-dev)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;
-  test) wanted=("${build[@]}" "${test[@]}") ;;
+  run) wanted=("${build[@]}" "${run[@]}") ;;
+  test) wanted=("${build[@]}" "${run[@]}" "${test[@]}") ;;
   image) wanted=("${build[@]}" "${image[@]}") ;;
   deb) wanted=("${build[@]}" "${deb[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
@@ -41,12 +45,23 @@ case ${1:-build} in
   failover) wanted=("${build[@]}" "${failover[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl python3-cryptography) ;;
   bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
-  *) sed -n '2,13p' "$0"; exit 2 ;;
+  *) sed -n '2,14p' "$0"; exit 2 ;;
 esac
 if [ "${2:-}" = --list ]; then
   printf '%s\n' "${wanted[@]}"
   exit 0
 fi
+
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+# podman gives each container users of its own from the range of the user `containers` (containers-storage.conf(5)).
+case ${1:-build} in
+  run | test)
+    for file in /etc/subuid /etc/subgid; do
+      grep -qs '^containers:' $file || echo containers:2147483647:2147483648 | "${as_root[@]}" tee -a $file >/dev/null
+    done
+    ;;
+esac
 
 missing=()
 for package in "${wanted[@]}"; do
@@ -54,14 +69,12 @@ for package in "${wanted[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
-as_root=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo)
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 # The services of these packages stay off.
 services=()
-for service in prometheus pgbouncer patroni etcd; do
+for service in prometheus pgbouncer patroni etcd caddy docker-registry; do
   [[ " ${missing[*]} " =~ \ $service(-server)?\  ]] && services+=("$service")
 done
 if [ ${#services[@]} -gt 0 ]; then

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "reconcilers/embedded/node/runtime.h"
+
+// The node whose containers really run, by podman.
+namespace berth::embedded::podman {
+
+struct RuntimeOptions {
+  // The data directory's `local`, which is made if it isn't there. Everything that is kept about
+  // containers is below it.
+  std::filesystem::path directory;
+  // Where the ingress listens on all of the machine's addresses. Containers reach these ports at
+  // the machine's public addresses, and no others of the machine.
+  std::vector<int> public_ports = {80, 443};
+};
+
+// Starts podman's service, or finds the one that runs, and looks at the machine; takes up to a few
+// seconds. Containers that an earlier runtime of the same directory has started go on. Throws
+// Unusable. When the runtime is destroyed, containers and podman's service go on.
+std::unique_ptr<Runtime> make_runtime(const RuntimeOptions& options, Runtime::Wake wake);
+
+// Looks at the machine as make_runtime() does, without starting anything. Throws Unusable.
+std::vector<Finding> look(const RuntimeOptions& options);
+
+// Ends and removes all containers, networks, rules, images and files of the directory, and podman's
+// service. No runtime may use the directory. Throws Unusable, or std::runtime_error with what is
+// left over.
+void clean(const RuntimeOptions& options);
+
+// How podman is reached, for what the node's runtime doesn't do (builds): the socket of its service
+// and the environment of its programs. Valid once a runtime of the directory was made.
+std::filesystem::path socket_of(const RuntimeOptions& options);
+
+}  // namespace berth::embedded::podman
