@@ -16,17 +16,29 @@ std::unique_ptr<embedded::Cluster> simulated_cluster(const Config& config) {
   return std::make_unique<embedded::Cluster>(options);
 }
 
-kube::Kubeconfig access_to(const Config& config, const embedded::Cluster* simulated) {
-  if (simulated == nullptr) return cluster_access(config);
+std::unique_ptr<LocalMachine> local_machine(const Config& config, Storage& storage) {
+  if (config.kubernetes != Cluster::local) return nullptr;
+  return std::make_unique<LocalMachine>(config, storage);
+}
+
+kube::Kubeconfig access_to(const Config& config, LocalMachine* machine,
+                           const embedded::Cluster* simulated) {
   kube::Kubeconfig access;
+  if (machine != nullptr) {
+    access.server = machine->cluster().url();
+    access.token = machine->token();
+    return access;
+  }
+  if (simulated == nullptr) return cluster_access(config);
   access.server = simulated->url();
   return access;
 }
 
-// Returns nothing for the simulated cluster, which no other process can use, so that there is no
-// leader to elect.
+// Returns nothing for a cluster within the process, which no other berthd can use, so that there is
+// no leader to elect.
 std::optional<std::string> lease_namespace(const Config& config) {
-  if (config.kubernetes == Cluster::simulated) return std::nullopt;
+  if (config.kubernetes == Cluster::simulated || config.kubernetes == Cluster::local)
+    return std::nullopt;
   if (config.lease_namespace) return config.lease_namespace;
   if (config.kubernetes == Cluster::kubeconfig) return "default";
   return or_end_with(exit_cluster_access, "kubernetes",
@@ -68,8 +80,9 @@ std::string words_of(const reconcilers::Leader::State& leadership) {
 
 ClusterWork::ClusterWork(Parts parts)
     : parts_(std::move(parts)),
+      machine_(local_machine(parts_.config, parts_.storage)),
       simulated_(simulated_cluster(parts_.config)),
-      access_(access_to(parts_.config, simulated_.get())),
+      access_(access_to(parts_.config, machine_.get(), simulated_.get())),
       settings_(manifest_settings(parts_.config, parts_.storage.instance)),
       engine_({.database = parts_.storage.database,
                .cluster = access_,
@@ -83,7 +96,7 @@ ClusterWork::ClusterWork(Parts parts)
                .patience = {},
                .dns = {.servers = parts_.config.dns_servers},
                .leader = {},
-               .requests = {.traefik_url = parts_.config.traefik_metrics_url},
+               .requests = counts(),
                .images = {.max_bytes = simulated_ ? 0 : parts_.config.max_image_bytes,
                           .unknown = parts_.config.unknown_image_size}}),
       usage_history_(parts_.storage.data.path() / usage_history_name),
@@ -92,7 +105,7 @@ ClusterWork::ClusterWork(Parts parts)
                       .clock = parts_.storage.clock,
                       .cluster = access_,
                       .label_selector = manifests::selector(settings_),
-                      .requests = {.traefik_url = parts_.config.traefik_metrics_url}}),
+                      .requests = counts()}),
       isolation_({.config = parts_.config,
                   .database = parts_.storage.database,
                   .clock = parts_.storage.clock,
@@ -107,39 +120,44 @@ ClusterWork::ClusterWork(Parts parts)
 void ClusterWork::add_to(reconcilers::Loops& loops) {
   loops.add(reconcilers::Loops::Part{.start = [this] { engine_.start(); },
                                      .stop = [this] { engine_.stop(); }});
+  if (machine_)
+    loops.add(reconcilers::Loops::Part{.start = [this] { machine_->serve(); },
+                                       .stop = [this] { machine_->stop_serving(); }});
   loops.add(usage_sampler_.loop());
   if (!simulated_) loops.add(isolation_.loop());
   if (builds_) builds_->add_to(loops);
 }
 
 api::ClusterView ClusterWork::view() {
-  return {.url_of = [this](const std::string& host) { return url_of(host); },
-          .state = [this] { return state(); },
-          .orphans =
-              [this] {
-                const auto ids = engine_.orphans();
-                return std::vector<std::string>(ids.begin(), ids.end());
-              },
-          .health_of = [this](const std::string& id) -> std::optional<api::Health> {
-            const auto health = engine_.health(id);
-            if (!health) return std::nullopt;
-            return api::Health{.ready = health->ready, .age = health->age};
+  return {
+      .url_of = [this](const std::string& host) { return url_of(host); },
+      .state = [this] { return state(); },
+      .orphans =
+          [this] {
+            const auto ids = engine_.orphans();
+            return std::vector<std::string>(ids.begin(), ids.end());
           },
-          .usage_of =
-              [this](const deployments::Deployment& row) {
-                const reconcilers::Usage usage = engine_.usage(row);
-                return api::Usage{.cpu_millicores = usage.cpu_millicores,
-                                  .memory_bytes = usage.memory_bytes,
-                                  .restarts = usage.restarts,
-                                  .requests = usage.requests};
-              },
-          .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
-          .fleet = [this] { return fleet(); },
-          .isolation = [this] { return isolation_.now(); },
-          .probe_isolation = [this] { return isolation_.ask(); },
-          .container_logs =
-              [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
-          .builds = builds_ ? builds_->view() : nullptr};
+      .health_of = [this](const std::string& id) -> std::optional<api::Health> {
+        const auto health = engine_.health(id);
+        if (!health) return std::nullopt;
+        return api::Health{.ready = health->ready, .age = health->age};
+      },
+      .usage_of =
+          [this](const deployments::Deployment& row) {
+            const reconcilers::Usage usage = engine_.usage(row);
+            return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                              .memory_bytes = usage.memory_bytes,
+                              .restarts = usage.restarts,
+                              .requests = usage.requests};
+          },
+      .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
+      .fleet = [this] { return fleet(); },
+      .isolation = [this] { return isolation_.now(); },
+      .probe_isolation = [this] { return isolation_.ask(); },
+      .container_logs =
+          [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
+      .builds = builds_ ? builds_->view() : nullptr,
+      .findings = [this] { return machine_ ? machine_->findings() : std::vector<std::string>(); }};
 }
 
 void ClusterWork::changed(db::Topic topic, const std::string& id) {
@@ -179,7 +197,18 @@ std::vector<Check> ClusterWork::readiness() const {
   return checks;
 }
 
+std::string ClusterWork::ingress_socket() const {
+  return machine_ ? machine_->console_socket() : "";
+}
+
+reconcilers::RequestCounts ClusterWork::counts() const {
+  reconcilers::RequestCounts counts{.traefik_url = parts_.config.traefik_metrics_url};
+  if (machine_) counts.own = [this] { return machine_->traffic(); };
+  return counts;
+}
+
 std::string ClusterWork::url_of(const std::string& host) const {
+  if (machine_) return machine_->url_of(host);
   if (simulated_) return "http://" + host + ":" + std::to_string(parts_.listeners().front().port);
   const bool has_tls = parts_.config.wildcard_tls_secret || parts_.config.cluster_issuer;
   return (has_tls ? "https://" : "http://") + host;

@@ -13,6 +13,7 @@
 #include "berthd/config.h"
 #include "berthd/gauges.h"
 #include "berthd/isolation_watch.h"
+#include "berthd/local_machine.h"
 #include "berthd/ops_server.h"
 #include "berthd/storage.h"
 #include "reconcilers/cluster/container_logs.h"
@@ -24,8 +25,8 @@
 
 namespace berth {
 
-// What berthd does for its cluster, which it may simulate itself, and what it knows of it. All
-// functions but add_to() may be called from any thread.
+// What berthd does for its cluster, which may be simulated or this machine alone, and what it knows
+// of it. All functions but add_to() may be called from any thread.
 class ClusterWork {
  public:
   struct Parts {
@@ -57,6 +58,9 @@ class ClusterWork {
   bool answer_page(const api::Request& request, api::Response& response) const;
 
   bool is_simulated() const { return simulated_ != nullptr; }
+  // The Unix socket on which berthd's own ingress controller passes requests on; empty if it has
+  // none.
+  std::string ingress_socket() const;
   api::KubernetesState state() const;
   // The lines of /readyz.
   std::vector<Check> readiness() const;
@@ -64,9 +68,12 @@ class ClusterWork {
 
  private:
   std::string url_of(const std::string& host) const;
+  // Where requests are counted.
+  reconcilers::RequestCounts counts() const;
   api::Fleet fleet();
 
   const Parts parts_;
+  const std::unique_ptr<LocalMachine> machine_;         // null unless kubernetes is local
   const std::unique_ptr<embedded::Cluster> simulated_;  // null if there is another one
   const kube::Kubeconfig access_;
   const manifests::Settings settings_;

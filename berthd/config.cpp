@@ -209,6 +209,9 @@ class WholeCheck {
         config_.ingress_http->port == config_.ingress_https->port)
       refuse("ingress-https", "ingress-http has this port, too");
     if (config_.database) check_database(*config_.database);
+    if (config_.database && config_.kubernetes == Cluster::local)
+      refuse("kubernetes",
+             "local is for one berthd with the database in data-dir, so database has to be empty");
     if (config_.production)
       check_production();
     else if (!is_loopback(config_.listen.host) && !config_.allow_remote)

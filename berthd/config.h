@@ -57,9 +57,14 @@ constexpr auto texts_of(MailTlsRule) {
   return EnumTexts<MailTlsRule::if_offered>{"auto", "required", "if-offered"};
 }
 
-enum class Cluster { simulated, kubeconfig, in_cluster };
+enum class Cluster {
+  simulated,
+  local,  // this machine alone, by podman and Caddy
+  kubeconfig,
+  in_cluster
+};
 constexpr auto texts_of(Cluster) {
-  return EnumTexts<Cluster::in_cluster>{"simulated", "kubeconfig", "in-cluster"};
+  return EnumTexts<Cluster::in_cluster>{"simulated", "local", "kubeconfig", "in-cluster"};
 }
 
 // Everything that can be configured. It is filled from defaults, then a YAML file (--config), then

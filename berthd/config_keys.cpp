@@ -370,7 +370,9 @@ const std::vector<Key>& config_keys() {
        "is empty, production requires it",
        [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
        Key::Kind::secret},
-      {"kubernetes", "simulated", "simulated (development only), kubeconfig or in-cluster",
+      {"kubernetes", "simulated",
+       "simulated (development only: nothing runs), local (containers run on this machine, by podman "
+       "and Caddy), kubeconfig or in-cluster",
        [](Config& c, const std::string& v) { c.kubernetes = one_of<Cluster>(v); }},
       {"simulated-speed", "1",
        "how many times as fast pods start, stop and fail on the simulated cluster, from 1 to 100; "

@@ -14,6 +14,7 @@
 #include "berthd/data_dir.h"
 #include "berthd/doctor.h"
 #include "berthd/exit_codes.h"
+#include "berthd/local_commands.h"
 #include "berthd/move/move.h"
 #include "berthd/move/restore.h"
 #include "berthd/platform.h"
@@ -31,8 +32,8 @@ struct CommandLine {
   bool version = false;
   bool print_config = false;
   bool check_config = false;
-  int (*doctor)(const Config&) = nullptr;
-  std::string reference_page;      // empty if none is asked for
+  int (*on_machine)(const Config&) = nullptr;  // doctor, or local
+  std::string reference_page;                  // empty if none is asked for
   std::vector<std::string> probe;  // the arguments of what the isolation probe's containers run
   void (*migration)(const Config&, std::ostream&, const backup::Progress&) = nullptr;
   // The command to run instead of serving.
@@ -127,6 +128,13 @@ CommandLine parse_command_line(int argc, char** argv) {
   std::string doctor_database;
   auto* database = doctor->add_option("--database", doctor_database)->expected(0, 1);
   cluster->excludes(database);
+  auto* this_machine = doctor->add_flag("--local")->excludes(cluster)->excludes(database);
+  auto* local = app.add_subcommand("local", "this machine as the node of kubernetes: local")
+                    ->fallthrough()
+                    ->require_subcommand(1);
+  local->add_subcommand("clean", "remove all containers, images and networks")
+      ->fallthrough()
+      ->final_callback([&line] { line.on_machine = local::clean; });
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -142,9 +150,11 @@ CommandLine parse_command_line(int argc, char** argv) {
   if (migrate->parsed()) take_migrate(line, migrate_to, migrate_from);
   line.check_config = check->parsed();
   if (doctor->parsed()) {
-    if (cluster->count() + database->count() == 0)
-      throw ConfigError("doctor: --cluster or --database is required");
-    line.doctor = cluster->count() > 0 ? doctor::run : doctor::run_database;
+    if (cluster->count() + database->count() + this_machine->count() == 0)
+      throw ConfigError("doctor: --cluster, --database or --local is required");
+    line.on_machine = this_machine->count() > 0 ? local::examine
+                      : cluster->count() > 0    ? doctor::run
+                                                : doctor::run_database;
     if (!doctor_database.empty()) line.flags["database"] = doctor_database;
   }
   line.print_config = print->parsed() && !line.check_config;
@@ -166,7 +176,9 @@ void print_usage() {
                "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n"
                "       berthd migrate --to|--from postgresql://… [--data-dir DIR]\n"
                "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n"
-               "       berthd doctor --database [postgresql://…]\n\n"
+               "       berthd doctor --database [postgresql://…]\n"
+               "       berthd doctor --local\n"
+               "       berthd local clean [--data-dir DIR]\n\n"
                "Every key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
                "(--listen).\n"
                "If -file follows the key, its value is read from a file.\n\n";
@@ -212,7 +224,7 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
-    if (line.doctor != nullptr) return line.doctor(loaded.config);
+    if (line.on_machine != nullptr) return line.on_machine(loaded.config);
     if (line.migration != nullptr) return run_migration(line, loaded.config);
     if (line.command != nullptr) return line.command(line.arguments, loaded.config);
     block_signals();

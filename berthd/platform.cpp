@@ -77,7 +77,8 @@ class Platform {
       [this](const api::Request& request, api::Response& response) {
         handlers_.answer(request, response);
       },
-      [this](const api::Request& request) { return handlers_.place_of_body(request); }};
+      [this](const api::Request& request) { return handlers_.place_of_body(request); },
+      cluster_.ingress_socket()};
   const std::string base_url_ =
       config_.base_url.value_or("http://" + listeners_.addresses().front().text());
 

@@ -57,7 +57,9 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
 void log_what_to_know(const Config& config) {
   for (const std::string& key : config.without_effect)
     log::warning("this key has no effect in this version of berthd", {{"key", key}});
-  if (config.production && config.ingress_namespace.empty() && config.ingress_ranges.empty())
+  const bool has_other_ingress =
+      config.kubernetes == Cluster::kubeconfig || config.kubernetes == Cluster::in_cluster;
+  if (config.production && has_other_ingress && config.ingress_namespace.empty() && config.ingress_ranges.empty())
     log::warning(
         "ingress-namespace is empty: every namespace that isn't an app's may send requests "
         "to operators' containers");

@@ -116,10 +116,13 @@ constexpr Entry commands[] = {
      "the data directory that has its keys. ADDRESS is that of the key database. No berthd may use "
      "either meanwhile, and none starts on the old one afterwards. A move that was ended early is "
      "run again."},
-    {"berthd doctor --cluster | --database [ADDRESS]",
-     "Looks whether the cluster is ready for strangers' containers, or whether the PostgreSQL "
-     "server "
-     "is fit for berthd, and says what to do."},
+    {"berthd doctor --cluster | --database [ADDRESS] | --local",
+     "Looks whether the cluster is ready for strangers' containers, whether the PostgreSQL server "
+     "is fit for berthd, or whether this machine can run containers, and says what to do."},
+    {"berthd local clean [--data-dir DIR]",
+     "Ends and removes what berthd keeps on this machine if kubernetes is local: containers, their "
+     "networks and images, podman's service, and Caddy. The database stays. No berthd may run "
+     "meanwhile."},
 };
 
 constexpr Entry files[] = {

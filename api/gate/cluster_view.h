@@ -105,6 +105,9 @@ struct ClusterView {
   container_logs::Open container_logs = {};
   // Null if this berthd builds no images.
   std::shared_ptr<const Builds> builds = {};
+  // What this machine can't do as it should, as sentences. Answers from memory. If the function is
+  // empty, there is nothing, or containers don't run on this machine.
+  std::function<std::vector<std::string>()> findings = {};
 };
 
 }  // namespace berth::api

@@ -21,9 +21,12 @@ Reply health(const Call&, const Services& services) {
   const auto& report = isolation.known->report;
   const bool measured =
       isolation.state == isolation::State::proven || isolation.state == isolation::State::open;
+  const auto findings = services.cluster.findings ? services.cluster.findings()
+                                                  : std::vector<std::string>();
   return {.body = {{"status", well ? "ok" : "degraded"},
                    {"version", version},
                    {"kubernetes", kubernetes},
+                   {"findings", findings},
                    {"isolation",
                     {{"state", isolation.state},
                      {"open_paths", measured && report ? json(isolation::open_paths(*report))

@@ -6,6 +6,7 @@
 #include "reconcilers/embedded/apiserver/http_server.h"
 #include "reconcilers/embedded/apiserver/rest.h"
 #include "reconcilers/embedded/controllers/controllers.h"
+#include "reconcilers/embedded/ingress/ingress.h"
 #include "reconcilers/embedded/node/page.h"
 #include "reconcilers/embedded/node/simulated/runtime.h"
 
@@ -135,6 +136,22 @@ Cluster::~Cluster() {
 
 std::vector<Finding> Cluster::findings() const {
   return state_->controllers.kubelet().runtime().findings();
+}
+
+void Cluster::serve_with(Ingress& ingress, const ConsoleAddress& console) {
+  ingress.start(
+      state_->store,
+      [this](const Json& pod, int port) {
+        return state_->controllers.kubelet().address(pod, port);
+      },
+      console);
+  const Lock lock(state_->store.mutex());
+  state_->store.observe([&ingress](const Key& key) { ingress.changed(key); });
+  state_->controllers.certificates().report(
+      [&ingress](const std::string& host, const std::string& order) {
+        return ingress.certificate(host, order);
+      });
+  ingress.look_at_all();
 }
 
 std::string Cluster::url() const { return "http://127.0.0.1:" + std::to_string(port()); }

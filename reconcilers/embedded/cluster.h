@@ -39,6 +39,9 @@
 // without privileges, not on one below 1024.
 namespace berth::embedded {
 
+class Ingress;
+struct ConsoleAddress;
+
 struct Options {
   Timing timing;
   std::uint64_t seed = 0;  // for names and uids; 0: different ones each time
@@ -77,6 +80,9 @@ class Cluster {
 
   // What doesn't work on this machine as it should.
   std::vector<Finding> findings() const;
+  // Has the ingress controller serve what Ingresses say, and report on Certificates. It has to be
+  // stopped before this cluster ends, and to live longer. Throws Unusable.
+  void serve_with(Ingress& ingress, const ConsoleAddress& console);
 
   std::string url() const;  // http://127.0.0.1:PORT
   int port() const;
