@@ -1,0 +1,125 @@
+#include "reconcilers/embedded/node/podman/build_watch.h"
+
+#include <signal.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "controller/base/text.h"
+
+namespace berth::embedded::podman {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds look_again{500};
+// How long podman may take to stop once a build's step is killed.
+constexpr std::chrono::seconds longest_stop{20};
+constexpr std::chrono::milliseconds stop_pause{100};
+// What has to stay free on the disk while something is built.
+constexpr std::uint64_t reserve_bytes = std::uint64_t{512} << 20;
+// podman's process beside a step.
+constexpr std::string_view step_program = "buildah-oci-runtime";
+
+std::uint64_t free_in(const fs::path& directory) {
+  struct statvfs about {};
+  if (::statvfs(directory.c_str(), &about) != 0) return UINT64_MAX;
+  return std::uint64_t(about.f_bavail) * about.f_frsize;
+}
+
+// A build may write its image twice: into the step's files, and into the layer of it.
+std::uint64_t least_free(const fs::path& directory, const BuildOrder::Limits& limits) {
+  const std::uint64_t free = free_in(directory);
+  const std::uint64_t may = 2 * std::uint64_t(limits.image_bytes);
+  return std::max(std::min(reserve_bytes, free / 2), free > may ? free - may : 0);
+}
+
+std::string text_in(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool is_step_of(const fs::path& process, const std::string& app) {
+  const std::string words = text_in(process / "cmdline");
+  if (!std::string_view(words).substr(0, words.find('\0')).ends_with(step_program)) return false;
+  if (app.empty()) return true;
+  std::error_code gone;
+  const fs::path directory = fs::read_symlink(process / "cwd", gone);
+  if (gone) return false;
+  const json config = json::parse(text_in(directory / "config.json"), nullptr, false);
+  if (!config.is_object() || !config.contains("process")) return false;
+  const json env = config.at("process").value("env", json::array());
+  return std::ranges::find(env, json("BERTH_APP=" + app)) != env.end();
+}
+
+std::vector<int> children_of(const fs::path& process) {
+  std::vector<int> children;
+  std::error_code failed;
+  for (fs::directory_iterator each(process / "task", failed), end; !failed && each != end;
+       each.increment(failed)) {
+    std::ifstream in(each->path() / "children");
+    for (int child; in >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+}  // namespace
+
+BuildWatch::BuildWatch(fs::path directory, std::string app, const BuildOrder::Limits& limits,
+                       std::stop_token stop)
+    : directory_(std::move(directory)),
+      app_(std::move(app)),
+      ends_(std::chrono::steady_clock::now() + limits.time),
+      least_free_(least_free(directory_, limits)),
+      stop_(std::move(stop)),
+      thread_([this] { serve(); }) {}
+
+BuildWatch::~BuildWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void BuildWatch::serve() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, look_again, [this] { return over_; })) {
+    if (why_ == Why::nothing) {
+      if (stop_.stop_requested())
+        why_ = Why::stopped;
+      else if (std::chrono::steady_clock::now() >= ends_)
+        why_ = Why::timed_out;
+      else if (free_in(directory_) < least_free_)
+        why_ = Why::out_of_room;
+    }
+    if (why_ == Why::nothing) continue;
+    kill_steps(app_);
+    cancel_.cancel();
+  }
+  if (why_ == Why::nothing) return;
+  // podman may just have begun a step.
+  const auto end = std::chrono::steady_clock::now() + longest_stop;
+  while (kill_steps(app_) > 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(stop_pause);
+}
+
+int BuildWatch::kill_steps(const std::string& app) {
+  int killed = 0;
+  std::error_code failed;
+  for (fs::directory_iterator each("/proc", failed), end; !failed && each != end;
+       each.increment(failed)) {
+    if (!parse_number<int>(each->path().filename().string()) || !is_step_of(each->path(), app))
+      continue;
+    for (const int child : children_of(each->path())) killed += ::kill(child, SIGKILL) == 0 ? 1 : 0;
+  }
+  return killed;
+}
+
+}  // namespace berth::embedded::podman
