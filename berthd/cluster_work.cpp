@@ -34,7 +34,7 @@ kube::Kubeconfig access_to(const Config& config, LocalMachine* machine,
   return access;
 }
 
-// Returns nothing for a cluster within the process, which no other berthd can use, so that there is
+// Returns nothing for a cluster within the process, which no other process can use, so that there is
 // no leader to elect.
 std::optional<std::string> lease_namespace(const Config& config) {
   if (config.kubernetes == Cluster::simulated || config.kubernetes == Cluster::local)
