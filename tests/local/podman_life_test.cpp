@@ -110,7 +110,7 @@ TEST_CASE("a pod that is removed at any moment leaves nothing", "[podman]") {
   };
   CHECK(node.wait([&] { return containers() == 0; }));
   CHECK(node.wait([&] { return std::filesystem::is_empty(node.directory() / "pods"); }));
-  CHECK(std::filesystem::is_empty(node.directory() / "logs"));
+  CHECK(node.wait([&] { return std::filesystem::is_empty(node.directory() / "logs"); }));
   node.runtime().remove_namespace("berth-app-one");
   CHECK(node.wait([&] {
     return json::parse(node.podman("GET", "/networks/json").body).size() == 1;  // podman's own
