@@ -31,6 +31,8 @@ constexpr std::array own_files = {"run",          "tmp",
                                   "podman.log",   "overlay-try"};
 
 constexpr int removers = 4;
+constexpr int most_clean_attempts = 50;
+constexpr std::chrono::milliseconds clean_pause{100};
 
 UnixAnswer ask(const Service& service, const std::string& method, const std::string& target) {
   using namespace std::chrono_literals;
@@ -60,9 +62,14 @@ void remove_containers(const Service& service) {
     workers.submit(std::to_string(++number), [&, id] {
       std::string words;
       try {
-        const UnixAnswer answer =
-            ask(service, "DELETE", "/containers/" + id + "?force=true&timeout=0&v=true");
-        if (!answer.good() && answer.status != 404) words = words_of(answer.body);
+        // podman can't remove a container while it cleans up after its end.
+        for (int attempt = 0; attempt < most_clean_attempts; ++attempt) {
+          const UnixAnswer answer =
+              ask(service, "DELETE", "/containers/" + id + "?force=true&timeout=0&v=true");
+          words = answer.good() || answer.status == 404 ? "" : words_of(answer.body);
+          if (words.empty()) break;
+          std::this_thread::sleep_for(clean_pause);
+        }
       } catch (const UnixHttpError& error) {
         words = error.what();
       }
