@@ -80,7 +80,9 @@ TEST_CASE("podman's service is killed, and containers don't notice", "[podman]")
   REQUIRE(::kill(first, SIGKILL) == 0);
   // The next container waits for the new service.
   Pod next(node, "next", node.image("serve", {"serve"}));
-  CHECK(next.start().stage == Stage::running);
+  const auto started = next.start();
+  INFO(started.reason << ": " << started.message);
+  CHECK(started.stage == Stage::running);
   CHECK(service_of(node) != first);
   CHECK(pod.get("/") == "hello from serves");
   // Also when nobody asks for anything, it is started again.
