@@ -196,12 +196,17 @@ TEST_CASE("why a certificate couldn't be issued is read from Caddy's log") {
   CHECK(host.empty());
   // The authority's own words are the reason, if it has said any about a challenge.
   log.take(
-      R"({"level":"error","logger":"tls.issuance.acme.acme_client","secret":"challenge failed","identifier":"c.example","problem":{"type":"x","detail":"192.0.2.1: Connection refused"}})");
+      R"({"level":"error","logger":"tls.issuance.acme.acme_client","secret":"challenge failed","identifier":"c.example","challenge_type":"http-01","problem":{"type":"x","detail":"192.0.2.1: Connection refused"}})");
   CHECK(host.empty());
   log.take(
       R"({"level":"error","logger":"tls.obtain","secret":"could not get certificate from issuer","identifier":"c.example","error":"no solvers available"})");
   CHECK(host == "c.example");
   CHECK(why == "192.0.2.1: Connection refused");
+  log.take(
+      R"({"level":"error","logger":"http.acme_client","secret":"challenge failed","identifier":"d.example","challenge_type":"http-01","error":"192.0.2.2: Connection refused"})");
+  log.take(
+      R"({"level":"error","logger":"tls.obtain","secret":"could not get certificate from issuer","identifier":"d.example","error":"no solvers available"})");
+  CHECK(why == "192.0.2.2: Connection refused");
 }
 
 TEST_CASE("twenty thousand lines a second are all counted") {

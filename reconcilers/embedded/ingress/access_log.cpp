@@ -169,16 +169,21 @@ void AccessLog::take_trouble(std::string_view line) {
     return found != told.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   const std::string logger = text("logger");
-  if (!logger.starts_with("tls.") && logger != "tls") return;
   const std::string host = text("identifier");
   if (host.empty()) return;
   // What the authority said about a challenge comes first; Caddy's last word is only that it has no
-  // other challenge to try.
-  if (const auto problem = told.find("problem"); problem != told.end() && problem->is_object()) {
+  // other challenge to try. Where the authority's words stand depends on the version of Caddy.
+  if (logger.ends_with(".acme_client")) {
+    const auto problem = told.find("problem");
+    const std::string said = problem != told.end() && problem->is_object()
+                                 ? problem->value("detail", "")
+                                 : text("error");
+    if (text("challenge_type").empty() || said.empty()) return;
     if (challenges_.size() >= most_challenges) challenges_.clear();
-    challenges_[host] = problem->value("detail", "");
+    challenges_[host] = said;
     return;
   }
+  if (!logger.starts_with("tls.") && logger != "tls") return;
   std::string why = text("error");
   if (const auto said = challenges_.extract(host); !said.empty() && !said.mapped().empty())
     why = said.mapped();
