@@ -54,12 +54,18 @@ std::optional<manifests::TenantRole> tenant_role(const Config& config) {
                                .account = account.substr(slash + 1)};
 }
 
+// Caddy takes the place of cert-manager on a machine that serves https.
+std::optional<std::string> issuer(const Config& config) {
+  if (config.kubernetes != Cluster::local) return config.cluster_issuer;
+  return ingress_https_address(config) ? std::optional<std::string>("caddy") : std::nullopt;
+}
+
 manifests::Settings manifest_settings(const Config& config, const std::string& instance) {
   return {.instance = instance,
           .apps_domain = config.apps_domain,
           .ingress_class = config.ingress_class,
           .wildcard_tls_secret = config.wildcard_tls_secret,
-          .cluster_issuer = config.cluster_issuer,
+          .cluster_issuer = issuer(config),
           .ingress_controller = {.name_space = config.ingress_namespace,
                                  .ranges = config.ingress_ranges,
                                  .ports = config.ingress_ports},
