@@ -1,5 +1,8 @@
 #include "berthd/build_work.h"
 
+#include "berthd/local_machine.h"
+#include "reconcilers/embedded/node/podman/builder.h"
+#include "reconcilers/embedded/node/podman/runtime.h"
 #include "reconcilers/embedded/node/simulated/builder.h"
 
 namespace berth {
@@ -17,6 +20,11 @@ builds::Limits limits_of(const Config& config) {
 std::unique_ptr<embedded::Builder> builder_for(const Config& config) {
   if (config.kubernetes == Cluster::simulated && config.simulated_builds)
     return std::make_unique<embedded::SimulatedBuilder>();
+  if (config.kubernetes == Cluster::local) {
+    const std::filesystem::path directory = local_directory(config);
+    return embedded::podman::make_builder(
+        {.socket = embedded::podman::socket_of({.directory = directory}), .directory = directory});
+  }
   return nullptr;
 }
 

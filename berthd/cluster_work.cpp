@@ -34,8 +34,8 @@ kube::Kubeconfig access_to(const Config& config, LocalMachine* machine,
   return access;
 }
 
-// Returns nothing for a cluster within the process, which no other process can use, so that there is
-// no leader to elect.
+// Returns nothing for a cluster within the process, which no other process can use, so that there
+// is no leader to elect.
 std::optional<std::string> lease_namespace(const Config& config) {
   if (config.kubernetes == Cluster::simulated || config.kubernetes == Cluster::local)
     return std::nullopt;
@@ -205,6 +205,10 @@ std::vector<Check> ClusterWork::readiness() const {
 
 std::string ClusterWork::ingress_socket() const {
   return machine_ ? machine_->console_socket() : "";
+}
+
+std::optional<std::string> ClusterWork::own_url() const {
+  return machine_ ? std::optional(machine_->url_of("localhost")) : std::nullopt;
 }
 
 reconcilers::RequestCounts ClusterWork::counts() const {

@@ -61,6 +61,9 @@ class ClusterWork {
   // The Unix socket on which berthd's own ingress controller passes requests on; empty if it has
   // none.
   std::string ingress_socket() const;
+  // Where a browser on this machine finds berth through the ingress controller of its own; nothing
+  // if it has none.
+  std::optional<std::string> own_url() const;
   api::KubernetesState state() const;
   // The lines of /readyz.
   std::vector<Check> readiness() const;

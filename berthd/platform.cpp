@@ -79,8 +79,8 @@ class Platform {
       },
       [this](const api::Request& request) { return handlers_.place_of_body(request); },
       cluster_.ingress_socket()};
-  const std::string base_url_ =
-      config_.base_url.value_or("http://" + listeners_.addresses().front().text());
+  const std::string base_url_ = config_.base_url.value_or(
+      cluster_.own_url().value_or("http://" + listeners_.addresses().front().text()));
 
   Handlers handlers_{storage_, cluster_, *registry_, base_url_};
 

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "reconcilers/embedded/node/podman/builder.h"
 #include "reconcilers/embedded/node/podman/podman_runtime.h"
 #include "reconcilers/embedded/node/podman/words.h"
 
@@ -110,6 +113,22 @@ std::vector<std::string> mounts_below(const fs::path& directory) {
   return found;
 }
 
+// Ends the processes that watch over containers and over what was executed in them: those of the
+// latter may be left when their container is gone.
+void end_conmons(const fs::path& directory) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator("/proc", failed)) {
+    const auto pid = parse_number<pid_t>(entry.path().filename().string());
+    if (!pid) continue;
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string command{std::istreambuf_iterator<char>(file), {}};
+    const std::string program = command.substr(0, command.find('\0'));
+    if (fs::path(program).filename() == "conmon" &&
+        command.find(directory.string() + "/") != std::string::npos)
+      ::kill(*pid, SIGKILL);
+  }
+}
+
 }  // namespace
 
 void clean(const RuntimeOptions& options) {
@@ -125,9 +144,11 @@ void clean(const RuntimeOptions& options) {
     remove_networks(service);
   }
   service.stop();
+  end_conmons(directory);
   for (const std::string& mount : mounts_below(directory)) ::umount2(mount.c_str(), MNT_DETACH);
   Firewall firewall({}, service.environment());
   if (root) firewall.remove(table_of(instance_of(directory)));
+  if (root) firewall.remove(table_of_builds);
   // Files of containers belong to users that only podman's user namespace may act for.
   if (!root)
     (void)run({.args = {"podman", "unshare", "rm", "-rf", (directory / "storage").string(),
