@@ -1,23 +1,36 @@
 #!/usr/bin/env bash
-# Starts berthd with its simulated cluster and says what to try. Ctrl-C ends it.
+# Starts berthd, and says what to try. Where podman and Caddy can run containers they do, and otherwise the cluster is
+# simulated. Ctrl-C ends berthd; containers go on, and `berthd local clean` ends them.
 set -euo pipefail
 berthd=$1 data=$2
 rm -f "$data/berthd.addr" "$data/berthd.metrics.addr"
-"$berthd" --data-dir "$data" --log-format text &
+kubernetes=local why=
+if [ "$(id -u)" -ne 0 ]; then
+  kubernetes=simulated why="berthd isn't run as root, and without root podman's limits don't hold on every machine"
+elif ! checked=$("$berthd" doctor --local --data-dir "$data" 2>&1); then
+  kubernetes=simulated why=$(grep -m 1 -i '^failed' <<<"$checked" || tail -n 1 <<<"$checked")
+fi
+"$berthd" --data-dir "$data" --log-format text --kubernetes "$kubernetes" &
 pid=$!
 trap 'kill -TERM $pid 2>/dev/null || true' INT TERM
-for _ in $(seq 100); do
+for _ in $(seq 300); do
   [ -s "$data/berthd.metrics.addr" ] && break
   kill -0 $pid 2>/dev/null || { wait $pid; exit $?; }
   sleep 0.1
 done
 address=$(cat "$data/berthd.addr")
+if [ $kubernetes = local ]; then
+  what="Containers really run, by podman. Ctrl-C ends berthd and not them: $berthd local clean --data-dir $data does."
+  more="   and, with the apps, at http://localhost:8000"
+else
+  what="The cluster is simulated, nothing really runs: $why. Ctrl-C ends it."
+  more=
+fi
 cat <<TEXT
 
-berth is at   http://$address
+berth is at   http://$address$more
 
-Open it in a browser. The cluster is simulated: nothing really runs. README.md, "Five minutes", has the same for the
-command line, with the client ${berthd%d}. Ctrl-C ends it.
+Open it in a browser. $what README.md, "Five minutes", has the same for the command line, with the client ${berthd%d}.
 
 TEXT
 wait $pid

@@ -246,7 +246,7 @@ TEST_CASE("Traefik's requests are counted by service") {
   CHECK(requests.size() == 2);
   CHECK(requests.at("ns-shop-http@kubernetes") == 42);
   CHECK(requests.at("ns-other-http@kubernetes") == 1'500'000);
-  TraefikMetrics nowhere("http://127.0.0.1:9/metrics");
+  TraefikMetrics nowhere({.traefik_url = "http://127.0.0.1:9/metrics"});
   CHECK_FALSE(nowhere.requests("ns", "shop", "http"));
-  CHECK_FALSE(TraefikMetrics("").requests("ns", "shop", "http"));
+  CHECK_FALSE(TraefikMetrics(RequestCounts()).requests("ns", "shop", "http"));
 }
