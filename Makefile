@@ -6,7 +6,7 @@ LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=cca
 DATA_DIR ?= data
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +17,8 @@ build: ## berthd and the client berth in build/release (PRESET=dev, asan, tsan f
 	@cmake --build --preset $(PRESET)
 	@scripts/check-hardening.sh $(if $(filter release,$(PRESET)),,--no-fortify) $(BUILD)/berthd $(BUILD)/berth
 
-run: build ## build berthd and start it on the simulated cluster; prints its address
+run: build ## build berthd and start it, with podman's containers or on the simulated cluster; prints its address
+	@scripts/install-deps.sh run
 	@scripts/run.sh $(BUILD)/berthd $(DATA_DIR)
 
 test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)
@@ -66,6 +67,12 @@ cluster-down: ## end it
 
 run-on-cluster: build cluster ## build berthd and start it on that Kubernetes; prints its address
 	@tests/kube/run-berthd $(BUILD)/berthd $(DATA_DIR)/cluster
+
+local-full: ## all that is tested on one machine with podman and Caddy, and the benchmark beside them, as a table; needs root
+	@scripts/install-deps.sh test
+	@$(MAKE) --no-print-directory build
+	@BERTHD=$(abspath $(BUILD)/berthd) tests/local/e2e --full
+	@tests/bench/local $(BUILD)/berthd
 
 # It runs the programs of `make test`, so that both need one build.
 e2e: ## the end-to-end test on that Kubernetes, which is left up or down as it was
