@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Starts berthd, and says what to try. Where podman and Caddy can run containers they do, and otherwise the cluster is
-# simulated. Ctrl-C ends berthd; containers go on, and `berthd local clean` ends them.
+# simulated; KUBERNETES=simulated simulates it anyway. Ctrl-C ends berthd; containers go on, and `berthd local clean` ends
+# them.
 set -euo pipefail
 berthd=$1 data=$2
 rm -f "$data/berthd.addr" "$data/berthd.metrics.addr"
-kubernetes=local why=
-if [ "$(id -u)" -ne 0 ]; then
+kubernetes=${KUBERNETES:-local} why="KUBERNETES says so"
+if [ "$kubernetes" != local ]; then
+  :
+elif [ "$(id -u)" -ne 0 ]; then
   kubernetes=simulated why="berthd isn't run as root, and without root podman's limits don't hold on every machine"
 elif ! checked=$("$berthd" doctor --local --data-dir "$data" 2>&1); then
   kubernetes=simulated why=$(grep -m 1 -i '^failed' <<<"$checked" || tail -n 1 <<<"$checked")
@@ -19,18 +22,19 @@ for _ in $(seq 300); do
   sleep 0.1
 done
 address=$(cat "$data/berthd.addr")
-if [ $kubernetes = local ]; then
+if [ "$kubernetes" = local ]; then
   what="Containers really run, by podman. Ctrl-C ends berthd and not them: $berthd local clean --data-dir $data does."
-  more="   and, with the apps, at http://localhost:8000"
+  more="Apps, and berth itself, are at http://localhost:8000 and below apps.localhost there."
 else
   what="The cluster is simulated, nothing really runs: $why. Ctrl-C ends it."
   more=
 fi
 cat <<TEXT
 
-berth is at   http://$address$more
+berth is at   http://$address
 
-Open it in a browser. $what README.md, "Five minutes", has the same for the command line, with the client ${berthd%d}.
+Open it in a browser. $what $more
+README.md, "Five minutes", has the same for the command line, with the client ${berthd%d}.
 
 TEXT
 wait $pid

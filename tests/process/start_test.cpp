@@ -293,21 +293,6 @@ TEST_CASE("one machine needs the database in the data directory") {
                 "kubernetes", "database has to be empty");
 }
 
-TEST_CASE("one machine without podman or Caddy: a sentence, and nothing is started") {
-  constexpr int no_way_to_cluster = 5;
-  const TempDir dir;
-  const Ended ended = run_to_end(
-      {"--kubernetes", "local", "--data-dir", (dir / "data").string(), "--listen", "127.0.0.1:0",
-       "--metrics-listen", "127.0.0.1:0", "--ingress-http", "127.0.0.1:0"},
-      {{"PATH", (dir / "nothing").string()}});
-  INFO(ended.output);
-  CHECK(ended.code == no_way_to_cluster);
-  CHECK_THAT(ended.output, Contains("kubernetes is local, but "));
-  CHECK_THAT(ended.output, Contains("install"));
-  CHECK_FALSE(std::filesystem::exists(dir / "data/local/podman.sock"));
-  CHECK_FALSE(std::filesystem::exists(dir / "data/local/caddy/admin.sock"));
-}
-
 TEST_CASE("production refuses settings of development") {
   const Flags production = {"--environment", "production", "--base-url",
                             "https://berth.example.org"};

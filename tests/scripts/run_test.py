@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`make run` (scripts/run.sh) starts berthd, prints an address that answers, and ends it: run_test.py BERTHD."""
+import os
 import pathlib
 import signal
 import subprocess
@@ -20,7 +21,7 @@ class Run(unittest.TestCase):
             program.write_text(f'#!/bin/sh\nexec "{BERTHD}" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 "$@"\n')
             program.chmod(0o755)
             process = subprocess.Popen([ROOT / "scripts/run.sh", program, f"{folder}/data"], stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True)
+                                       env=os.environ | {"KUBERNETES": "simulated"}, stderr=subprocess.PIPE, text=True)
             try:
                 line = next(line for line in process.stdout if line.startswith(ADDRESS))
                 with urllib.request.urlopen(line.removeprefix(ADDRESS).strip() + "/health") as answer:

@@ -63,9 +63,9 @@ const Member members[] = {{"spendPoints",
 // for which its owner's budgets are there. The last one takes the tokens of the built-in client,
 // which stand for the user themselves; it is tried below.
 const std::set<std::string_view> others = {
-    "createDeployment",   "changeDeployment", "restartDeployment",
-    "rollbackDeployment", "createCampaign",   "createMarketCampaign",
-    "changeCampaign",     "buyAdPackage",     "transferPoints"};
+    "createDeployment", "changeDeployment",     "restartDeployment", "rollbackDeployment",
+    "createCampaign",   "createMarketCampaign", "changeCampaign",    "buyAdPackage",
+    "createBuild",      "createFirstBuild",     "transferPoints"};
 
 bool takes_apps_token(const Route& route) {
   return route.guards.access.kind == Access::Kind::oauth ||
