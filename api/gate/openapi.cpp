@@ -33,8 +33,9 @@ JSON value is the same body, however it is written.
 **Unknown fields** of a body are ignored, and the answer's `warnings` name them, but for the OAuth endpoints.
 **Formats.** Ids are UUIDs, times ISO 8601 in UTC, points integers. Every answer has `X-Request-Id`.)";
 
-// The media type of a tar archive, which may be compressed.
-constexpr std::string_view archive_type = "application/x-tar";
+// The media type of an archive in the document. berthd looks at the bytes and not at the type; that
+// of a tar isn't one that generators of clients know.
+constexpr std::string_view archive_type = "application/octet-stream";
 
 json content(std::string_view type, std::string_view schema) {
   return {{std::string(type), {{"schema", reference("schemas", schema)}}}};
