@@ -371,7 +371,8 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
        Key::Kind::secret},
       {"kubernetes", "simulated",
-       "simulated (development only: nothing runs), local (containers run on this machine, by podman "
+       "simulated (development only: nothing runs), local (containers run on this machine, by "
+       "podman "
        "and Caddy), kubeconfig or in-cluster",
        [](Config& c, const std::string& v) { c.kubernetes = one_of<Cluster>(v); }},
       {"simulated-speed", "1",

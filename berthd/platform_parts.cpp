@@ -59,7 +59,8 @@ void log_what_to_know(const Config& config) {
     log::warning("this key has no effect in this version of berthd", {{"key", key}});
   const bool has_other_ingress =
       config.kubernetes == Cluster::kubeconfig || config.kubernetes == Cluster::in_cluster;
-  if (config.production && has_other_ingress && config.ingress_namespace.empty() && config.ingress_ranges.empty())
+  if (config.production && has_other_ingress && config.ingress_namespace.empty() &&
+      config.ingress_ranges.empty())
     log::warning(
         "ingress-namespace is empty: every namespace that isn't an app's may send requests "
         "to operators' containers");

@@ -21,8 +21,8 @@ Reply health(const Call&, const Services& services) {
   const auto& report = isolation.known->report;
   const bool measured =
       isolation.state == isolation::State::proven || isolation.state == isolation::State::open;
-  const auto findings = services.cluster.findings ? services.cluster.findings()
-                                                  : std::vector<std::string>();
+  const auto findings =
+      services.cluster.findings ? services.cluster.findings() : std::vector<std::string>();
   return {.body = {{"status", well ? "ok" : "degraded"},
                    {"version", version},
                    {"kubernetes", kubernetes},

@@ -1,7 +1,7 @@
 #include "controller/db/postgres/migrate.h"
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <thread>
 
 #include "tests/store.h"
