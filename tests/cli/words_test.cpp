@@ -237,6 +237,7 @@ const std::map<std::string, Guard> guards = {
     {"berth apps rotate-secret", Guard::question},
     {"berth webhooks rotate-secret", Guard::question},
     // What these end can be had again at once.
+    {"berth builds cancel", Guard::none},
     {"berth admin rotate-session-key", Guard::none},
     {"berth admin words remove", Guard::none},
     {"berth admin reject", Guard::none},
