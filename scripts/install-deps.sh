@@ -19,7 +19,7 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
 test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-cryptography python3-venv chromium postgresql-15
   pgbouncer wrk docker-registry busybox-static)
 # What runs containers on this machine, without root too.
-run=(podman runc conmon netavark aardvark-dns iptables nftables uidmap slirp4netns fuse-overlayfs caddy)
+run=(curl jq podman runc conmon netavark aardvark-dns iptables nftables uidmap slirp4netns fuse-overlayfs caddy)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # The console is built with npm. An existing Node.js stays, wherever it comes from.
 command -v npm >/dev/null || build+=(nodejs npm)

@@ -13,7 +13,9 @@ elif [ "$(id -u)" -ne 0 ]; then
 elif ! checked=$("$berthd" doctor --local --data-dir "$data" 2>&1); then
   kubernetes=simulated why=$(grep -m 1 -i '^failed' <<<"$checked" || tail -n 1 <<<"$checked")
 fi
-"$berthd" --data-dir "$data" --log-format text --kubernetes "$kubernetes" &
+more=()
+[ "$kubernetes" = local ] || more=(--simulated-builds on)
+"$berthd" --data-dir "$data" --log-format text --kubernetes "$kubernetes" "${more[@]}" &
 pid=$!
 trap 'kill -TERM $pid 2>/dev/null || true' INT TERM
 for _ in $(seq 300); do
@@ -24,16 +26,16 @@ done
 address=$(cat "$data/berthd.addr")
 if [ "$kubernetes" = local ]; then
   what="Containers really run, by podman. Ctrl-C ends berthd and not them: $berthd local clean --data-dir $data does."
-  more="Apps, and berth itself, are at http://localhost:8000 and below apps.localhost there."
+  where="Apps, and berth itself, are at http://localhost:8000 and below apps.localhost there."
 else
   what="The cluster is simulated, nothing really runs: $why. Ctrl-C ends it."
-  more=
+  where=
 fi
 cat <<TEXT
 
 berth is at   http://$address
 
-Open it in a browser. $what $more
+Open it in a browser. $what $where
 README.md, "Five minutes", has the same for the command line, with the client ${berthd%d}.
 
 TEXT

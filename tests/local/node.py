@@ -9,7 +9,7 @@ import urllib.request
 
 from images import SERVE, Pusher
 from end_to_end.berthd import PROGRAM
-from end_to_end.cluster import INGRESS, KINDS, REGISTRY, run
+from end_to_end.cluster import INGRESS, REGISTRY, Cluster, run
 
 API_LIMIT = 10  # seconds
 CLEAN_LIMIT = 120  # seconds, to end and remove everything that runs
@@ -26,8 +26,8 @@ def podman(data):
     return ["podman", "--url", f"unix://{data}/local/podman.sock"]
 
 
-class Node:
-    """Has the functions of the tests' Cluster, for the berthd that uses it last."""
+class Node(Cluster):
+    """The cluster of the berthd that was started last."""
 
     def __init__(self):
         self.berthd = None
@@ -72,24 +72,6 @@ class Node:
             for item in (answer or {"items": []})["items"]:
                 found.append({"kind": plural, **item})
         return found
-
-    def names(self, kinds, *words):
-        return sorted("/".join((item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]))
-                      for item in self.list(kinds, *words))
-
-    def of_deployment(self, deployment, kinds=KINDS):
-        return self.names(kinds, "-l", f"berth/deployment={deployment}")
-
-    def of_instance(self, instance):
-        namespaces = self.names("namespaces", "-l", f"berth/instance={instance}")
-        objects = self.names(KINDS, "-l", f"berth/instance={instance}")
-        for namespace in namespaces:
-            objects += self.names(KINDS, f"--field-selector=metadata.namespace={namespace.split('/')[-1]}")
-        return namespaces + sorted(set(objects))
-
-    def pods(self, deployment):
-        return sorted(pod["metadata"]["uid"] for pod in self.list("pods", "-l", f"berth/deployment={deployment}")
-                      if "deletionTimestamp" not in pod["metadata"])
 
     def kubectl(self, verb, *words, **_):
         """Does what the tests want of kubectl: `create quota`, `delete`, `scale` and `exec`."""

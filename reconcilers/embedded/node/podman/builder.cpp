@@ -1,5 +1,7 @@
 #include "reconcilers/embedded/node/podman/builder.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -7,9 +9,13 @@
 
 #include "controller/base/log.h"
 #include "controller/base/source_archive.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/embedded/node/containerfile.h"
 #include "reconcilers/embedded/node/podman/build_watch.h"
+#include "reconcilers/embedded/node/podman/firewall.h"
+#include "reconcilers/embedded/node/podman/service.h"
+#include "reconcilers/embedded/node/podman/words.h"
 #include "reconcilers/embedded/node/process.h"
 #include "reconcilers/embedded/node/unix_http.h"
 
@@ -20,7 +26,6 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-const std::string libpod = "/v4.0.0/libpod";
 constexpr const char* build_label = "berth.build";
 
 // Of all builds together: a network outside of the blocks of the apps' networks.
@@ -70,11 +75,8 @@ std::string firewall_of_builds() {
          "table inet berth_builds {\n"
          "  chain forward {\n"
          "    type filter hook forward priority -10; policy accept;\n" +
-         from +
-         "ip daddr { 0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 168.63.129.16, "
-         "169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.168.0.0/16, 198.18.0.0/15, "
-         "224.0.0.0/4, 240.0.0.0/4 } drop\n" +
-         from + "meta nfproto ipv6 drop\n" + from +
+         from + "ip daddr { " + joined(not_public(AF_INET), ", ") + " } drop\n" + from +
+         "meta nfproto ipv6 drop\n" + from +
          "tcp dport 25 drop\n"
          "  }\n"
          "  chain input {\n"
@@ -125,11 +127,6 @@ class BuildStream {
 std::string app_of(const std::string& repository) {
   const std::size_t first = repository.find('/') + 1;
   return repository.substr(first, repository.find('/', first) - first);
-}
-
-// Registries on this machine speak HTTP without TLS, as containerd supposes, too.
-bool is_on_machine(const std::string& image) {
-  return image.starts_with("127.0.0.1:") || image.starts_with("localhost:");
 }
 
 Built failed_build(BuildFailure failure, std::string message) {
@@ -222,7 +219,7 @@ class PodmanBuilder final : public Builder {
  private:
   UnixAnswer call(const std::string& method, const std::string& target,
                   const std::string& body = {}) const {
-    return http_.call({.method = method, .target = libpod + target, .body = body});
+    return http_.call({.method = method, .target = libpod_api + target, .body = body});
   }
   void ensure_network();
   Built take_base(const std::string& image, const BuildLog& log, BuildWatch& watch) const;
@@ -327,10 +324,10 @@ Built PodmanBuilder::take_base(const std::string& image, const BuildLog& log,
   BuildStream stream(log);
   const UnixAnswer pulled =
       http_.call({.method = "POST",
-                  .target = libpod + "/images/pull" +
+                  .target = libpod_api + "/images/pull" +
                             query_text({{"reference", image},
                                         {"policy", "newer"},
-                                        {"tlsVerify", is_on_machine(image) ? "false" : "true"}}),
+                                        {"tlsVerify", is_loopback(image) ? "false" : "true"}}),
                   .receive = [&](std::string_view piece) { return stream.feed(piece); },
                   .silence = longest_pull_of_base,
                   .cancel = &watch.cancel()});
@@ -356,7 +353,7 @@ Built PodmanBuilder::run_build(const BuildOrder& order, const std::string& conta
   BuildStream stream(log);
   const UnixAnswer answer =
       http_.call({.method = "POST",
-                  .target = libpod + "/build" + query_text(build_query(order, containerfile)),
+                  .target = libpod_api + "/build" + query_text(build_query(order, containerfile)),
                   .content_type = "application/x-tar",
                   .source =
                       [&] {

@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string clean_api = "/v4.0.0/libpod";
-
 // All that the runtime and podman keep in the directory; others have files of their own there.
 constexpr std::array own_files = {"run",          "tmp",
                                   "home",         "networks",
@@ -41,7 +39,7 @@ UnixAnswer ask(const Service& service, const std::string& method, const std::str
   using namespace std::chrono_literals;
   UnixCall call;
   call.method = method;
-  call.target = clean_api + target;
+  call.target = libpod_api + target;
   call.silence = 120s;
   return service.http().call(call);
 }

@@ -13,19 +13,12 @@
 
 #include "controller/base/address_range.h"
 #include "controller/base/crypto.h"
+#include "controller/base/public_address.h"
 #include "controller/base/text.h"
 #include "reconcilers/embedded/node/process.h"
 
 namespace berth::embedded::podman {
 namespace {
-
-// The ranges that don't belong to the internet (IANA's registries of special-purpose addresses,
-// RFC 6890). A cloud's metadata service is among the link-local ones; Azure's has an address of its
-// own.
-constexpr std::array never4 = {
-    "0.0.0.0/8",      "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",  "168.63.129.16/32",
-    "169.254.0.0/16", "172.16.0.0/12",   "192.0.0.0/24",   "192.0.2.0/24", "192.168.0.0/16",
-    "198.18.0.0/15",  "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",  "240.0.0.0/4"};
 
 // Labels match if the pod has all of them (matchLabels).
 bool selects(const Json& selector, const std::map<std::string, std::string>& labels) {
@@ -159,7 +152,7 @@ class Rules {
                        elements(ports) +
                        "  }\n"
                        "  set never4 {\n    type ipv4_addr\n    flags interval\n" +
-                       elements({never4.begin(), never4.end()}) + "  }\n";
+                       elements(not_public(AF_INET)) + "  }\n";
     for (const auto& [name, rules] : chains_) text += "  chain " + name + " {\n" + rules + "  }\n";
     text += "  map networks {\n    type ifname : verdict\n" + elements(by_network_) +
             "  }\n"
@@ -171,7 +164,9 @@ class Rules {
             "    ip daddr @never4 drop\n"
             // Only addresses of the internet, without 6to4 and Teredo, which contain others.
             "    ip6 daddr != 2000::/3 drop\n"
-            "    ip6 daddr { 2001::/23, 2001:db8::/32, 2002::/16, 3fff::/20 } drop\n"
+            "    ip6 daddr { " +
+            joined(not_public(AF_INET6), ", ") +
+            " } drop\n"
             "    iifname vmap @networks\n"
             "    ip saddr vmap @pods\n"
             "    drop\n"
@@ -245,6 +240,12 @@ class Rules {
 };
 
 }  // namespace
+
+std::vector<std::string> not_public(int family) {
+  for (const PublicBlock& block : public_blocks({}))
+    if (is_of(block.range, family)) return block.except;
+  return {};
+}
 
 std::string firewall_rules(const FirewallPlan& plan) { return Rules(plan).text(); }
 

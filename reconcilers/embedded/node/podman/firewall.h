@@ -25,6 +25,10 @@ struct FirewallPlan {
   std::vector<int> public_ports;              // where the ingress listens on them
 };
 
+// The ranges within the internet's addresses of a family (AF_INET or AF_INET6) that aren't the
+// internet's: controller/base/public_address.h has the table.
+std::vector<std::string> not_public(int family);
+
 // The rules as a text for `nft -f`, which replaces the table at once.
 //
 // From containers, packets to private, shared, link-local and multicast addresses, to the machine

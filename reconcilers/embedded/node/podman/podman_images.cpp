@@ -16,30 +16,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string images_api = "/v4.0.0/libpod";
-
 // A pull may take this long altogether (kubelet, image-pull-progress-timeout, is about progress).
 constexpr auto longest_pull = 15min;
 // A pull of which nothing arrives for this long is given up.
 constexpr auto longest_silence = 60s;
 constexpr auto look_at_progress = 5s;
 constexpr std::size_t most_temporary_files = 1'000;
-constexpr std::size_t most_words = std::size_t{64} << 10;
+constexpr std::size_t most_progress = std::size_t{64} << 10;
 
 // Images that were built on this machine; no registry has them.
 constexpr std::string_view local_registry = "localhost/";
 
 bool is_local(const std::string& image) { return image.starts_with(local_registry); }
-
-// Whether the registry is on this machine, where containerd, too, speaks HTTP without TLS.
-bool is_loopback(const std::string& image) {
-  std::string host = image.substr(0, image.find('/'));
-  if (host.starts_with('[')) return host.starts_with("[::1]");
-  host = host.substr(0, host.find(':'));
-  if (host == "localhost") return true;
-  const auto address = parse_ip_address(host);
-  return address && address->family == AF_INET && address->bytes[0] == 127;
-}
 
 std::string registry_auth(const RegistryLogin& login) {
   const Json auth = {{"username", login.username}, {"password", login.password}};
@@ -206,7 +194,7 @@ std::string PodmanRuntime::pull_once(Pulling& pulling, const RegistryLogin* logi
 
   UnixCall call;
   call.method = "POST";
-  call.target = images_api +
+  call.target = libpod_api +
                 "/images/pull?policy=always&reference=" + percent_encode(pulling.image) +
                 (is_loopback(pulling.image) ? "&tlsVerify=false" : "");
   if (login != nullptr) call.headers["X-Registry-Auth"] = registry_auth(*login);
@@ -228,7 +216,7 @@ std::string PodmanRuntime::pull_once(Pulling& pulling, const RegistryLogin* logi
       if (const std::string error = text_at(line, "error"); !error.empty()) failed = error;
       if (const std::string pulled = text_at(line, "id"); !pulled.empty()) id = pulled;
     }
-    return words.size() < most_words;
+    return words.size() < most_progress;
   };
   const auto finish = [&] {
     {

@@ -47,8 +47,6 @@ constexpr milliseconds removal_pause = 100ms;
 constexpr std::int64_t most_pods = 4'000;
 constexpr std::uint64_t room_for_pods = std::uint64_t{500} << 20;
 
-const std::string libpod_api = "/v4.0.0/libpod";
-
 std::string rfc3339(const std::string& podmans) {
   // 2026-11-27T00:02:27.142550082Z, or with an offset; the kubelet has whole seconds.
   constexpr size_t seconds_end = 19;

@@ -111,7 +111,7 @@ class PodmanRuntime final : public Runtime {
   struct Plan;
 
   // Calls.
-  // ----------------------------------------------------------------------------------------- Calls
+
   // podman's service; starts it if it isn't there, and tries again. Throws UnixHttpError.
   UnixAnswer call(UnixCall call);
   UnixAnswer request(const std::string& method, const std::string& target,
@@ -121,7 +121,7 @@ class PodmanRuntime final : public Runtime {
   void on_service_end(int descriptor);
 
   // The life of a container.
-  // -----------------------------------------------------------------------
+
   std::string name_of(const Run& run) const;
   std::shared_ptr<std::mutex> mutex_of(const std::string& uid);
   void start_now(const ContainerPtr& container, const Start& start);
@@ -141,7 +141,7 @@ class PodmanRuntime final : public Runtime {
   void remove_leftovers();
 
   // Images.
-  // ----------------------------------------------------------------------------------------
+
   void pull_now(const Run& run, const PullingPtr& pulling, const PullRequest& request);
   std::optional<Json> image(const std::string& reference);
   bool take_image(Pulling& pulling, const Json& image);
@@ -150,13 +150,13 @@ class PodmanRuntime final : public Runtime {
   void collect_images();
 
   // Networks, rules.
-  // -------------------------------------------------------------------------------
+
   void set_rules();
   void check_rules();
   FirewallPlan firewall_plan() const;
 
   // Measuring.
-  // -------------------------------------------------------------------------------------
+
   void sample();  // on the loop's thread, from time to time
   void measure_disks();
   void measure_disk(const ContainerPtr& container);

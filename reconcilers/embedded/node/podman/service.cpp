@@ -198,6 +198,11 @@ bool Service::answers() const {
   }
 }
 
+std::string Service::hash_of_configuration() const {
+  return hex(sha256(containers_conf(directory_, machine_) + storage_conf(directory_, machine_) +
+                    machine_.podman));
+}
+
 // A service that an earlier berthd has started goes on, unless its configuration differs.
 bool Service::adopt() {
   const std::string text = text_of(directory_ / "podman.pid");
@@ -209,9 +214,7 @@ bool Service::adopt() {
   if (!pid || !started) return false;
   const Daemon known{.pid = *pid, .started = *started};
   if (!runs(known)) return false;
-  const std::string hash = hex(sha256(containers_conf(directory_, machine_) +
-                                      storage_conf(directory_, machine_) + machine_.podman));
-  if (text.substr(next + 1) == hash && answers()) {
+  if (text.substr(next + 1) == hash_of_configuration() && answers()) {
     daemon_ = known;
     return true;
   }
@@ -240,10 +243,9 @@ void Service::ensure() {
     throw Unusable(
         {"podman can't be started: " + std::string(error.what()) + ".", "apt-get install podman"});
   }
-  const std::string hash = hex(sha256(containers_conf(directory_, machine_) +
-                                      storage_conf(directory_, machine_) + machine_.podman));
-  write(directory_ / "podman.pid",
-        std::to_string(daemon_.pid) + " " + std::to_string(daemon_.started) + " " + hash);
+  write(directory_ / "podman.pid", std::to_string(daemon_.pid) + " " +
+                                       std::to_string(daemon_.started) + " " +
+                                       hash_of_configuration());
   const auto until = std::chrono::steady_clock::now() + longest_start;
   while (std::chrono::steady_clock::now() < until) {
     if (!runs(daemon_)) break;

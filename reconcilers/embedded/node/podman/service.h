@@ -10,6 +10,9 @@
 
 namespace berth::embedded::podman {
 
+// What paths of the API begin with: podman's own, of the oldest version that is taken.
+inline const std::string libpod_api = "/v4.0.0/libpod";
+
 // podman's own service (`podman system service`), which speaks libpod's REST API on a unix socket.
 // It is a process of its own that outlives berthd, as the containers do; all of its files and its
 // configuration are below one directory, so that the machine's own podman is never touched.
@@ -37,6 +40,7 @@ class Service {
 
  private:
   void write_configuration();
+  std::string hash_of_configuration() const;
   void forget_before_boot();
   bool adopt();
 

@@ -1,9 +1,12 @@
 #include "reconcilers/embedded/node/podman/words.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "controller/base/address_range.h"
 #include "controller/base/ascii.h"
 #include "controller/base/text.h"
 
@@ -98,6 +101,15 @@ std::string words_of(const std::string& answer) {
   const Json body = Json::parse(answer, nullptr, false);
   const std::string message = body.is_object() ? text_at(body, "message") : "";
   return message.empty() ? answer : message;
+}
+
+bool is_loopback(const std::string& image) {
+  std::string host = image.substr(0, image.find('/'));
+  if (host.starts_with('[')) return host.starts_with("[::1]");
+  host = host.substr(0, host.find(':'));
+  if (host == "localhost") return true;
+  const auto address = parse_ip_address(host);
+  return address && address->family == AF_INET && address->bytes[0] == 127;
 }
 
 Failure pull_failure(const std::string& image, const std::string& words, bool had_login) {

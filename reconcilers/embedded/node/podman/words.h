@@ -29,6 +29,9 @@ bool is_image_name(const std::string& image);
 Failure create_failure(const std::string& answer);
 Failure start_failure(const std::string& answer);
 
+// Whether the registry is on this machine, where containerd, too, speaks HTTP without TLS.
+bool is_loopback(const std::string& image);
+
 // The member `message` of an error's body; the body itself if it has none.
 std::string words_of(const std::string& answer);
 
