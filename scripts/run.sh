@@ -28,7 +28,7 @@ if [ "$kubernetes" = local ]; then
   what="Containers really run, by podman. Ctrl-C ends berthd and not them: $berthd local clean --data-dir $data does."
   where="Apps, and berth itself, are at http://localhost:8000 and below apps.localhost there."
 else
-  what="The cluster is simulated, nothing really runs: $why. Ctrl-C ends it."
+  what="The cluster is simulated, nothing really runs: ${why%.}. Ctrl-C ends it."
   where=
 fi
 cat <<TEXT
