@@ -8,6 +8,13 @@ import sys
 from pages import ENDLESS, NOT_RUN, ROOT, Page, markdown_files
 
 
+def has_part(file, name):
+    """Returns whether the file marks a part of that name, which the served documentation shows
+    (console/documentation/samples.mjs)."""
+    lines = [line.strip().lstrip("/# ") for line in file.read_text().splitlines()]
+    return lines.count(f"[{name}]") == 1 and lines.count(f"[/{name}]") == 1
+
+
 def link_problems(page, pages):
     for line, target in page.links():
         if "://" in target or target.startswith("mailto:"):
@@ -16,8 +23,10 @@ def link_problems(page, pages):
         file = (page.file.parent / path).resolve() if path else page.file
         if not file.exists():
             yield line, f"{target} leads nowhere"
-        elif anchor and (file not in pages or anchor not in pages[file].anchors()):
+        elif anchor and file in pages and anchor not in pages[file].anchors():
             yield line, f"{target}: {file.name} has no such heading"
+        elif anchor and file not in pages and not has_part(file, anchor):
+            yield line, f"{target}: {file.name} has no lines [{anchor}] and [/{anchor}]"
 
 
 def is_pasted(file):
