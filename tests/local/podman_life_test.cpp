@@ -70,8 +70,7 @@ TEST_CASE("another runtime finds the containers of an earlier one", "[podman]") 
   }));
 }
 
-// Run by hand until it is known why runc is now and then refused the mount of a root file system.
-TEST_CASE("podman's service is killed, and containers don't notice", "[.][podman]") {
+TEST_CASE("podman's service is killed, and containers don't notice", "[podman]") {
   NEEDS_PODMAN
   Node node;
   Pod pod(node, "serves", node.image("serve", {"serve"}));

@@ -178,7 +178,11 @@ void Service::write_configuration() {
   for (const char* part : {"run", "tmp", "home", "networks", "storage", "logs", "pods"})
     fs::create_directories(directory_ / part);
   if (!machine_.root) fs::create_directories(directory_ / "run" / "user");
-  fs::permissions(directory_, fs::perms::owner_all);
+  // A container's users have to get through this directory to their root file system. podman allows
+  // that itself whenever it starts a container, so taking it away here would break a start that is
+  // under way.
+  fs::permissions(directory_,
+                  fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
   forget_before_boot();
   for (const char* part : {"run", "run/libpod"}) fs::create_directories(directory_ / part);
   write(directory_ / "containers.conf", containers_conf(directory_, machine_));
