@@ -265,11 +265,13 @@ TEST_CASE("a certificate is ordered once, and again only for another order") {
   std::mutex mutex;
   std::vector<std::string> asked;
   ServedCertificate outcome{.stage = ServedCertificate::Stage::failed, .reason = "no"};
-  ServedCertificates certificates([&](const std::string& host, const std::stop_token&) {
-    const std::lock_guard lock(mutex);
-    asked.push_back(host);
-    return outcome;
-  });
+  ServedCertificates certificates(
+      [&](const std::string& host, const std::stop_token&) {
+        const std::lock_guard lock(mutex);
+        asked.push_back(host);
+        return outcome;
+      },
+      1ms);
   const auto asked_for = [&] {
     const std::lock_guard lock(mutex);
     return asked.size();
@@ -278,7 +280,8 @@ TEST_CASE("a certificate is ordered once, and again only for another order") {
   CHECK_FALSE(certificates.may_have("a.example"));
   CHECK(certificates.of("a.example", "1").stage == Stage::pending);
   CHECK(eventually([&] { return certificates.of("a.example", "1").stage == Stage::failed; }));
-  CHECK(asked_for() == 1);
+  // A server that refuses without a reason is asked three times more.
+  CHECK(asked_for() == 4);
   CHECK_FALSE(certificates.may_have("a.example"));
   {
     const std::lock_guard lock(mutex);
@@ -287,11 +290,11 @@ TEST_CASE("a certificate is ordered once, and again only for another order") {
   CHECK(certificates.of("a.example", "2").stage == Stage::pending);
   CHECK(certificates.may_have("a.example"));
   CHECK(eventually([&] { return certificates.of("a.example", "2").stage == Stage::served; }));
-  CHECK(asked_for() == 2);
+  CHECK(asked_for() == 5);
   // While it is served, neither another order nor a renewal that fails change anything.
   certificates.failed("a.example", "rate limited");
   CHECK(certificates.of("a.example", "3").until == Instant(2s));
-  CHECK(asked_for() == 2);
+  CHECK(asked_for() == 5);
   certificates.forget("a.example");
   CHECK_FALSE(certificates.may_have("a.example"));
   certificates.always({"berth.example"});
@@ -300,10 +303,14 @@ TEST_CASE("a certificate is ordered once, and again only for another order") {
 
 TEST_CASE("Caddy's own words about a failure count more than the handshake's") {
   std::atomic<bool> go_on = false;
-  ServedCertificates certificates([&](const std::string&, const std::stop_token& stop) {
-    while (!go_on && !stop.stop_requested()) std::this_thread::sleep_for(1ms);
-    return ServedCertificate{.stage = ServedCertificate::Stage::failed, .reason = "handshake"};
-  });
+  std::atomic<int> handshakes = 0;
+  ServedCertificates certificates(
+      [&](const std::string&, const std::stop_token& stop) {
+        ++handshakes;
+        while (!go_on && !stop.stop_requested()) std::this_thread::sleep_for(1ms);
+        return ServedCertificate{.stage = ServedCertificate::Stage::failed, .reason = "handshake"};
+      },
+      1ms);
   certificates.of("a.example", "1");
   certificates.failed("a.example", "HTTP 403");
   certificates.failed("never.asked.example", "HTTP 403");
@@ -311,4 +318,5 @@ TEST_CASE("Caddy's own words about a failure count more than the handshake's") {
   go_on = true;
   std::this_thread::sleep_for(20ms);
   CHECK(certificates.of("a.example", "1").reason == "HTTP 403");
+  CHECK(handshakes == 1);
 }

@@ -16,7 +16,8 @@ constexpr size_t most_orders = 4;
 // Caddy gives an order up after three minutes.
 constexpr long order_timeout_ms = 200'000;
 
-constexpr std::chrono::seconds without_server{1};
+// How often a handshake may be refused without a reason before the host counts as failed.
+constexpr int most_refusals = 3;
 
 int is_over(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
@@ -85,7 +86,8 @@ Handshake handshake_with(const std::string& address) {
   };
 }
 
-ServedCertificates::ServedCertificates(Handshake handshake) : handshake_(std::move(handshake)) {
+ServedCertificates::ServedCertificates(Handshake handshake, std::chrono::milliseconds pause)
+    : handshake_(std::move(handshake)), pause_(pause) {
   for (size_t i = 0; i < most_orders; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
 }
@@ -99,6 +101,7 @@ ServedCertificate ServedCertificates::of(const std::string& host, const std::str
   const bool failed_before = entry.state.stage == ServedCertificate::Stage::failed;
   if (is_new || (entry.order != order && failed_before)) {
     entry.state = {};
+    entry.refusals = 0;
     queue(host, entry);
   }
   entry.order = order;
@@ -144,6 +147,15 @@ void ServedCertificates::always(const std::set<std::string>& hosts) {
   own_hosts_ = hosts;
 }
 
+bool ServedCertificates::may_try_again(const std::string& host,
+                                       const ServedCertificate& seen) const {
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end()) return false;
+  return seen.stage == ServedCertificate::Stage::pending ||
+         (found->second.state.stage == ServedCertificate::Stage::pending &&
+          found->second.refusals < most_refusals);
+}
+
 void ServedCertificates::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !queue_.empty(); })) {
@@ -152,15 +164,27 @@ void ServedCertificates::run(const std::stop_token& stop) {
     lock.unlock();
     ServedCertificate seen = handshake_(host, stop);
     lock.lock();
+    // Caddy wasn't there, or refused without having asked the authority: its limiter of orders
+    // (certmagic's RingBufferRateLimiter) refuses one of two that come at the same moment, also if
+    // no limit is set. What the authority said would be in Caddy's log within the pause.
+    if (seen.stage != ServedCertificate::Stage::served && may_try_again(host, seen)) {
+      changed_.wait_for(lock, stop, pause_, [] { return false; });
+      if (stop.stop_requested()) return;
+      if (may_try_again(host, seen)) {
+        Host& entry = hosts_.at(host);
+        entry.is_queued = false;
+        if (seen.stage == ServedCertificate::Stage::failed) ++entry.refusals;
+        queue(host, entry);
+        continue;
+      }
+    }
     const auto found = hosts_.find(host);
     if (found == hosts_.end()) continue;
     Host& entry = found->second;
     entry.is_queued = false;
-    if (seen.stage == ServedCertificate::Stage::pending) {
-      queue(host, entry);
-      changed_.wait_for(lock, stop, without_server, [] { return false; });
-    } else if (seen.stage == ServedCertificate::Stage::served ||
-               entry.state.stage == ServedCertificate::Stage::pending) {
+    if (seen.stage == ServedCertificate::Stage::served ||
+        (seen.stage == ServedCertificate::Stage::failed &&
+         entry.state.stage == ServedCertificate::Stage::pending)) {
       // If it failed, Caddy's log usually has said why already.
       entry.state = std::move(seen);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -42,7 +43,9 @@ Handshake handshake_with(const std::string& address);
 // that no visitor has to wait for it, the first handshake is made here. Thread-safe.
 class ServedCertificates {
  public:
-  explicit ServedCertificates(Handshake handshake);
+  // `pause` is the time until a host whose handshake came to nothing is tried again.
+  explicit ServedCertificates(Handshake handshake,
+                              std::chrono::milliseconds pause = std::chrono::seconds(1));
   ~ServedCertificates();
 
   // How it stands with this host, whose certificate is ordered if it wasn't yet. `order` names what
@@ -66,13 +69,17 @@ class ServedCertificates {
   struct Host {
     std::string order;
     ServedCertificate state;
-    bool is_queued = false;
+    bool is_queued = false;  // or looked at just now
+    int refusals = 0;        // handshakes that failed, and nobody said why
   };
 
+  // Needs the lock. Whether the host is worth another handshake after this one.
+  bool may_try_again(const std::string& host, const ServedCertificate& seen) const;
   void queue(const std::string& host, Host& entry);
   void run(const std::stop_token& stop);
 
   const Handshake handshake_;
+  const std::chrono::milliseconds pause_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Host> hosts_;
