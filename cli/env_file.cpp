@@ -17,7 +17,7 @@ constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 constexpr std::string_view blanks = " \t\v\f\r";
 constexpr const char* dialect = "--env-file reads what docker compose reads: one KEY=VALUE a line.";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   const size_t start = text.find_first_not_of(blanks);
   if (start == std::string_view::npos) return {};
   return text.substr(start, text.find_last_not_of(blanks) - start + 1);
@@ -62,17 +62,17 @@ class EnvFile {
   void statement() {
     const size_t end = std::min(rest_.find('\n'), rest_.size());
     const std::string_view line = rest_.substr(0, end);
-    if (trimmed(line).empty() || trimmed(line).starts_with('#')) {
+    if (without_blanks(line).empty() || without_blanks(line).starts_with('#')) {
       take_line();
       return;
     }
     std::string_view head = line;
     const size_t separator = head.find_first_of("=:");
-    head = trimmed(head.substr(0, separator));
+    head = without_blanks(head.substr(0, separator));
     constexpr std::string_view keyword = "export";
     if (head.starts_with(keyword) && head.size() > keyword.size() &&
         blanks.find(head[keyword.size()]) != std::string_view::npos)
-      head = trimmed(head.substr(keyword.size()));
+      head = without_blanks(head.substr(keyword.size()));
     const std::string name(head);
     // Such as KEY # comment.
     if (!is_variable_name(name)) fail(" doesn't begin with the name of a variable");
@@ -95,7 +95,7 @@ class EnvFile {
     std::string_view line = take_line();
     if (line.starts_with('#')) line = {};
     const size_t comment = std::min(line.find(" #"), line.find("\t#"));
-    return filled(std::string(trimmed(line.substr(0, comment))), here);
+    return filled(std::string(without_blanks(line.substr(0, comment))), here);
   }
 
   std::string quoted(char quote, const std::string& name) {
@@ -107,7 +107,7 @@ class EnvFile {
       if (c == '\n') ++line_;
       if (c == quote) {
         rest_.remove_prefix(i + 1);
-        const std::string_view behind = trimmed(rest_.substr(0, rest_.find('\n')));
+        const std::string_view behind = without_blanks(rest_.substr(0, rest_.find('\n')));
         if (!behind.empty() && !behind.starts_with('#'))
           fail(": only a comment can stand behind the quotes of " + name);
         take_line();

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "controller/base/text.h"
+
 namespace berth::cli {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  while (!text.empty() && blanks.contains(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blanks.contains(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
@@ -131,6 +126,7 @@ IgnoreFile::IgnoreFile(std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.starts_with('#')) continue;
+    if (line.ends_with('\r')) line.remove_suffix(1);
     line = trimmed(line);
     Pattern pattern;
     if (line.starts_with('!')) {

@@ -7,9 +7,9 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* builds_path = "/api/deploy/builds";
+constexpr const char* list_path = "/api/deploy/builds";
 
-std::string path_of(const std::string& id) { return std::string(builds_path) + "/" + id; }
+std::string path_of(const std::string& id) { return std::string(list_path) + "/" + id; }
 
 void add_build(CLI::App& command, std::string& id) {
   command.add_option("BUILD", id, "Id of the build")
@@ -43,7 +43,7 @@ void add_build_commands(CLI::App& root, Run& run) {
   CLI::App* list = add_command(
       *group, "list", "List the current app's builds", "berth builds list", [&run, name] {
         const std::string query = name->empty() ? "" : "?" + encoded({{"name", *name}});
-        const json all = run.api().all(builds_path + query, "builds");
+        const json all = run.api().all(list_path + query, "builds");
         run.out().list(all, all.at("builds"),
                        {{"ID", "id"},
                         {"NAME", "name"},

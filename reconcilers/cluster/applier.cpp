@@ -13,7 +13,7 @@ std::string hash_in(const Object& object) {
   return text_at(object, {"metadata", "annotations", manifests::hash_annotation});
 }
 
-std::string key_of(const Object& object) {
+std::string wait_key(const Object& object) {
   return text_at(object, {"kind"}) + "/" + namespace_of(object) + "/" + name_of(object);
 }
 
@@ -74,7 +74,7 @@ Applier::Result Applier::apply(const std::vector<Object>& desired) {
   for (const Object& object : desired) {
     result.add(apply_one(object));
     if (result.fought_over) continue;
-    if (const auto wait = budget_.wait_of(key_of(object), std::chrono::steady_clock::now()))
+    if (const auto wait = budget_.wait_of(wait_key(object), std::chrono::steady_clock::now()))
       result.fought_over = {.object = text_at(object, {"kind"}) + " " + name_of(object),
                             .until_settled = *wait};
   }
@@ -88,7 +88,7 @@ Applier::Result Applier::apply_one(const Object& desired) {
   // Creating a missing object, or reverting somebody else's change, takes from the budget of
   // repairs.
   const bool is_repair = !live || hash_in(*live) == hash_in(desired);
-  const std::string key = key_of(desired);
+  const std::string key = wait_key(desired);
   if (is_repair) {
     if (const auto wait = budget_.wait_before(key, std::chrono::steady_clock::now()))
       return {.applied = 0, .again = wait, .fought_over = {}};

@@ -13,7 +13,7 @@
 namespace berth::embedded {
 namespace {
 
-constexpr const char* host = "127.0.0.1";
+constexpr const char* loopback = "127.0.0.1";
 constexpr std::chrono::seconds request_time{10};
 // How long requests that are being handled may take after the server was told to stop.
 constexpr std::chrono::seconds grace{30};
@@ -55,7 +55,7 @@ void HttpServer::reserve() {
   setsockopt(reservation_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  inet_pton(AF_INET, host, &address.sin_addr);
+  inet_pton(AF_INET, loopback, &address.sin_addr);
   socklen_t length = sizeof address;
   auto* any = reinterpret_cast<sockaddr*>(&address);
   if (::bind(reservation_.get(), any, length) != 0 ||
@@ -67,7 +67,7 @@ void HttpServer::reserve() {
 void HttpServer::up() {
   if (server_) return;
   server_ =
-      std::make_unique<api::Server>(api::ServerOptions{.host = host,
+      std::make_unique<api::Server>(api::ServerOptions{.host = loopback,
                                                        .port = port_,
                                                        .http_threads = most_connections,
                                                        .connections = {.total = most_connections},
