@@ -101,7 +101,7 @@ const { metafile: built } = await build({
   ...options,
   entryPoints: {
     docs: 'documentation/documentation.css',
-    search: 'documentation/search.ts',
+    page: 'documentation/page.ts',
     reference: 'documentation/reference.tsx',
   },
   define: { INDEX: JSON.stringify(documentation_path + index_name) },
@@ -112,7 +112,7 @@ writeFileSync(join(pages, 'assets', index_name), index);
 const asset = (source) => documentation_path + entry(source, outputs_of(built)).name;
 const html_pages = read.html({
   style: asset('documentation/documentation.css'),
-  search: asset('documentation/search.ts'),
+  script: asset('documentation/page.ts'),
   reference: asset('documentation/reference.tsx'),
 });
 for (const [address, page] of html_pages) {
@@ -130,6 +130,7 @@ const types = {
   json: 'application/json',
   png: 'image/png',
 };
+for (const sample of ['ts', 'py', 'go', 'cs', 'sh']) types[sample] = types.txt;
 const is_compressed = (name) => name.endsWith('.png');
 // The assembler takes the bytes from the files, because a C++ literal can't hold all of them.
 const bytes = (path, symbol) => `__asm__(R"(

@@ -15,6 +15,7 @@ import {
   type Schema,
   whole,
 } from './openapi';
+import { highlighted } from './highlight.mjs';
 import { Try } from './try';
 
 const deepest = 4; // levels of fields that are shown
@@ -25,6 +26,40 @@ function Words({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
 }
 
+// A field that is another one's other name: the reference shows each field once.
+const is_alias = (description: string | undefined) =>
+  /^(?:Another name for|The same as) [a-z_]+\b/.test(description ?? '');
+const shown_at_once = 6; // optional fields; where there are more, they are folded
+
+function Field({
+  document,
+  name,
+  field,
+  must,
+  depth,
+}: {
+  document: Document;
+  name: string;
+  field: Schema;
+  must: string | null;
+  depth: number;
+}) {
+  const found = whole(document, field);
+  return (
+    <li>
+      <code>{name}</code> <span class="kind">{kind_of(document, field)}</span>
+      {must && <span class="must"> {must}</span>}
+      {found.description && (
+        <div>
+          <Words text={found.description} />
+        </div>
+      )}
+      <Fields document={document} schema={field} must={must ?? 'required'} depth={depth + 1} />
+    </li>
+  );
+}
+
+// The fields of an object, those that are required first.
 function Fields({
   document,
   schema,
@@ -38,23 +73,37 @@ function Fields({
 }) {
   const found = whole(document, schema);
   const inner = found.items ? whole(document, found.items) : found;
-  const fields = Object.entries(inner.properties ?? {});
+  const all = Object.entries(inner.properties ?? {});
+  const fields = all.filter(([, field]) => !is_alias(whole(document, field).description));
   if (fields.length === 0 || depth > deepest) return null;
-  return (
+  const required = fields.filter(([name]) => inner.required?.includes(name));
+  const optional = fields.filter(([name]) => !inner.required?.includes(name));
+  const list = (some: typeof fields, word: string | null) => (
     <ul class="fields">
-      {fields.map(([name, field]) => (
-        <li key={name}>
-          <code>{name}</code> <span class="kind">{kind_of(document, field)}</span>
-          {inner.required?.includes(name) && <span class="must"> {must}</span>}
-          {whole(document, field).description && (
-            <div>
-              <Words text={whole(document, field).description!} />
-            </div>
-          )}
-          <Fields document={document} schema={field} must={must} depth={depth + 1} />
-        </li>
+      {some.map(([name, field]) => (
+        <Field key={name} document={document} name={name} field={field} must={word} depth={depth} />
       ))}
     </ul>
+  );
+  const folded = (summary: string, some: typeof fields, word: string | null) => (
+    <details class="more">
+      <summary>{summary}</summary>
+      {list(some, word)}
+    </details>
+  );
+  if (depth > 0)
+    return folded(
+      `${fields.length} ${fields.length === 1 ? 'field' : 'fields'} in it`,
+      [...required, ...optional],
+      null,
+    );
+  return (
+    <>
+      {required.length > 0 && list(required, must)}
+      {optional.length > shown_at_once
+        ? folded(`${optional.length} optional fields`, optional, null)
+        : optional.length > 0 && list(optional, null)}
+    </>
   );
 }
 
@@ -64,25 +113,36 @@ function Body({
   type,
   title,
   must,
+  folded = false,
 }: {
   document: Document;
   media: Media;
   type: string;
   title: string;
   must: string;
+  folded?: boolean;
 }) {
   const shown = media.example ?? (media.schema && example(document, media.schema));
   const text = typeof shown === 'string' ? shown : JSON.stringify(shown, null, 2);
+  const fields = media.schema && <Fields document={document} schema={media.schema} must={must} />;
   return (
     <>
-      <p class="soft">
-        {title} <code>{type}</code>
-      </p>
-      {media.schema && <Fields document={document} schema={media.schema} must={must} />}
-      {text !== undefined && text.length > 2 && text.length < max_example && (
-        <pre>
-          <code>{text}</code>
+      {type !== 'application/json' && (
+        <p class="soft">
+          {title} <code>{type}</code>
+        </p>
+      )}
+      {!folded && fields}
+      {folded && text !== undefined && text.length > 2 && text.length < max_example && (
+        <pre tabIndex={0}>
+          <code dangerouslySetInnerHTML={{ __html: highlighted(text, 'json') }} />
         </pre>
+      )}
+      {folded && fields && (
+        <details class="more">
+          <summary>What the fields mean</summary>
+          {fields}
+        </details>
       )}
     </>
   );
@@ -109,10 +169,13 @@ function who(call: Call): string {
   return `It takes ${said.join(', or ')}.`;
 }
 
+const required_first = (parameters: Parameter[]) =>
+  [...parameters].sort((a, b) => Number(b.required ?? false) - Number(a.required ?? false));
+
 function Parameters({ document, parameters }: { document: Document; parameters: Parameter[] }) {
   return (
     <ul class="fields">
-      {parameters.map((one) => (
+      {required_first(parameters).map((one) => (
         <li key={one.name}>
           <code>{one.name}</code>{' '}
           <span class="kind">
@@ -146,13 +209,13 @@ function Answers({ document, call }: { document: Document; call: Call }) {
             </p>
           )}
           {Object.entries(content ?? {}).map(([type, media]) => (
-            <Body key={type} document={document} media={media} type={type} title="The body is" must="always there" />
+            <Body key={type} document={document} media={media} type={type} title="The body is" must="" folded />
           ))}
         </div>
       ))}
       {bad.length > 0 && (
-        <>
-          <h3>Errors</h3>
+        <details class="more">
+          <summary>Errors</summary>
           <ul class="fields">
             {bad.map(({ status, description }) => (
               <li key={status}>
@@ -172,7 +235,7 @@ function Answers({ document, call }: { document: Document; call: Call }) {
               </li>
             ))}
           </ul>
-        </>
+        </details>
       )}
     </>
   );
@@ -250,10 +313,13 @@ function Reference({ document }: { document: Document }) {
     return () => removeEventListener('hashchange', follow);
   }, []);
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = calls(document).filter((call) =>
-    words.every((word) =>
-      `${call.method} ${call.path} ${call.operationId} ${call.summary} ${call.tags}`.toLowerCase().includes(word),
-    ),
+  // What is deprecated is shown to those only who have a link to it.
+  const shown = calls(document).filter(
+    (call) =>
+      (!/^Deprecated/.test(call.summary) || call.operationId === chosen) &&
+      words.every((word) =>
+        `${call.method} ${call.path} ${call.operationId} ${call.summary} ${call.tags}`.toLowerCase().includes(word),
+      ),
   );
   return (
     <>

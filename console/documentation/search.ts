@@ -1,14 +1,25 @@
-// The search of the documentation: reads the index when somebody begins to search, and finds the sections that contain
-// all of the words. Without a script there is the list of all pages.
+// The search of the documentation: reads the index when somebody begins to search, and finds the sections that have all of
+// the words, in any form, by another word for the same thing, or with a typing error. Titles and headings count most.
+// Without a script there is the list of all pages.
+import { fits_of, forms, words_of } from './words';
+
 interface Section {
   page: string;
   heading: string;
   address: string;
   text: string;
+  weight: number;
+}
+// A section with its words, and how much each of them counts in it.
+interface Known extends Section {
+  words: Map<string, number>;
+  title: string;
 }
 
 const most = 12; // results that are shown
+const most_of_page = 3; // results of one page
 const around = 60; // characters before and after the first word that was found
+const worth = { title: 24, heading: 16, text: 3 };
 
 const box = document.getElementById('search')!;
 box.innerHTML = `<label class="unseen" for="words">Search the documentation</label>
@@ -19,55 +30,83 @@ const results = box.querySelector<HTMLElement>('#results')!;
 const said = results.querySelector('p')!;
 const list = results.querySelector('ul')!;
 
-let index: Promise<Section[]> | undefined;
+function known(section: Section): Known {
+  const counted = new Map<string, number>();
+  const add = (text: string, points: number) => {
+    for (const word of new Set(words_of(text).flatMap(forms)))
+      counted.set(word, Math.max(points, counted.get(word) ?? 0));
+  };
+  add(section.text, worth.text);
+  // The beginning of a page stands for the page; in its sections the page's name says less.
+  add(section.page, section.heading ? worth.title / 3 : worth.title);
+  add(section.heading, worth.heading);
+  return { ...section, words: counted, title: `${section.page} ${section.heading}`.toLowerCase() };
+}
+
+let index: Promise<{ sections: Known[]; vocabulary: string[] }> | undefined;
 const read = () =>
   (index ??= fetch(INDEX)
     .then((answer) => answer.json() as Promise<Section[]>)
-    .catch((): Section[] => ((index = undefined), [])));
+    .then((all) => {
+      const sections = all.map(known);
+      return { sections, vocabulary: [...new Set(sections.flatMap(({ words: some }) => [...some.keys()]))] };
+    })
+    .catch(() => ((index = undefined), { sections: [], vocabulary: [] })));
 
-// How well a section fits; 0 if one of the words is missing.
-function score({ page, heading, text, address }: Section, wanted: string[]): number {
-  const title = heading.toLowerCase();
-  const name = page.toLowerCase();
-  const body = text.toLowerCase();
+// How well a section fits; 0 if one of the words is missing. `meant` has for each word what it may stand for, and how
+// sure that is.
+function score({ words: counted, title, weight }: Known, meant: Map<string, number>[], whole: string): number {
   let sum = 0;
-  for (const word of wanted) {
-    const here =
-      (title === word ? 40 : title.includes(word) ? 12 : 0) +
-      (name.includes(word) ? 6 : 0) +
-      (body.includes(word) ? 2 : 0);
-    if (here === 0) return 0;
-    sum += here;
+  for (const candidates of meant) {
+    let best = 0;
+    for (const [word, sure] of candidates) best = Math.max(best, sure * (counted.get(word) ?? 0));
+    if (best === 0) return 0;
+    sum += best;
   }
-  // People who search mostly want to do something, and not to know why it is so.
-  return address.startsWith('/docs/decisions/') ? sum / 2 : sum;
+  if (meant.length > 1 && title.includes(whole)) sum += worth.title;
+  return sum * weight;
 }
 
-function part_of(text: string, wanted: string[]): string {
-  const first = Math.max(
-    0,
-    ...wanted
-      .map((word) => text.toLowerCase().indexOf(word))
-      .filter((at) => at >= 0)
-      .slice(0, 1),
+function part_of(text: string, wanted: Set<string>): (string | HTMLElement)[] {
+  const places = [...text.matchAll(/[\p{L}\p{N}_]+/gu)].filter(([word]) =>
+    forms(word.toLowerCase()).some((one) => wanted.has(one)),
   );
-  const start = Math.max(0, first - around);
-  return `${start > 0 ? '…' : ''}${text.slice(start, first + 2 * around)}${first + 2 * around < text.length ? '…' : ''}`;
+  const start = Math.max(0, (places[0]?.index ?? 0) - around);
+  const end = Math.min(text.length, start + 3 * around);
+  const shown: (string | HTMLElement)[] = [start > 0 ? '…' : ''];
+  let at = start;
+  for (const { 0: word, index: place } of places) {
+    if (place + word.length > end) break;
+    const mark = document.createElement('mark');
+    mark.textContent = word;
+    shown.push(text.slice(at, place), mark);
+    at = place + word.length;
+  }
+  return [...shown, text.slice(at, end), end < text.length ? '…' : ''];
 }
 
 async function search() {
-  const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const sections = wanted.length > 0 ? await read() : [];
-  // The person has typed on meanwhile.
-  if (wanted.join(' ') !== words.value.toLowerCase().split(/\s+/).filter(Boolean).join(' ')) return;
+  const asked = words.value;
+  const wanted = words_of(asked);
+  const { sections, vocabulary } = wanted.length > 0 ? await read() : { sections: [], vocabulary: [] };
+  if (asked !== words.value) return; // the person has typed on meanwhile
+  const meant = wanted.map((word) => fits_of(word, vocabulary));
+  const of_page = new Map<string, number>();
   const found = sections
-    .map((section) => ({ section, fits: score(section, wanted) }))
+    .map((section) => ({ section, fits: score(section, meant, wanted.join(' ')) }))
     .filter(({ fits }) => fits > 0)
     .sort((a, b) => b.fits - a.fits)
+    .filter(({ section: { page } }) => {
+      of_page.set(page, (of_page.get(page) ?? 0) + 1);
+      return of_page.get(page)! <= most_of_page;
+    })
     .slice(0, most);
+  const marked = new Set(meant.flatMap((candidates) => [...candidates.keys()]));
   results.hidden = wanted.length === 0;
   said.textContent =
-    found.length === 0 ? 'Nothing was found.' : `${found.length === most ? 'The first ' : ''}${found.length} results`;
+    found.length === 0
+      ? 'Nothing was found.'
+      : `${found.length === most ? 'The first ' : ''}${found.length} ${found.length === 1 ? 'result' : 'results'}`;
   list.replaceChildren(
     ...found.map(({ section }) => {
       const item = document.createElement('li');
@@ -75,7 +114,7 @@ async function search() {
       link.href = section.address;
       link.textContent = section.heading ? `${section.page}: ${section.heading}` : section.page;
       const text = document.createElement('span');
-      text.textContent = part_of(section.text, wanted);
+      text.append(...part_of(section.text, marked));
       item.append(link, text);
       return item;
     }),
@@ -99,6 +138,9 @@ box.addEventListener('keydown', (event) => {
 });
 // A result on the page that is open: the list would hide it.
 list.addEventListener('click', () => (results.hidden = true));
+document.addEventListener('click', (event) => {
+  if (!box.contains(event.target as Node)) results.hidden = true;
+});
 document.addEventListener('keydown', (event) => {
   const typing = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -107,5 +149,3 @@ document.addEventListener('keydown', (event) => {
 });
 
 declare const INDEX: string; // its address, which the build puts in
-
-export {};

@@ -3,6 +3,9 @@
 import { useState } from 'preact/hooks';
 import { errorOf, fill } from '../src/api';
 import { headersFor } from '../src/begun';
+import { choose_language, chosen_language } from './choice';
+import { highlighted } from './highlight.mjs';
+import { languages, type Request } from './languages';
 import type { Call, Parameter } from './openapi';
 
 const max_shown = 100_000; // characters of an answer
@@ -16,24 +19,59 @@ interface Result {
   body: string;
 }
 
-// Quotes a text for a POSIX shell.
-const quoted = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
-
-const headers_of: Record<string, string> = {
-  session: '-H "Authorization: Bearer $SESSION_JWT"',
-  oauth: '-H "Authorization: Bearer $ACCESS_TOKEN"',
-  play_session: '-H "Authorization: Bearer $SESSION_TOKEN"',
-  internal: '-H "x-internal-secret: $SECRET"',
+const token_of: Record<string, [string, string]> = {
+  session: ['Authorization', 'Bearer $SESSION_JWT'],
+  oauth: ['Authorization', 'Bearer $ACCESS_TOKEN'],
+  play_session: ['Authorization', 'Bearer $SESSION_TOKEN'],
+  internal: ['x-internal-secret', '$SECRET'],
 };
 
-export function curl_of(call: Call, url: string, headers: Record<string, string>, body: string | undefined): string {
-  const way = (call.security ?? []).flatMap((one) => Object.keys(one)).find((one) => headers_of[one]);
-  return [
-    `curl -sS${call.method === 'get' ? '' : ` -X ${call.method.toUpperCase()}`} ${quoted(url)}`,
-    ...(way ? [headers_of[way]!] : []),
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
-  ].join(' \\\n  ');
+function request_of(call: Call, url: string, headers: Record<string, string>, body: string | undefined): Request {
+  const way = (call.security ?? []).flatMap((one) => Object.keys(one)).find((one) => token_of[one]);
+  return {
+    method: call.method.toUpperCase(),
+    url,
+    headers: [
+      ...(way ? [token_of[way]!] : []),
+      ...Object.entries(headers),
+      ...(body === undefined ? [] : [['Content-Type', 'application/json'] as [string, string]]),
+    ],
+    body,
+  };
+}
+
+// The call as code, in the language that the reader chose last.
+function Code({ request }: { request: Request }) {
+  const [name, choose] = useState(chosen_language() ?? languages[0]!.name);
+  const [note, set_note] = useState('Copy');
+  const language = languages.find((one) => one.name === name) ?? languages[0]!;
+  const code = language.code(request);
+  const copy = () =>
+    void (navigator.clipboard?.writeText(code) ?? Promise.reject()).then(
+      () => set_note('Copied'),
+      () => set_note('Not allowed'),
+    );
+  return (
+    <div class="code">
+      <div class="languages" role="group" aria-label="Language">
+        {languages.map((one) => (
+          <button
+            key={one.name}
+            type="button"
+            aria-pressed={one === language}
+            onClick={() => (choose_language(one.name), choose(one.name), set_note('Copy'))}>
+            {one.name}
+          </button>
+        ))}
+        <button type="button" class="copy-here" aria-live="polite" onClick={copy}>
+          {note}
+        </button>
+      </div>
+      <pre tabIndex={0}>
+        <code dangerouslySetInnerHTML={{ __html: highlighted(code, language.style) }} />
+      </pre>
+    </div>
+  );
 }
 
 export function Try({
@@ -105,25 +143,12 @@ export function Try({
     set_busy(false);
   };
 
-  const curl = curl_of(call, server + address.replace(/%7B(\w+)%7D/g, '{$1}'), of('header'), body);
+  const url = server + address.replace(/%7B(\w+)%7D/g, '{$1}');
   return (
     <div class="try">
       <h3>Try it</h3>
-      <p class="soft">In a shell:</p>
-      <pre>
-        <code>{curl}</code>
-      </pre>
+      <Code request={request_of(call, url, of('header'), body)} />
       <div class="row">
-        <button
-          type="button"
-          onClick={() =>
-            void navigator.clipboard?.writeText(curl).then(
-              () => set_note('Copied.'),
-              () => set_note('The browser doesn’t allow copying.'),
-            )
-          }>
-          Copy
-        </button>
         {possible && apps === null && (
           <button type="button" class="main-action" onClick={() => void begin()}>
             Try it here
@@ -188,7 +213,7 @@ export function Try({
           <p>
             <strong class={/^[45]/.test(result.status) ? 'failed' : ''}>{result.status}</strong>
           </p>
-          <pre>
+          <pre tabIndex={0}>
             <code>{result.body}</code>
           </pre>
         </div>
