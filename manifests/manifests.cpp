@@ -216,18 +216,20 @@ std::string hash_of_secrets(const std::vector<Object>& secrets, std::int64_t rol
   return short_hash(parts);
 }
 
-// `secrets` begin with the one that has the variables.
+// `secrets` begin with the one that has the variables, if there are any.
 Object deployment_object(const Parts& parts, const std::vector<Object>& secrets) {
   const auto& deployment = parts.state.deployment;
-  const Object& env = secrets.front();
+  const bool has_variables = !parts.state.secrets.env.empty();
   Values values = parts.with_all_labels(container_values(deployment));
   values.merge(confinement_values(parts.state.confinement, parts.settings));
   values["secrets_hash"] = hash_of_secrets(secrets, deployment.rollout);
   values["deployment"] = deployment.id;
   values["replicas"] = deployment.status == deployments::Status::stopped ? 0 : 1;
   values["rollout"] = std::to_string(deployment.rollout);
-  values["env_secret"] = parts.name;
-  values["env_hash"] = env["metadata"]["annotations"][hash_annotation];
+  values["env_from"] =
+      has_variables ? json::array({{{"secretRef", {{"name", parts.name}}}}}) : json();
+  values["env_hash"] =
+      has_variables ? secrets.front()["metadata"]["annotations"][hash_annotation] : json();
   values["pull_secrets"] = pull_secrets(parts);
   Object object = filled("deployment.yaml", values);
   json& pod = object["spec"]["template"];
@@ -408,10 +410,20 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
   return objects;
 }
 
+Object emptied_secret(const Object& deployment) {
+  const json& metadata = deployment.at("metadata");
+  json labels = deployment.at("spec").at("template").at("metadata").at("labels");
+  return finished("env_secret.yaml", {{"name", metadata.at("name")},
+                                      {"namespace", metadata.at("namespace")},
+                                      {"labels", std::move(labels)},
+                                      {"data", json()}});
+}
+
 std::vector<Object> of_deployment(const deployments::DesiredState& state,
                                   const Settings& settings) {
   const Parts parts = parts_of(state, settings);
-  std::vector<Object> objects = {env_secret(parts)};
+  std::vector<Object> objects;
+  if (!state.secrets.env.empty()) objects.push_back(env_secret(parts));
   if (state.secrets.registry_credentials) objects.push_back(registry_secret(parts));
   const Object deployment = deployment_object(parts, objects);
   objects.push_back(

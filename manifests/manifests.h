@@ -101,11 +101,16 @@ std::string subdomain_secret_name(const std::string& deployment_id);
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings);
 
-// The deployment's own objects in the order in which they are applied: Secret (variables), Secret
-// (registry credentials, if there are any), Service, NetworkPolicy (if its tier has `smtp`),
-// Deployment, Ingress (left out while host_is_held), Certificate (if the sub-domain has its own). A
-// stopped deployment keeps all of them, with 0 replicas.
+// The deployment's own objects in the order in which they are applied: Secret (variables, if there
+// are any), Secret (registry credentials, if there are any), Service, NetworkPolicy (if its tier
+// has `smtp`), Deployment, Ingress (left out while host_is_held), Certificate (if the sub-domain
+// has its own). A stopped deployment keeps all of them, with 0 replicas.
 std::vector<Object> of_deployment(const deployments::DesiredState& state, const Settings& settings);
+
+// The Secret of the variables of a deployment that has none any more. `deployment` is its
+// Deployment as of_deployment() makes it. Containers from before the change still name the Secret,
+// and couldn't start again without it.
+Object emptied_secret(const Object& deployment);
 
 // The name of a custom domain's Ingress and Certificate, and the name of its TLS secret. The names
 // differ for each domain of a deployment, so that two domains never share a secret.

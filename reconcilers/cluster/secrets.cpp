@@ -16,6 +16,11 @@ const Object* deployment_among(const std::vector<Object>& objects) {
   return found == objects.end() ? nullptr : &*found;
 }
 
+bool has_variables(const Object& deployment) {
+  const Object& containers = field(deployment, {"spec", "template", "spec", "containers"});
+  return containers.is_array() && !containers.empty() && containers.front().contains("envFrom");
+}
+
 }  // namespace
 
 bool is_secret(const Object& object) { return text_at(object, {"kind"}) == kube::secrets.kind; }
@@ -28,7 +33,15 @@ int Secrets::write(const std::vector<Object>& desired) {
     client_.apply(object);
     ++writes;
   }
-  return writes + remove_credentials(desired);
+  return writes + empty_variables(desired) + remove_credentials(desired);
+}
+
+int Secrets::empty_variables(const std::vector<Object>& desired) {
+  const Object* wanted = deployment_among(desired);
+  const ObjectPtr live = wanted != nullptr ? cache_.find(*wanted) : nullptr;
+  if (!live || has_variables(*wanted) || !has_variables(*live)) return 0;
+  client_.apply(manifests::emptied_secret(*wanted));
+  return 1;
 }
 
 // Deletes the Secret with registry credentials if the Deployment on the cluster uses it and the

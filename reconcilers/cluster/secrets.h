@@ -19,8 +19,8 @@ class Secrets {
   Secrets(kube::Client& client, const Cache& cache) : client_(client), cache_(cache) {}
 
   // Writes the Secrets among the objects of a deployment, unless its Deployment on the cluster says
-  // that they are there. Deletes the one with registry credentials if the deployment has none any
-  // more. Returns the number of writes.
+  // that they are there. Deletes the one with registry credentials, and empties the one with
+  // variables, if the deployment has none any more. Returns the number of writes.
   int write(const std::vector<Object>& desired);
 
   // Deletes Secrets by their names. Does nothing if the namespace doesn't exist or is being
@@ -28,6 +28,7 @@ class Secrets {
   int remove(const std::string& name_space, const std::vector<std::string>& names);
 
  private:
+  int empty_variables(const std::vector<Object>& desired);
   int remove_credentials(const std::vector<Object>& desired);
   bool are_written(const std::vector<Object>& desired) const;
 

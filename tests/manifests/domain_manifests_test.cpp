@@ -57,19 +57,19 @@ TEST_CASE(
       all.push_back(object["kind"]);
     return all;
   };
-  const std::vector<std::string> plain = {"Secret", "Service", "Deployment", "Ingress"};
+  const std::vector<std::string> plain = {"Service", "Deployment", "Ingress"};
   auto changed = settings();
   auto with_certificate = plain;
   with_certificate.emplace_back("Certificate");
   CHECK(kinds(changed) == with_certificate);
   const auto objects = manifests::of_deployment(shop(), changed);
-  CHECK(objects[3]["spec"]["tls"][0]["secretName"] == objects[4]["spec"]["secretName"]);
-  CHECK(objects[4]["spec"]["dnsNames"] == Object::array({"shop.apps.example"}));
-  CHECK_FALSE(objects[4]["metadata"]["labels"].contains("app.kubernetes.io/component"));
+  CHECK(objects[2]["spec"]["tls"][0]["secretName"] == objects[3]["spec"]["secretName"]);
+  CHECK(objects[3]["spec"]["dnsNames"] == Object::array({"shop.apps.example"}));
+  CHECK_FALSE(objects[3]["metadata"]["labels"].contains("app.kubernetes.io/component"));
   changed.wildcard_tls_secret = "ingress/wildcard";
   CHECK(kinds(changed) == plain);
   changed.wildcard_tls_secret.reset();
   changed.cluster_issuer.reset();
   CHECK(kinds(changed) == plain);
-  CHECK_FALSE(manifests::of_deployment(shop(), changed)[3]["spec"].contains("tls"));
+  CHECK_FALSE(manifests::of_deployment(shop(), changed)[2]["spec"].contains("tls"));
 }

@@ -156,7 +156,20 @@ TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
   for (const Object& object : objects) CHECK(object.dump().find("blue") == std::string::npos);
   auto bare = state_of();
   bare.secrets.env.clear();
-  CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
+  const auto without = manifests::of_deployment(bare, settings);
+  CHECK(find(without, "Secret") == nullptr);
+  const Object& deployment = *find(without, "Deployment");
+  CHECK_FALSE(get(deployment, "/spec/template/spec/containers/0").contains("envFrom"));
+  CHECK_FALSE(get(deployment, "/spec/template/metadata/annotations").contains("berth/env"));
+  // What earlier containers name is the same Secret, but for what was in it.
+  Object emptied = manifests::emptied_secret(deployment);
+  Object full = *find(objects, "Secret");
+  CHECK_FALSE(emptied.contains("data"));
+  for (Object* secret : {&emptied, &full}) {
+    secret->erase("data");
+    (*secret)["metadata"].erase("annotations");
+  }
+  CHECK(emptied == full);
 }
 
 TEST_CASE("a new rollout, new variables or a new image replace pods, and nothing else does") {

@@ -258,6 +258,31 @@ TEST_CASE("a first start writes each object once") {
   CHECK(world.writes() == 5 + 4);  // of the namespace, and of the deployment
 }
 
+TEST_CASE(
+    "a deployment without variables has no Secret, and given up variables leave an empty one") {
+  TestCluster cluster;
+  World world(cluster.config());
+  world.wake();
+  const std::string app = world.new_app();
+  const std::string bare = world.deploy(app, {.name = "bare", .env = {}});
+  const std::string id = world.deploy(app);
+  REQUIRE(world.is(bare, Status::running));
+  REQUIRE(world.is(id, Status::running));
+  CHECK(world.objects(kube::secrets, bare).empty());
+  CHECK(world.object(kube::secrets, id).contains("data"));
+  world.unset(id, "COLOR");
+  // The container that serves until the new one is ready still names the Secret.
+  CHECK(eventually([&] { return !world.object(kube::secrets, id).contains("data"); }));
+  CHECK(eventually([&] {
+    const Object pod = world.object(kube::deployments, id)["spec"]["template"]["spec"];
+    return !pod["containers"][0].contains("envFrom");
+  }));
+  CHECK(world.is(id, Status::running));
+  world.destroy(id);
+  REQUIRE(world.is_removed(id));
+  CHECK(world.objects(kube::secrets, id).empty());
+}
+
 TEST_CASE("removed credentials are removed from the cluster") {
   TestCluster cluster;
   World world(cluster.config());

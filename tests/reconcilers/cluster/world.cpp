@@ -174,6 +174,15 @@ void World::restart(const std::string& id) {
   act([&](db::Tx& tx) { deployments::restart(tx, {app, app, "request-3"}, id); });
 }
 
+void World::unset(const std::string& id, const std::string& variable) {
+  const std::string app = row(id).app_id;
+  deployments::Change change;
+  change.env[variable] = std::nullopt;
+  act([&](db::Tx& tx) {
+    deployments::change(tx, {app, app, "request-5"}, id, change, rules, data_key);
+  });
+}
+
 void World::destroy(const std::string& id) {
   const std::string app = row(id).app_id;
   act([&](db::Tx& tx) { deployments::destroy(tx, {app, app, "request-4"}, id); });

@@ -21,7 +21,7 @@ struct Wanted {
   std::string tier = "small";
   std::string health_path = {};
   int port = 3000;
-  std::map<std::string, std::string> env = {};
+  std::map<std::string, std::string> env = {{"COLOR", "blue"}};
   std::optional<deployments::RegistryCredentials> registry_credentials = {};
 };
 
@@ -38,6 +38,7 @@ class World {
   std::string deploy(const std::string& app, const Wanted& wanted = {});
   void stop(const std::string& id);
   void restart(const std::string& id);
+  void unset(const std::string& id, const std::string& variable);
   // Changes the confinement of the tier that all deployments have.
   void confine(const tiers::Confinement& confinement);
   void destroy(const std::string& id);
