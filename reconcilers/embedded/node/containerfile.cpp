@@ -73,16 +73,18 @@ bool is_plain(std::string_view name) {
   });
 }
 
-// Whether a here-document begins in the text, which not all builders know.
+// Whether a here-document may begin in the text. Not all builders know them, and those that do
+// would take the instructions that follow for its text, up to a line with its name. The name may be
+// quoted or escaped; one that begins with a digit isn't the beginning of any line.
 bool has_here_document(std::string_view text) {
   for (std::size_t at = text.find("<<"); at != std::string_view::npos;
        at = text.find("<<", at + 1)) {
     std::string_view rest = text.substr(at + 2);
     if (rest.starts_with('-')) rest.remove_prefix(1);
-    if (rest.starts_with('"') || rest.starts_with('\'')) rest.remove_prefix(1);
-    if (!rest.empty() &&
-        (std::isalpha(static_cast<unsigned char>(rest.front())) != 0 || rest.front() == '_'))
-      return true;
+    const bool is_operator = rest.empty() || is_blank(rest.front()) || rest.front() == '<' ||
+                             rest.front() == '=' ||
+                             std::isdigit(static_cast<unsigned char>(rest.front())) != 0;
+    if (!is_operator) return true;
   }
   return false;
 }
@@ -99,6 +101,8 @@ class Checker {
     if (step.name.size() + step.text.size() > max_line_bytes)
       return "an instruction " + step.name + " has more than " + std::to_string(max_line_bytes) +
              " bytes";
+    if (step.text.ends_with('\\'))
+      return "the last instruction, " + step.name + ", ends with a backslash, and no line follows";
     if (step.name == "FROM") return of_base(step);
     if (stages_ == 0 && step.name != "ARG") return "the first instruction has to be FROM";
     if ((step.name == "RUN" || step.name == "COPY" || step.name == "ADD") &&
