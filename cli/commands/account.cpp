@@ -26,7 +26,7 @@ constexpr const char* apps_path = "/api/oauth/connected-apps";
 constexpr const char* devices_path = "/api/auth/devices";
 
 void change_password(Run& run, const AccountFlags& flags) {
-  const std::string current = password_of(flags.password_stdin, "Present password");
+  const std::string current = password_of(flags.password_stdin, "Current password");
   const std::string fresh = password_of(flags.password_stdin, "New password");
   if (!flags.password_stdin && password_of(false, "New password again") != fresh)
     throw Failure(Exit::usage, "the two new passwords differ");

@@ -235,7 +235,7 @@ test('a log is followed, paused, searched and downloaded; few of its lines are e
   await button('Download').click();
   const text = readFileSync(await (await downloading).path(), 'utf8');
   assert.match(text, /tick 2\n/);
-  await button('Go on').click();
+  await button('Resume').click();
   // The browser may tell the log of a scroll when another screen is open already.
   const box = await page.locator('.log .lines').elementHandle();
   await link('Points').click();
@@ -288,7 +288,7 @@ test('⌘K leads to a deployment by its name', async () => {
 
 test('nothing of another tenant is fetched, even by its address', async () => {
   await page.goto(`${platform.base}/console/deployments/${theirs.deployment}`);
-  await page.getByRole('heading', { level: 1, name: 'This deployment isn’t there' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'There is no such deployment' }).waitFor();
   await page.goto(`${platform.base}/console/nowhere`);
   await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
   const asked = seen.filter((text) => text.includes('/api/') || !text.startsWith('http'));

@@ -82,10 +82,10 @@ test('an app is promoted, suspended, reactivated, and loses scopes', async () =>
   await choose('Reactivate');
   await said('A game is active.');
   await menu_of('A game');
-  await choose('Take scopes away');
+  await choose('Revoke scopes');
   await page.getByLabel(/campaigns:manage/).check();
-  await in_dialog('Take scopes away').click();
-  await said('The scopes were taken away.');
+  await in_dialog('Revoke scopes').click();
+  await said('The scopes were revoked.');
   desk.nothing_wrong();
 });
 
@@ -131,12 +131,12 @@ test('points are minted, the treasury is plotted, the ledger is checked', async 
   await button('Mint points').click();
   await page.getByLabel('For', { exact: true }).selectOption('user');
   await fill('Points', '7');
-  await fill('Its ID', '01936f5e-7c1a-7000-8000-000000000001');
+  await fill('ID of the user or app', '01936f5e-7c1a-7000-8000-000000000001');
   await fill('What for', 'a test');
   await in_dialog('Mint points').click();
-  await dialog().locator('.field', { hasText: 'Its ID' }).locator('.wrong').waitFor();
+  await dialog().locator('.field', { hasText: 'ID of the user or app' }).locator('.wrong').waitFor();
   await page.getByLabel('For', { exact: true }).selectOption('treasury');
-  await fill('Its ID', '');
+  await fill('ID of the user or app', '');
   await in_dialog('Mint points').click();
   await said('The points were minted.');
   await page.locator('.plot canvas').first().waitFor();

@@ -180,7 +180,7 @@ test('a campaign gets a place and viewers, is topped up and ended; packages are 
   await said('Country or region is DE');
   await look('campaign');
   await button('Pause').click();
-  await button('Go on').waitFor();
+  await button('Resume').waitFor();
   await button('Top up').click();
   await fill('Points', '100');
   await in_dialog('Top up').click();
@@ -249,15 +249,15 @@ test('the shop, an avatar and learning', async () => {
 
 test('the password is changed, and a second factor is set up and turned off', async () => {
   await link('Account').click();
-  await fill('Present password', 'a wrong one');
+  await fill('Current password', 'a wrong one');
   await fill('New password', 'short');
   await button('Change the password').click();
   await page.locator('.field', { hasText: 'New password' }).locator('.wrong').waitFor();
   await fill('New password', 'another six random words');
   await button('Change the password').click();
-  await page.locator('.field', { hasText: 'Present password' }).locator('.wrong').waitFor();
+  await page.locator('.field', { hasText: 'Current password' }).locator('.wrong').waitFor();
   assert.equal(await heading('Your login has ended').count(), 0, 'a wrong password isn’t taken for a login that ended');
-  await fill('Present password', ada.password);
+  await fill('Current password', ada.password);
   await button('Change the password').click();
   await said('Your password was changed');
   await button('End the session of node from 127.0.0.1').waitFor({ state: 'detached' });
