@@ -77,7 +77,8 @@ struct Call {
 struct Reply {
   int status = 200;
   json body = json::object();
-  // Takes the place of `body`: JSON that was printed earlier, for large answers that don't change.
+  // Takes the place of `body`: JSON that was printed earlier, for large answers that don't change,
+  // or something else, with its content type.
   std::string text = {};
   // Takes the place of both: an answer that goes on after the handler has returned. It has this
   // content type, or if that is empty, the one in the route's answer.

@@ -591,7 +591,7 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
         reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
     response.stream = reply.stream;
   } else if (!reply.text.empty()) {
-    response.content_type = "application/json";
+    response.content_type = reply.content_type.empty() ? "application/json" : reply.content_type;
     response.body = reply.text;
   } else if (!reply.body.is_null()) {
     response.content_type = "application/json";

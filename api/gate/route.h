@@ -165,7 +165,8 @@ struct Answer {
   int status = 200;
   std::string_view schema;  // the name of a schema: resources/*.yaml
   std::string_view content_type = "application/json";
-  std::string_view by_accept = {};   // another content type, used if the Accept header names it
+  // Another content type: used if the Accept header names it, or if the thing is of that type.
+  std::string_view by_accept = {};
   std::string_view or_nothing = {};  // describes when the answer is 204 instead
   // Describes when the answer is 304 instead, which needs an ETag on the others (RFC 9110, section
   // 13.1.2).

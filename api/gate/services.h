@@ -74,6 +74,7 @@ struct Rules {
 // What requests share that isn't kept in the database, or only later.
 struct SharedMemory {
   ads::CampaignIndex& campaign_index;
+  std::shared_ptr<ads::PictureWork> pictures = std::make_shared<ads::PictureWork>();
   // The place where streams wait for commits.
   std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();

@@ -42,8 +42,8 @@ struct Page {
   std::string title;
   std::string_view content = "message";  // the name of a template
   Values values = Values(Values::type::object);
-  // If set, the answer is 303 to this place instead of a page: a path of berth's own, or a redirect
-  // URI that an app has registered.
+  // If set, the answer is 303 to this place instead of a page: a path of berth's own, a redirect
+  // URI that an app has registered, or the link of an ad.
   std::string go_to = {};
   // A source, besides berth itself, that the page's forms may lead to. Browsers apply the policy
   // form-action also to redirects that answer a form.
@@ -156,6 +156,9 @@ Page show_connected_apps(Visit& visit);
 Page limit_app(Visit& visit);
 Page change_session_access(Visit& visit);
 Page disconnect_app(Visit& visit);
+
+// In ad_pages.cpp:
+Page follow_ad(Visit& visit);
 
 // In admin_pages.cpp:
 Page show_scope_requests(Visit& visit);

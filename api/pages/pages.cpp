@@ -137,6 +137,7 @@ std::span<const Pages::Row> Pages::table() {
       {{"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, Stores::nothing,
         noted(SecurityKind::consent_changed, "withdrawn")},
        disconnect_app},
+      {{"GET", "/ads/click", "page_ad_click", Who::anybody, Stores::ads}, follow_ad},
       {{"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, Stores::nothing},
        show_scope_requests},
       {{"POST", "/admin/scope-requests/approve", "page_approve", Who::admin, Stores::administration,

@@ -1,6 +1,7 @@
 // Handlers with which apps get ads to show and report their impressions and clicks.
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
+#include "api/resources/creatives.h"
 #include "api/resources/shared.h"
 #include "controller/base/id.h"
 #include "controller/domain/ads/campaigns.h"
@@ -27,12 +28,23 @@ ads::ServeRequest decode_serve(const Call& call) {
   return request;
 }
 
-json encode_ad(const campaigns::Campaign& campaign) {
+json encode_creative(const ads::Served& served, const Services& services) {
+  const auto& creative = served.creative;
+  if (!creative) return nullptr;
+  json encoded = shown_creative(*creative, services.base_url);
+  encoded["click_url"] = services.base_url + "/ads/click?token=" +
+                         creatives::click_token(served.impression_id, services.keys.data);
+  return encoded;
+}
+
+json encode_ad(const ads::Served& served, const Services& services) {
+  const campaigns::Campaign& campaign = served.campaign;
   return {{"id", campaign.id},
           {"name", campaign.name},
           {"surface_type", campaign.surface_type},
           {"payout_rate", campaign.payout_rate},
-          {"targeting_metadata", or_null_object(campaign.targeting_metadata)}};
+          {"targeting_metadata", or_null_object(campaign.targeting_metadata)},
+          {"creative", encode_creative(served, services)}};
 }
 
 json encode(const ads::Event& event) {
@@ -51,7 +63,7 @@ Reply serve_ad(const Call& call, const Services& services) {
   const ads::Served served = services.db.write_with_row_locks([&](db::Tx& tx) {
     return ads::serve(tx, services.memory.campaign_index, services.rules.ads, request);
   });
-  return {.body = {{"campaign", encode_ad(served.campaign)},
+  return {.body = {{"campaign", encode_ad(served, services)},
                    {"impression_token", served.impression_token},
                    {"expires_at", to_iso8601(served.expires_at)}}};
 }
@@ -102,9 +114,11 @@ constexpr Route rows[] = {
      .name = "serveAd",
      .tag = "Ads",
      .summary = "Get an ad to show, and reserve its payout",
-     .text = "Chooses a campaign that pays for this viewer and reserves its payout for some "
-             "minutes. Show the ad, then report the impression with impression_token. It is "
-             "refused if none matches.",
+     .text =
+         "Chooses a campaign that pays for this viewer and reserves its payout for some "
+         "minutes. Show the ad, then report the impression with impression_token. Its creative, if "
+         "the campaign has one, has what to show, and a link for the viewer to click. It is "
+         "refused if none matches.",
      .guards = {access, serves},
      .stores = Stores::ads,
      .query = serve_ad_query,

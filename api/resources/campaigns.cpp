@@ -31,7 +31,8 @@ json encode(const campaigns::Campaign& campaign) {
           {"starts_at", or_null(campaign.starts_at)},
           {"ends_at", or_null(campaign.ends_at)},
           {"inserted_at", to_iso8601(campaign.inserted_at)},
-          {"updated_at", to_iso8601(campaign.updated_at)}};
+          {"updated_at", to_iso8601(campaign.updated_at)},
+          {"creatives", campaign.creatives}};
 }
 
 json encode_summary(const campaigns::Campaign& campaign) {

@@ -143,6 +143,19 @@ void add_admin_people_commands(CLI::App& admin, Run& run) {
                            "berth admin reactivate user mallory",
                            [&run, good] { decide(run, *good, "reactivate", "works again."); }),
               good);
+  const SharedPeopleFlags ad = std::make_shared<PeopleFlags>();
+  CLI::App* removal = add_command(
+      admin, "take-down", "Remove a creative of an ad, with its picture",
+      "berth admin take-down 01936f5e-7c1a-7000-8000-0000000000c1", [&run, ad] {
+        confirm("Remove the creative " + ad->id + " and its picture?", ad->yes);
+        const json answer =
+            run.api().call({.method = "DELETE",
+                            .path = "/api/internal/ads/creatives/" + percent_encode(ad->id),
+                            .as = As::admin});
+        run.out().done(answer, cell(answer, "message"));
+      });
+  removal->add_option("CREATIVE", ad->id, "Id, which the picture's address ends with")->required();
+  removal->add_flag("--yes,-y", ad->yes, "Don't ask");
 }
 
 }  // namespace berth::cli

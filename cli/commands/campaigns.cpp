@@ -3,8 +3,11 @@
 
 #include "cli/chart.h"
 #include "cli/commands/commands.h"
+#include "cli/files.h"
 #include "cli/terminal.h"
+#include "controller/base/crypto.h"
 #include "controller/base/text.h"
+#include "controller/base/url.h"
 
 namespace berth::cli {
 namespace {
@@ -27,6 +30,11 @@ struct CampaignFlags {
   std::string targeting;
   std::string from;
   std::string to;
+  std::string title;
+  std::string text;
+  std::string link;
+  std::string image;     // the path of a file
+  std::string creative;  // an id
   bool yes = false;
 };
 using SharedCampaignFlags = std::shared_ptr<CampaignFlags>;
@@ -42,7 +50,10 @@ const std::vector<Column> campaign_fields = {
     {"Remaining", "remaining"}, {"Refunded", "refunded"},
     {"Ended by", "end_reason"}, {"Starts", "starts_at"},
     {"Ends", "ends_at"},        {"Targeting", "targeting_metadata"},
-    {"Created", "inserted_at"}};
+    {"Created", "inserted_at"}, {"Creatives", "creatives"}};
+const std::vector<Column> creative_columns = {
+    {"TITLE", "title"},   {"ID", "id"},     {"IMPRESSIONS", "impressions"},
+    {"CLICKS", "clicks"}, {"LINK", "link"}, {"IMAGE", "image_url"}};
 
 const json& inner(const json& body) {
   return body.contains("campaign") ? body.at("campaign") : body;
@@ -107,6 +118,30 @@ void cancel(Run& run, const CampaignFlags& flags) {
                flags.campaign, flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = where});
   run.out().done(answer, "Cancelled; " + cell(answer, "refunded") + " points were refunded.");
+}
+
+void list_creatives(Run& run, const CampaignFlags& flags) {
+  const json body = run.api().all(path_of(run, flags) + "/creatives", "creatives");
+  run.out().list(body, body.at("creatives"), creative_columns);
+}
+
+void add_creative(Run& run, const CampaignFlags& flags) {
+  json body = {{"title", flags.title}, {"link", flags.link}};
+  if (!flags.text.empty()) body["text"] = flags.text;
+  if (!flags.image.empty()) body["image"] = base64(*read_file(flags.image));
+  const json answer = run.api().post(path_of(run, flags) + "/creatives", body);
+  const json& creative = answer.at("creative");
+  const std::string picture = creative.at("image_url").is_null()
+                                  ? ""
+                                  : " Its picture is " + cell(creative, "image_url") + ".";
+  run.out().done(answer, "Added " + flags.title + " (" + cell(creative, "id") + ")." + picture);
+}
+
+void remove_creative(Run& run, const CampaignFlags& flags) {
+  const json answer = run.api().call(
+      {.method = "DELETE",
+       .path = path_of(run, flags) + "/creatives/" + percent_encode(flags.creative)});
+  run.out().done(answer, cell(answer, "message"));
 }
 
 std::string chart_of(const json& body) {
@@ -196,6 +231,29 @@ void add_campaign_changes(CLI::App& group, Run& run) {
       ->add_flag("--yes,-y", ended->yes, "Don't ask for the name");
 }
 
+void add_creative_commands(CLI::App& group, Run& run) {
+  const SharedCampaignFlags listed = std::make_shared<CampaignFlags>();
+  add_named(group, listed, "creatives", "List what a campaign's ad shows, and how often",
+            "berth campaigns creatives Spring", [&run, listed] { list_creatives(run, *listed); });
+  const SharedCampaignFlags added = std::make_shared<CampaignFlags>();
+  CLI::App* addition = add_named(
+      group, added, "add-creative", "Add a title, a text and a picture to a campaign's ad",
+      "berth campaigns add-creative Spring --title 'Play chess' --link https://chess.example.org/",
+      [&run, added] { add_creative(run, *added); });
+  addition->add_option("--title", added->title, "Title, in at most 80 characters")->required();
+  addition->add_option("--link", added->link, "The page that a click leads to, with https://")
+      ->required();
+  addition->add_option("--text", added->text, "Text below the title, in at most 300 characters");
+  addition->add_option("--image", added->image, "Picture: the file of a PNG or a JPEG")
+      ->check(CLI::ExistingFile);
+  const SharedCampaignFlags removed = std::make_shared<CampaignFlags>();
+  add_named(group, removed, "remove-creative", "Remove a creative from a campaign's ad",
+            "berth campaigns remove-creative Spring 01936f5e-7c1a-7000-8000-0000000000c1",
+            [&run, removed] { remove_creative(run, *removed); })
+      ->add_option("CREATIVE", removed->creative, "Id of the creative")
+      ->required();
+}
+
 }  // namespace
 
 void add_campaign_commands(CLI::App& root, Run& run) {
@@ -219,6 +277,7 @@ void add_campaign_commands(CLI::App& root, Run& run) {
               run.out().object(body, inner(body), campaign_fields);
             });
   add_campaign_changes(*group, run);
+  add_creative_commands(*group, run);
   const SharedCampaignFlags measured = std::make_shared<CampaignFlags>();
   CLI::App* figures =
       add_named(*group, measured, "stats", "Show a campaign's impressions and clicks, day by day",

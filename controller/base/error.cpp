@@ -85,6 +85,8 @@ constexpr std::array codes = {
              "There is no such cosmetic item."},
     CodeInfo{Code::module_not_found, "module_not_found", 404, "There is no such learning module."},
     CodeInfo{Code::build_not_found, "build_not_found", 404, "There is no such build."},
+    CodeInfo{Code::creative_not_found, "creative_not_found", 404,
+             "There is no such creative of an ad, or its picture is gone."},
     CodeInfo{Code::method_not_allowed, "method_not_allowed", 405,
              "The path supports other methods; see the Allow header."},
     CodeInfo{Code::subdomain_taken, "subdomain_taken", 409, "Another deployment has this name."},

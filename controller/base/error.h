@@ -69,6 +69,7 @@ enum class Code {
   cosmetic_not_found,
   module_not_found,
   build_not_found,
+  creative_not_found,
   // 405, 409, 413, 415, 431
   method_not_allowed,
   subdomain_taken,

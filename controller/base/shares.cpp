@@ -88,6 +88,8 @@ const PoolInfo& info(Pool pool) {
       {Pool::image_checks, "an image whose registry is asked for its size", accounts, later, false},
       {Pool::uploads, "the source of a build while it is received, for ten minutes at most",
        networks, waits},
+      {Pool::pictures, "an uploaded picture while it is decoded and encoded anew, or waits for it",
+       both, waits, false},
   };
   static_assert(std::size(infos) == pools);
   return *std::ranges::find(infos, pool, &PoolInfo::pool);

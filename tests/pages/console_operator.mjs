@@ -4,6 +4,9 @@ import { after, before, test } from 'node:test';
 import { Desk } from './console_desk.mjs';
 import { eventually, totp } from './platform.mjs';
 
+// A red pixel.
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+
 const many = 300; // deployments; more than the console ever drew at once
 let desk, platform, page, ada, token;
 let button, link, fill, heading, dialog, in_dialog, said, go;
@@ -178,6 +181,23 @@ test('a campaign gets a place and viewers, is topped up and ended; packages are 
   await fill('Value', 'DE');
   await in_dialog('Choose viewers').click();
   await said('Country or region is DE');
+  // A creative: what is typed is shown as players will see it, and a bad picture is refused beside its field.
+  await page.getByText('No creative yet:').waitFor();
+  await button('Add a creative').click();
+  await fill('Title', 'Play chess');
+  await fill('Link', 'https://chess.example.org/');
+  const choose = (name, bytes) => dialog().locator('input[type=file]').setInputFiles({ name, mimeType: 'image/png', buffer: bytes });
+  await choose('page.png', Buffer.from('<svg/>'));
+  await page.getByText('This file isn’t a picture').waitFor();
+  await in_dialog('Add a creative').click();
+  await page.getByText('Must be a PNG or a JPEG.').waitFor();
+  await choose('pixel.png', Buffer.from(pixel, 'base64'));
+  await page.locator('.ad canvas').waitFor();
+  await look('creative-form');
+  await in_dialog('Add a creative').click();
+  const shown = page.locator('.ad img');
+  await shown.waitFor();
+  assert.equal(await shown.evaluate((image) => image.decode().then(() => image.naturalWidth)), 1);
   await look('campaign');
   await button('Pause').click();
   await button('Resume').waitFor();

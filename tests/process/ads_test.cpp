@@ -17,6 +17,9 @@ constexpr int payment = 4'000;  // makes a budget of 3,600
 constexpr int killed_after = 120;
 constexpr int patient_misses = 20;  // how often a client gets no ad before it stops
 constexpr int reservation_seconds = 600;
+constexpr const char* pixel =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg==";
 
 class Market {
  public:
@@ -156,4 +159,78 @@ TEST_CASE("ads: the same holds if berthd is killed in the middle") {
   CHECK(market.paid() <= impressions);
   CHECK(market.paid() >= impressions - clients);
   market.check_end();
+}
+
+TEST_CASE("ads: the link of an ad leads to its page alone, and counts once") {
+  const Berthd& berthd = shared_berthd();
+  Operator brand = operator_with_token(berthd, fresh_name("brand"), {"campaigns:manage"});
+  Client client(berthd);
+  expect(201, client.post("/api/internal/points/mint",
+                          {{"account", {{"kind", "app"}, {"id", brand.app.id}}},
+                           {"amount", payment},
+                           {"reason", "test"}},
+                          admin(berthd)));
+  const std::string campaign =
+      expect(201, brand.api.post("/api/external/campaigns", {{"name", "Spring"},
+                                                             {"surface_type", "native"},
+                                                             {"total_payment", payment},
+                                                             {"payout_rate", payout}}))
+          .body.at("campaign")
+          .at("id");
+  const std::string link = "https://chess.example.org/?from=ad";
+  const json creative =
+      expect(201, brand.api.post("/api/external/campaigns/" + campaign + "/creatives",
+                                 {{"title", "Play chess"}, {"link", link}, {"image", pixel}}))
+          .body.at("creative");
+  const std::string picture = creative.at("image_url");
+  const Answer image = expect(200, client.get(picture.substr(picture.find("/ads/"))));
+  CHECK(image.header("Content-Type") == "image/png");
+  CHECK(image.header("X-Content-Type-Options") == "nosniff");
+  CHECK(image.header("Access-Control-Allow-Origin") == "*");
+  CHECK(image.header("Cache-Control") == "public, max-age=31536000, immutable");
+  CHECK_FALSE(image.has_header("Set-Cookie"));
+
+  const User owner = register_verified_user(berthd, fresh_name("game"));
+  const App game = create_app(berthd, owner, {"profile:read"});
+  const User player = register_verified_user(berthd, fresh_name("player"));
+  const Code code = authorize(berthd, player, game, {"profile:read"});
+  Client playing(berthd,
+                 tokens_of(expect(200, client.post("/api/oauth/token", code_exchange(game, code))))
+                     .access_token);
+  const json served = expect(200, playing.get("/api/external/ads/serve?surface_type=native")).body;
+  const std::string url = served.at("campaign").at("creative").at("click_url");
+  const std::string path = url.substr(url.find("/ads/"));
+  expect(201, playing.post("/api/external/ads/event",
+                           {{"campaign_id", campaign},
+                            {"event_type", "impression"},
+                            {"impression_token", served.at("impression_token")}}));
+  const auto clicks = [&] {
+    return expect(200, brand.api.get("/api/external/campaigns/" + campaign + "/creatives"))
+        .body.at("creatives")[0]
+        .at("clicks")
+        .get<int>();
+  };
+  // What looks at the link without opening it doesn't count.
+  CHECK(client.ask({.method = "HEAD", .path = path}).status == 303);
+  CHECK(client.get(path, {{"Sec-Purpose", "prefetch;prerender"}}).header("Location") == link);
+  CHECK(clicks() == 0);
+  for (int i = 0; i < 3; ++i) {
+    const Answer followed = client.get(path);
+    CHECK(followed.status == 303);
+    CHECK(followed.header("Location") == link);
+    CHECK(followed.header("Cache-Control") == "no-store");
+    CHECK(clicks() == 1);
+  }
+  for (const std::string& more :
+       {std::string("&token=clk_x"), std::string("&url=https://evil.example.org/"),
+        std::string("&link=//evil.example.org")})
+    CHECK(client.get(path + more).header("Location") == link);
+  for (const std::string& bad : {std::string("/ads/click"), std::string("/ads/click?token="),
+                                 std::string("/ads/click?token=https://evil.example.org/"),
+                                 path.substr(0, path.size() - 1), path + "0"}) {
+    const Answer refused = client.get(bad);
+    CHECK(refused.status == 404);
+    CHECK(refused.header("Location").empty());
+    CHECK(refused.header("Content-Type") == "text/html; charset=utf-8");
+  }
 }

@@ -47,6 +47,9 @@ OF_OPERATORS = re.compile("/api/operator/|/api/oauth/(my-)?apps")
 # The drivers that create what a path's placeholder can name.
 MAKERS = {
     ("/api/external/campaigns/", "id"): "createCampaign",
+    ("/api/external/campaigns/", "creative_id"): "createCreative",
+    ("/ads/pictures/", "creative_id"): "createCreative",
+    ("/api/internal/ads/creatives/", "creative_id"): "createCreative",
     ("/api/v1/ads/campaigns/", "id"): "createCampaign",
     ("/api/v1/ads/purchases/", "id"): "buyAdPackage",
     ("/api/internal/ads/placements/", "id"): "createAdPlacement",

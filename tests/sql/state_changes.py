@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # The columns that say whether something was used, decided, ended or claimed, by their tables.
 STATES = {
     "access_tokens": ["revoked_at"],
+    "ad_creatives": ["removed_at"],
     "ad_impressions": ["used_at"],
     "ad_package_purchases": ["status"],
     "apps": ["deleted_at"],

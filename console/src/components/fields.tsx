@@ -108,6 +108,16 @@ export function Words({
   );
 }
 
+// The bytes of a text in base64, and the text of a file's bytes.
+export const bytes_of = (base64: string) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+async function base64_of(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const piece = 0x8000; // arguments of a call
+  let text = '';
+  for (let at = 0; at < bytes.length; at += piece) text += String.fromCharCode(...bytes.subarray(at, at + piece));
+  return btoa(text);
+}
+
 const input_types: Partial<Record<Kind, string>> = { password: 'password', time: 'datetime-local', day: 'date' };
 const rows_of: Partial<Record<Kind, number>> = { long: 3, lines: 5, texts: 5, variables: 5 };
 
@@ -128,6 +138,13 @@ function Input<B>({ field, typed, type, focus, attributes }: Entering<B> & { att
     required: field.required,
     value: typed as string,
   };
+  if (kind === 'picture') {
+    const read = (file?: File) => (file ? void base64_of(file).then(type) : type(''));
+    const { value: _, ...file } = all;
+    return (
+      <input {...file} type="file" accept="image/png,image/jpeg" onChange={(e) => read(e.currentTarget.files?.[0])} />
+    );
+  }
   if (kind === 'choice') return <Select {...all} choices={field.choices!} onChoose={type} />;
   const text = {
     ...all,

@@ -16,6 +16,7 @@ export const kinds = [
   'day',
   'password',
   'variables', // of an environment
+  'picture', // a file, in base64
 ] as const;
 export type Kind = (typeof kinds)[number];
 

@@ -10,6 +10,7 @@ import { useReading } from '../components/use';
 import { type App, app_of } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
+import { Creatives } from './creatives';
 
 type Campaign = Answer<'get', '/api/external/campaigns'>['campaigns'][number];
 type Placement = Answer<'get', '/api/v1/ads/campaigns/{id}/placements'>['placements'][number];
@@ -415,6 +416,7 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
           </div>
         </Card>
       </div>
+      <Creatives app={app} campaign={campaign} again={again} />
       <Placements app={app} campaign={campaign} />
       {asking === 'top_up' && (
         <FormDialog<{ additional_payment: number }>

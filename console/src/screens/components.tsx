@@ -49,6 +49,7 @@ const of_kinds: Record<Kind, Row> = {
   },
   variables: { label: c.variables },
   many: { label: c.many, choices },
+  picture: { label: t.creatives.image },
   check: { label: c.check, hint: c.hint },
 };
 type Sample = Record<Kind, unknown>;

@@ -80,6 +80,9 @@ function Campaigns({ app }: { app: App }) {
                   <tr key={campaign.id}>
                     <td>
                       <Link href={`/campaigns/campaign/${campaign.id}`}>{campaign.name}</Link>
+                      {campaign.creatives === 0 && (campaign.status === 'active' || campaign.status === 'paused') && (
+                        <div class="small faint">{t.creatives.missing}</div>
+                      )}
                     </td>
                     <td>
                       <span class={`badge ${marks[campaign.status]}`}>{t.campaigns.states[campaign.status]}</span>

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "controller/domain/ads/creatives.h"
 #include "controller/domain/kernel/eraser.h"
 #include "controller/domain/webhooks/app_events.h"
 
@@ -49,7 +50,8 @@ int empty(db::Tx& tx, const std::string& id) {
   return emptied + app_events::forget(tx, id);
 }
 
-constexpr std::array<eraser::Erase, 1> parts = {erase_placement_segments};
+constexpr std::array<eraser::Erase, 3> parts = {erase_placement_segments, creatives::erase_pictures,
+                                                creatives::erase};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "controller/base/visible_text.h"
 #include "controller/db/enum_column.h"
 #include "controller/domain/accounts/bonuses.h"
+#include "controller/domain/ads/creatives.h"
 #include "controller/domain/ads/targeting.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/read_page.h"
@@ -22,7 +23,7 @@ const std::string select_campaigns = R"(
              AS reserved,
            coalesce((SELECT balance FROM ledger_accounts WHERE id = 'campaign:' || c.id), 0)
              AS remaining,
-           c.viewer_rewards, c.starts_at, c.ends_at, c.inserted_at, c.updated_at
+           c.viewer_rewards, c.starts_at, c.ends_at, c.inserted_at, c.updated_at, c.creatives
     FROM campaigns c )";
 
 Campaign campaign_of(const db::Query& row) {
@@ -47,7 +48,8 @@ Campaign campaign_of(const db::Query& row) {
           .starts_at = row.instant_or_null("starts_at"),
           .ends_at = row.instant_or_null("ends_at"),
           .inserted_at = row.instant("inserted_at"),
-          .updated_at = row.instant("updated_at")};
+          .updated_at = row.instant("updated_at"),
+          .creatives = row.integer("creatives")};
 }
 
 Error has_ended(const Campaign& campaign) {
@@ -133,6 +135,7 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, EndReason reason) {
                campaign.id, left);
   }
   note_purchase(tx, campaign);
+  creatives::campaign_ended(tx, campaign.id);
   webhooks::emit(tx, campaign.app_id, exhausted ? "campaign.exhausted" : "campaign.ended",
                  campaign.id,
                  {{"campaign_id", campaign.id},

@@ -50,6 +50,7 @@ struct Campaign {
   std::optional<Instant> ends_at = {};
   Instant inserted_at = {};
   Instant updated_at = {};
+  std::int64_t creatives = 0;  // how many it has (creatives.h)
 
   bool is_live() const { return status == Status::active || status == Status::paused; }
   // Whether the campaign itself forbids showing it, or reporting on it, at `now`.

@@ -22,17 +22,23 @@ struct Impression {  // a row of ad_impressions
   std::string user_id;
   Instant expires_at;
   bool is_used = false;
+  std::optional<std::string> creative_id;
 };
 
 constexpr std::string_view impression_by_token = R"(
     SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
-           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used
+           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used, creative_id
     FROM ad_impressions
     WHERE token_hash = $1)";
+constexpr std::string_view impression_by_id = R"(
+    SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
+           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used, creative_id
+    FROM ad_impressions
+    WHERE id = $1)";
 // `+` keeps SQLite from the index by expiry, which has everybody's open impressions.
 constexpr std::string_view newest_open_impression = R"(
     SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
-           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used
+           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used, creative_id
     FROM ad_impressions
     WHERE campaign_id = $1
       AND app_id = $2
@@ -50,7 +56,8 @@ std::optional<Impression> first(db::Query rows) {
                     .app_id = rows.text("app_id"),
                     .user_id = rows.text("user_id"),
                     .expires_at = rows.instant("expires_at"),
-                    .is_used = rows.flag("is_used")};
+                    .is_used = rows.flag("is_used"),
+                    .creative_id = rows.text_or_null("creative_id")};
 }
 
 // The result of a report, before its row is written.
@@ -92,18 +99,18 @@ class Recording {
   }
 
   Outcome click() {
-    const auto impression =
-        report_.impression_token ? find_impression() : std::optional<Impression>();
+    const bool is_named = report_.impression_token || report_.impression_id;
+    const auto impression = is_named ? find_impression() : std::optional<Impression>();
     if (impression && is_foreign(*impression)) return unpaid(UnpaidReason::foreign_token);
     const auto seen = impression ? seen_of(impression->id) : newest_seen();
-    if (!seen || (report_.impression_token && !impression))
-      return unpaid(UnpaidReason::no_impression);
+    if (!seen || (is_named && !impression)) return unpaid(UnpaidReason::no_impression);
     if (is_clicked(*seen)) return unpaid(UnpaidReason::replayed);
     return {.clicked_event_id = seen};
   }
 
  private:
   std::optional<Impression> find_impression() {
+    if (report_.impression_id) return first(tx_.query(impression_by_id, *report_.impression_id));
     if (report_.impression_token)
       return first(tx_.query(impression_by_token, token_hash(*report_.impression_token)));
     return first(tx_.query(newest_open_impression, report_.campaign_id, report_.app_id,
@@ -274,6 +281,25 @@ class Recording {
   std::string owner_id_;  // the owner of the app that reports
 };
 
+// Counts an impression or a click for the creative that was shown, if there was one.
+void count_creative(db::Tx& tx, const Outcome& outcome) {
+  if (outcome.clicked_event_id)
+    tx.execute_later(R"(
+        UPDATE ad_creatives
+        SET clicks = clicks + 1
+        WHERE id = (SELECT i.creative_id
+                    FROM ad_events e
+                    JOIN ad_impressions i ON i.id = e.impression_id
+                    WHERE e.id = $1))",
+                     *outcome.clicked_event_id);
+  else if (outcome.impression && outcome.impression->creative_id)
+    tx.execute_later(R"(
+        UPDATE ad_creatives
+        SET impressions = impressions + 1
+        WHERE id = $1)",
+                     *outcome.impression->creative_id);
+}
+
 void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign,
            const Outcome& outcome) {
   const int impressions = report.event_type == EventType::impression ? 1 : 0;
@@ -294,6 +320,7 @@ void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign
         ON CONFLICT (surface_type, day)
         DO UPDATE SET impressions = ad_demand_days.impressions + 1)",
                      to_string(campaign.surface_type), utc_day(tx.now()));
+  count_creative(tx, outcome);
 }
 
 }  // namespace
@@ -351,6 +378,29 @@ int remove_old_events(db::Tx& tx, int limit) {
         WHERE used_at < $1
         LIMIT $2))",
                               first_kept_moment(tx), limit);
+}
+
+bool record_followed_link(db::Tx& tx, const std::string& impression_id) {
+  const auto impression = first(tx.query(impression_by_id, impression_id));
+  if (!impression) return false;
+  const bool counts = tx.number(R"(
+      SELECT count(*)
+      FROM ad_events e
+      WHERE e.impression_id = $1
+        AND e.event_type = 'impression'
+        AND e.counted = 1
+        AND NOT EXISTS (SELECT 1 FROM ad_events c WHERE c.clicked_event_id = e.id))",
+                                impression_id) > 0;
+  if (!counts) return false;
+  const auto campaign = campaigns::find(tx, impression->campaign_id);
+  return !record(tx, {}, {},
+                 {.app_id = impression->app_id,
+                  .user_id = impression->user_id,
+                  .campaign_id = impression->campaign_id,
+                  .event_type = EventType::click,
+                  .surface_type = campaign->surface_type,
+                  .impression_id = impression_id})
+              .unpaid_reason;
 }
 
 Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,

@@ -39,6 +39,8 @@ struct Report {
   SurfaceType surface_type = {};
   // If empty, the newest open reservation is used.
   std::optional<std::string> impression_token = {};
+  // The reservation, if it is known: berth's own links know it without the token.
+  std::optional<std::string> impression_id = {};
 };
 
 struct Event {
@@ -68,6 +70,11 @@ struct Recorded {
 //   rewards don't exceed its rake and rewards::pay allows it.
 Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
                 const Report& report);
+
+// Records that the viewer of an impression has followed the link of its creative. Nothing is stored
+// unless the click counts: once, after the impression was paid, as record() says. Returns whether
+// it does. Nobody gets points for it.
+bool record_followed_link(db::Tx& tx, const std::string& impression_id);
 
 // Events, and the reservations that they used, are kept until this many days after the end of their
 // UTC day. Their sums stay in ad_days. A click on an impression that was removed isn't counted

@@ -197,8 +197,8 @@ bool placement_has_room(db::Tx& tx, const std::string& campaign_placement_id) {
 
 // Reserves the payout. Returns nothing, and changes nothing, if the tables say that the offer can't
 // be taken.
-std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest& request,
-                              const Choice::Offer& offer) {
+std::optional<Served> reserve(db::Tx& tx, CampaignIndex& index, const Rules& rules,
+                              const ServeRequest& request, const Choice::Offer& offer) {
   auto campaign = campaigns::find(tx, offer.campaign_id);
   if (!campaign || campaign->status != campaigns::Status::active || campaign->is_over(tx.now()))
     return std::nullopt;
@@ -214,14 +214,18 @@ std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest
                                       .life = rules.reservation_life});
   if (!hold) return std::nullopt;
   const std::string token = random_token("imp_");
+  auto creative = index.next_creative(campaign->id);
   tx.execute(R"(
       INSERT INTO ad_impressions (id, token_hash, campaign_id, campaign_placement_id, app_id,
-                                  user_id, created_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8))",
+                                  user_id, created_at, expires_at, creative_id)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))",
              hold->id, token_hash(token), campaign->id, placement, request.app_id, request.user_id,
-             tx.now(), hold->expires_at);
-  return Served{
-      .campaign = *std::move(campaign), .impression_token = token, .expires_at = hold->expires_at};
+             tx.now(), hold->expires_at, creative ? std::optional(creative->id) : std::nullopt);
+  return Served{.campaign = *std::move(campaign),
+                .impression_id = hold->id,
+                .impression_token = token,
+                .expires_at = hold->expires_at,
+                .creative = std::move(creative)};
 }
 
 }  // namespace
@@ -298,11 +302,22 @@ void CampaignIndex::load(db::Tx& tx, const std::string& id) {
   if (!is_active || advertiser.is_suspended) {
     const std::lock_guard lock(choice_mutex_);
     choice_.remove(id);
+    creatives_.erase(id);
     return;
   }
   const Choice::Campaign candidate = candidate_of(tx, *campaign, advertiser.reach);
+  Rotation rotation;
+  if (campaign->creatives > 0)
+    for (creatives::Creative& one : creatives::shown_of(tx, id))
+      rotation.all.push_back(std::make_shared<const creatives::Creative>(std::move(one)));
   const std::lock_guard lock(choice_mutex_);
   choice_.put(candidate, tx.now());
+  if (rotation.all.empty()) {
+    creatives_.erase(id);
+  } else {
+    Rotation& known = creatives_[id];
+    known.all = std::move(rotation.all);
+  }
 }
 
 // The offers of one round, in the order of the rule. The one that next() has returned counts as
@@ -404,6 +419,15 @@ void CampaignIndex::note_full(const std::string& app_id, const std::vector<std::
   for (const std::string& id : campaigns) full[id] = now + full_for;
 }
 
+std::shared_ptr<const creatives::Creative> CampaignIndex::next_creative(
+    const std::string& campaign_id) {
+  const std::lock_guard lock(choice_mutex_);
+  const auto found = creatives_.find(campaign_id);
+  if (found == creatives_.end()) return nullptr;
+  Rotation& rotation = found->second;
+  return rotation.all[rotation.next++ % rotation.all.size()];
+}
+
 size_t CampaignIndex::size() {
   const std::lock_guard lock(choice_mutex_);
   return choice_.size();
@@ -451,7 +475,7 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
                 .now = tx.now(),
                 .skip = [&](const std::string& id) { return enough.contains(id); }},
                [&](const Choice::Offer& offer) {
-                 served = reserve(tx, rules, request, offer);
+                 served = reserve(tx, index, rules, request, offer);
                  return served.has_value();
                });
   if (!served)

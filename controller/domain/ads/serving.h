@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/ads/choice.h"
+#include "controller/domain/ads/creatives.h"
 
 // The first phase of an impression: a campaign is chosen in memory, and its payout is reserved in
 // the ledger for a limited time. The app gets a token that stands for the reservation.
@@ -46,9 +48,16 @@ class CampaignIndex {
   // a moment, so that others get their turn.
   std::optional<Choice::Offer> choose(const std::string& app_id, const Choice::Request& request,
                                       const std::function<bool(const Choice::Offer&)>& take);
+  // Returns the campaign's creative whose turn it is, and moves on to the next one; null if the
+  // campaign has none. One that was removed a moment ago may still be returned.
+  std::shared_ptr<const creatives::Creative> next_creative(const std::string& campaign_id);
   size_t size();
 
  private:
+  struct Rotation {
+    std::vector<std::shared_ptr<const creatives::Creative>> all = {};
+    size_t next = 0;
+  };
   class Offers;
   void load_all(db::Tx& tx);
   void load(db::Tx& tx, const std::string& id);
@@ -61,6 +70,7 @@ class CampaignIndex {
   std::mutex refresh_mutex_;  // keeps an older snapshot from being loaded after a newer one
   std::mutex choice_mutex_;
   Choice choice_;
+  std::unordered_map<std::string, Rotation> creatives_;  // of campaigns that have any
   // For each app, the campaigns that have no room for it, and until when that is assumed.
   std::unordered_map<std::string, std::unordered_map<std::string, Instant>> full_;
 };
@@ -74,8 +84,10 @@ struct ServeRequest {
 };
 struct Served {
   campaigns::Campaign campaign;
+  std::string impression_id;
   std::string impression_token;  // shown once, because only its hash is stored
   Instant expires_at;
+  std::shared_ptr<const creatives::Creative> creative = {};  // null if the campaign has none
 };
 // Serves an ad. Throws no_ad_available if no campaign matches; placement_not_found if the placement
 // doesn't exist; forbidden if it belongs to another app; and validation_failed if it is of another

@@ -1,6 +1,7 @@
 #include "controller/domain/ads/upkeep.h"
 
 #include "controller/domain/ads/campaigns.h"
+#include "controller/domain/ads/creatives.h"
 #include "controller/domain/ads/events.h"
 #include "controller/domain/ads/market.h"
 #include "controller/domain/ads/serving.h"
@@ -18,6 +19,9 @@ int do_what_is_due(Round& round, const UpkeepBatch& batch) {
                                       [&](db::Tx& tx) { return remove_old(tx, batch.rows); });
   done += round.repeat_with_row_locks(
       is_any_event_old, [&](db::Tx& tx) { return remove_old_events(tx, batch.rows); });
+  done += round.repeat_with_row_locks(creatives::is_anything_old, [&](db::Tx& tx) {
+    return creatives::remove_old(tx, batch.rows);
+  });
   if (round.read(is_demand_old)) round.write(recompute_demand);
   return done;
 }

@@ -41,6 +41,7 @@ TEST_CASE("each operation that may write says what it stores") {
                                                          "logout",
                                                          "rejectFriend",
                                                          "removeCampaignPlacement",
+                                                         "removeCreative",
                                                          "removeFriend",
                                                          "revoke",
                                                          "stopDeployment",

@@ -45,6 +45,43 @@ def cancel_campaign(scene):
     return scene.owner_api.delete("/api/external/campaigns/" + made)
 
 
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def new_creative(scene):
+    body = {"title": "Play chess", "link": "https://chess.example.org/", "image": PIXEL}
+    return scene.owner_api.post(campaign(scene, rest="/creatives"), body)
+
+
+@driver("createCreative")
+def create_creative(scene):
+    return new_creative(scene)
+
+
+@driver("listCreatives")
+def list_creatives(scene):
+    return scene.owner_api.get(campaign(scene, rest="/creatives"))
+
+
+@driver("removeCreative")
+def remove_creative(scene):
+    made = new_creative(scene).expect(201).id
+    return scene.owner_api.delete(campaign(scene, rest=f"/creatives/{made}"))
+
+
+@driver("adPicture")
+def ad_picture(scene):
+    made = scene.once("creative", lambda: new_creative(scene).expect(201).id)
+    return scene.anybody.get(f"/ads/pictures/{made}")
+
+
+@driver("takeCreativeDown")
+def take_creative_down(scene):
+    return scene.admin.delete(f"/api/internal/ads/creatives/{new_creative(scene).expect(201).id}")
+
+
 def serve(scene):
     campaign(scene)
     return scene.player_api.get("/api/external/ads/serve?surface_type=banner")

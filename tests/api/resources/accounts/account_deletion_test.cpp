@@ -357,6 +357,8 @@ class Life {
             {{"ad_placement_id", placement}, {"allocated_budget", 100}})["placement"]["id"];
     ask({manage}, "POST", "/api/v1/ads/campaigns/{id}/placements/{placement_id}/segments",
         {campaign, placed}, {{"segment_type", "geography"}, {"segment_value", word}});
+    ask({manage}, "POST", "/api/external/campaigns/{id}/creatives", {campaign},
+        {{"title", word}, {"text", word}, {"link", "https://" + word + ".example.org/"}});
     ask({manage}, "DELETE", "/api/external/campaigns/{id}", {campaign});
   }
 
@@ -388,7 +390,8 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   // Makes sure that the word was written at all, so that the search below means something.
   const auto before = places_of(life.g.world, word);
   for (const char* place :
-       {"apps.app_description",       "apps.redirect_uris",    "audience_segments.metadata",
+       {"ad_creatives.link",          "ad_creatives.text",     "ad_creatives.title",
+        "apps.app_description",       "apps.redirect_uris",    "audience_segments.metadata",
         "audit_log.details",          "avatars.appearance",    "campaigns.targeting_metadata",
         "chat_entries.sealed_body",   "custom_domains.domain", "deploy_logs.details",
         "deployments.image",          "idempotency_keys.body", "learning_paths.path",

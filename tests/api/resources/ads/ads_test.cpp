@@ -1,8 +1,10 @@
 // Campaigns and ads over the API. The ledger is audited after each step.
 #include <catch2/catch.hpp>
 
+#include "controller/base/crypto.h"
 #include "controller/domain/ledger/ledger_audit.h"
 #include "tests/api/gate_world.h"
+#include "tests/domain/ads/pictures.h"
 
 namespace {
 
@@ -118,6 +120,93 @@ TEST_CASE("ads api: the whole life of a campaign") {
   CHECK(f.ask(f.manage, "DELETE", path).error() == "409 invalid_state");
   CHECK(f.ask(f.manage, "PUT", path, {{"status", "active"}}).error() == "409 invalid_state");
   CHECK(f.ask(f.manage, "GET", "/api/external/campaigns").body["total"] == 1);
+}
+
+TEST_CASE("ads api: creatives are added, shown, counted and removed") {
+  Fixture f;
+  const json campaign = f.create(Fixture::order());
+  const std::string path = f.path(campaign) + "/creatives";
+  CHECK(campaign["creatives"] == 0);
+  CHECK(f.serve().body["campaign"]["creative"] == nullptr);
+  const std::string image = base64(berth::test::png({.width = 30, .height = 20}));
+  const auto added = f.ask(f.write, "POST", path,
+                           {{"title", "Play chess"},
+                            {"text", "Against everybody."},
+                            {"link", "https://chess.example.org/"},
+                            {"image", image}});
+  REQUIRE(added.status == 201);
+  const json creative = added.body["creative"];
+  const std::string id = creative["id"];
+  CHECK(creative["image_url"] == f.g.services.base_url + "/ads/pictures/" + id);
+  CHECK(creative["image_width"] == 30);
+  CHECK(creative["image_height"] == 20);
+  CHECK(creative["link"] == "https://chess.example.org/");
+
+  const auto served = f.serve();
+  const json shown = served.body["campaign"]["creative"];
+  CHECK(shown["id"] == id);
+  CHECK(shown["title"] == "Play chess");
+  CHECK(shown["text"] == "Against everybody.");
+  CHECK(shown["image_url"] == creative["image_url"]);
+  CHECK(shown["click_url"].get<std::string>().starts_with(f.g.services.base_url +
+                                                          "/ads/click?token=clk_"));
+  CHECK_FALSE(shown.contains("link"));
+  f.report(campaign, "impression", served.body["impression_token"]);
+  f.report(campaign, "click", served.body["impression_token"]);
+  const auto list = f.ask(f.manage, "GET", path);
+  CHECK(list.body["total"] == 1);
+  CHECK(list.body["creatives"][0]["impressions"] == 1);
+  CHECK(list.body["creatives"][0]["clicks"] == 1);
+  CHECK(f.ask(f.manage, "GET", f.path(campaign)).body["campaign"]["creatives"] == 1);
+
+  const auto picture = f.g.ask("GET", "/ads/pictures/" + id);
+  CHECK(picture.status == 200);
+  CHECK(picture.text.starts_with("\x89PNG"));
+  CHECK(picture.header("Cache-Control") == "public, max-age=31536000, immutable");
+  CHECK(picture.header("Content-Security-Policy") == "default-src 'none'; sandbox");
+  CHECK(picture.header("Cross-Origin-Resource-Policy") == "cross-origin");
+
+  CHECK(f.ask(f.other, "GET", path).error() == "403 forbidden");
+  CHECK(f.ask(f.other, "DELETE", path + "/" + id).error() == "403 forbidden");
+  CHECK(f.ask(f.show, "POST", path, {{"title", "x"}, {"link", "https://x.example.org"}}).error() ==
+        "403 insufficient_scope");
+  CHECK(f.ask(f.manage, "DELETE", path + "/" + id).status == 200);
+  CHECK(f.ask(f.manage, "DELETE", path + "/" + id).error() == "404 creative_not_found");
+  CHECK(f.serve().body["campaign"]["creative"] == nullptr);
+  CHECK(f.g.ask("GET", "/ads/pictures/" + id).status == 200);  // for pages that show it already
+  CHECK(f.internal("DELETE", "/creatives/" + id).status == 200);
+  CHECK(f.g.ask("GET", "/ads/pictures/" + id).error() == "404 creative_not_found");
+}
+
+TEST_CASE("ads api: a creative that isn't right is refused, with the field's name") {
+  Fixture f;
+  const json campaign = f.create(Fixture::order());
+  const std::string path = f.path(campaign) + "/creatives";
+  const json good = {{"title", "Play chess"}, {"link", "https://chess.example.org/"}};
+  const std::vector<std::pair<std::string, json>> bad = {
+      {"title", nullptr},
+      {"title", ""},
+      {"title", std::string(81, 'x')},
+      {"title", "a\nb"},
+      {"text", std::string(301, 'x')},
+      {"link", nullptr},
+      {"link", "http://chess.example.org/"},
+      {"link", "javascript:alert(1)"},
+      {"image", "not base64!"},
+      {"image", base64("<svg xmlns='http://www.w3.org/2000/svg'/>")},
+      {"image", base64(berth::test::png_that_claims(30'000, 30'000))},
+      {"image", base64(berth::test::png().substr(0, 40))},
+      {"image", std::string(666'672, 'A')}};
+  for (const auto& [field, value] : bad) {
+    json body = good;
+    body[field] = value;
+    const auto answered = f.ask(f.manage, "POST", path, body);
+    INFO(field << ": " << value.dump().substr(0, 40));
+    CHECK(answered.error() == "422 validation_failed");
+    CHECK(answered.body["error"]["details"].contains(field));
+  }
+  CHECK(f.ask(f.manage, "POST", path, good).status == 201);
+  CHECK(f.ask(f.manage, "GET", path).body["total"] == 1);
 }
 
 TEST_CASE("ads api: who may do what") {
