@@ -26,6 +26,7 @@ struct AppFlags {
   std::string website;
   std::vector<std::string> redirect_uris;
   std::vector<std::string> scopes;
+  std::vector<std::string> origins;
   bool is_public = false;
   bool show_secret = false;
   bool secret_stdin = false;
@@ -96,6 +97,7 @@ void create_app(Run& run, const AppFlags& flags) {
       scopes.insert(scopes.begin(), "profile:read");
     body["allowed_scopes"] = scopes;
   }
+  if (!flags.origins.empty()) body["allowed_origins"] = flags.origins;
   if (flags.is_public) body["token_endpoint_auth_method"] = "none";
   if (!flags.description.empty()) body["app_description"] = flags.description;
   if (!flags.website.empty()) body["website_url"] = flags.website;
@@ -230,6 +232,11 @@ void add_app_creation(CLI::App& apps, Run& run) {
   create
       ->add_option("--redirect-uri", flags->redirect_uris,
                    "Redirect URI of logins; by default http://127.0.0.1/callback, for this client")
+      ->allow_extra_args(false);
+  create
+      ->add_option("--origin", flags->origins,
+                   "Origin whose pages may call berth from browsers, such as "
+                   "https://game.example.org; may be repeated")
       ->allow_extra_args(false);
   create->add_option("--description", flags->description,
                      "Description that the consent page shows");
