@@ -54,7 +54,8 @@ std::string plain_variable(const char* name) {
   return value;
 }
 
-// Reads a request's head. Returns the path if it is a GET; an empty text otherwise.
+// Reads a request's head. Returns the path if it is a GET, "?" if it is something else, and an
+// empty text if nothing comes.
 std::string path_of_request(int connection) {
   std::string head;
   char piece[1024];
@@ -64,7 +65,7 @@ std::string path_of_request(int connection) {
     head.append(piece, static_cast<size_t>(count));
   }
   constexpr std::string_view get = "GET ";
-  if (!head.starts_with(get)) return "";
+  if (!head.starts_with(get)) return "?";
   const std::string target = head.substr(get.size(), head.find(' ', get.size()) - get.size());
   return target.substr(0, target.find('?'));
 }
@@ -84,6 +85,8 @@ std::string answer_to(const std::string& path, const std::string& site) {
         "\", \"seconds\": " +
         std::to_string(atoi(variable("SECONDS", std::to_string(default_seconds).c_str()).c_str())) +
         "}";
+  } else if (path == "?") {
+    status = "405 Method Not Allowed";
   } else {
     status = "404 Not Found";
     for (const File& file : files) {
