@@ -6,7 +6,7 @@ LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=cca
 DATA_DIR ?= data
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
+.PHONY: help build run client test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,13 @@ build: ## berthd and the client berth in build/release (PRESET=dev, asan, tsan f
 
 run: build ## build berthd and start it, with podman's containers or on the simulated cluster; prints its address
 	@scripts/install-deps.sh run
+	@[ $(BUILD)/client -nt $(BUILD)/berth ] || scripts/client.sh $(BUILD)/berth $(BUILD)/client
 	@scripts/run.sh $(BUILD)/berthd $(DATA_DIR)
+
+client: ## the client for any Linux of this machine's kind, in build/release/client (key client-files)
+	@scripts/install-deps.sh build
+	@$(MAKE) --no-print-directory build
+	@scripts/client.sh $(BUILD)/berth $(BUILD)/client
 
 test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)
 	@scripts/install-deps.sh test

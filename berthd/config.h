@@ -78,6 +78,7 @@ struct Config {
   std::optional<Address> internal_listen;
   std::optional<std::string> base_url;
   std::filesystem::path data_dir;
+  std::filesystem::path client_files;  // the client's archives; empty: there are none
   // Where data_dir gets its keys.json from if it has none; empty if it makes its own.
   std::filesystem::path keys_file;
   // The PostgreSQL server of the database; if empty, the database is a SQLite file in data_dir.

@@ -334,6 +334,13 @@ const std::vector<Key>& config_keys() {
          if (v.empty()) want("a path");
          c.data_dir = v;
        }},
+      {"client-files", "",
+       "directory of the client's archives that scripts/client.sh makes; berthd serves them below "
+       "/download, and a script at /install.sh that installs the client. Nothing if empty",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !std::filesystem::is_directory(v)) want("a directory");
+         c.client_files = v;
+       }},
       {"database", "",
        "address of a PostgreSQL database, such as "
        "postgresql://berth@db.example.org/berth?sslmode=verify-full, in the form that libpq reads; "

@@ -40,7 +40,8 @@ Handlers::Handlers(Storage& storage, ClusterWork& cluster, prometheus::Registry&
       metrics_(registry),
       gate_(services_, metrics_),
       pages_(services_, metrics_),
-      console_(services_.base_url) {}
+      console_(services_.base_url),
+      client_files_(storage_.config.client_files, services_.base_url) {}
 
 api::Services Handlers::make_services(ClusterWork& cluster, const std::string& base_url) {
   const Config& config = storage_.config;
@@ -106,7 +107,8 @@ api::Backup Handlers::begin_backup(const std::string& key) {
 
 void Handlers::answer(const api::Request& request, api::Response& response) {
   if (!cluster_.answer_page(request, response) && !console_.handle(request, response) &&
-      !api::console::answer_documentation(request, response) && !pages_.handle(request, response))
+      !api::console::answer_documentation(request, response) &&
+      !client_files_.handle(request, response) && !pages_.handle(request, response))
     gate_.handle(request, response);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "api/console/client_files.h"
 #include "api/console/console.h"
 #include "api/gate/gate.h"
 #include "api/pages/pages.h"
@@ -56,6 +57,7 @@ class Handlers {
   api::Gate gate_;
   api::pages::Pages pages_;
   const api::console::Console console_;
+  const api::console::ClientFiles client_files_;
 };
 
 }  // namespace berth

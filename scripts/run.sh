@@ -15,6 +15,8 @@ elif ! checked=$("$berthd" doctor --local --data-dir "$data" 2>&1); then
 fi
 more=()
 [ "$kubernetes" = local ] || more=(--simulated-builds on)
+clients=$(dirname "$berthd")/client # scripts/client.sh has made it
+[ ! -d "$clients" ] || more+=(--client-files "$clients")
 "$berthd" --data-dir "$data" --log-format text --kubernetes "$kubernetes" "${more[@]}" &
 pid=$!
 trap 'kill -TERM $pid 2>/dev/null || true' INT TERM

@@ -78,10 +78,12 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
   page.values.set("scopes", scope_values(scopes));
   page.values.set("parameters", hidden);
   if (app.session_tokens) {
-    // The page preselects what the user chose before.
-    const play::SessionAccess access = visit.services.db.read(
+    // The page preselects what the user chose before. Somebody else's app gets more than a look
+    // only if the user says so.
+    const auto chosen = visit.services.db.read(
         [&](db::Tx& tx) { return connections::session_access(tx, visit.user().id, app.id); });
-    const bool acts = access == play::SessionAccess::full;
+    const bool acts =
+        chosen ? *chosen == play::SessionAccess::full : app.owner_id == visit.user().id;
     Values session(Values::type::object);
     session.set("acts", Values(acts ? Values::type::bool_true : Values::type::bool_false));
     page.values.set("session", session);

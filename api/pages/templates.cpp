@@ -54,4 +54,6 @@ const std::string& icon() { return file("berth.svg"); }
 
 const std::string& robots() { return file("robots.txt"); }
 
+const std::string& install_script() { return file("install.sh"); }
+
 }  // namespace berth::api::pages

@@ -22,5 +22,7 @@ const std::string& stylesheet();
 const std::string& icon();
 // robots.txt, which says what crawlers must leave out (RFC 9309).
 const std::string& robots();
+// The script that installs the client, with %BASE_URL% in place of the platform's address.
+const std::string& install_script();
 
 }  // namespace berth::api::pages

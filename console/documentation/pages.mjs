@@ -42,7 +42,7 @@ const menu = [
   ],
   [
     'Guides',
-    ['operators', 'players', 'ads', 'admins', 'one-machine', 'cluster', 'sre', 'shop']
+    ['operators', 'players', 'ads', 'admins', 'one-machine', 'compose', 'cluster', 'sre', 'shop']
       .map((name) => `guides/${name}`)
       .concat('guides/'),
   ],

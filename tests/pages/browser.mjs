@@ -107,7 +107,9 @@ test('register, verify by the mailed link, consent, and back to the app with a c
   const text = await page.locator('main').innerText();
   assert.ok(text.includes('Space <b>Cargo</b> & Co.'), 'the name is text');
   assert.ok(text.includes('see how many points you have'));
-  assert.equal(await page.getByLabel('Let the app act as you').isChecked(), true);
+  // Somebody else's app: what it may do in one's name isn't ticked in advance.
+  assert.equal(await page.getByLabel('Let the app act as you').isChecked(), false);
+  await page.getByLabel('Let the app act as you').check();
   await press(page, 'Allow');
   await page.waitForURL(`${app.redirectUri}**`);
   const { parameters, headers } = app.came.pop();

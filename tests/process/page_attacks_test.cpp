@@ -316,6 +316,12 @@ TEST_CASE("the consent page says what a session is for, and the user can restric
                             Contains("friend requests") && Contains("block people") &&
                             Contains("avatar") && Contains(ticked));
 
+  // Somebody else's app may only look, unless the user ticks the box.
+  Browser other(p.berthd);
+  other.log_in(register_verified_user(p.berthd, fresh_name("bob")));
+  CHECK_THAT(expect(200, other.open(p.authorization_path())).text,
+             Contains(box) && !Contains(ticked));
+
   // Browsers don't send a box that isn't ticked.
   const std::string reads = session_token_of(p, p.browser.send("/consent", form));
   CHECK_FALSE(may_act(reads));

@@ -166,6 +166,8 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"wildcard-tls-secret", "a/b/c"},
                                                         {"wildcard-tls-secret", "a b"},
                                                         {"wildcard-tls-secret", "/b"},
+                                                        {"client-files", "/nowhere"},
+                                                        {"client-files", "/etc/hostname"},
                                                         {"smtp-ca-file", "/nowhere/ca.pem"},
                                                         {"smtp-ca-file", "/"}})
     check_refused(run_to_end({"--" + key, value}), key, value);

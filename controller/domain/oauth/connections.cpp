@@ -83,15 +83,15 @@ Connection set_session_access(db::Tx& tx, const std::string& user_id, const std:
   return get(tx, user_id, app_id);
 }
 
-play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
-                                   const std::string& app_id) {
+std::optional<play::SessionAccess> session_access(db::Tx& tx, const std::string& user_id,
+                                                  const std::string& app_id) {
   auto rows = tx.query(R"(
       SELECT session_access
       FROM grants
       WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL)",
                        user_id, app_id);
-  return rows.next() ? db::enum_of<play::SessionAccess>(rows, "session_access")
-                     : play::SessionAccess::full;
+  if (!rows.next()) return std::nullopt;
+  return db::enum_of<play::SessionAccess>(rows, "session_access");
 }
 
 void end_grant(db::Tx& tx, const std::string& grant_id) {

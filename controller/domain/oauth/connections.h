@@ -44,10 +44,10 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
 // on.
 Connection set_session_access(db::Tx& tx, const std::string& user_id, const std::string& app_id,
                               play::SessionAccess access);
-// Returns what the app may do with its session tokens at present; full if the user hasn't connected
-// the app.
-play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
-                                   const std::string& app_id);
+// Returns what the app may do with its session tokens at present; nothing if the user hasn't
+// connected the app.
+std::optional<play::SessionAccess> session_access(db::Tx& tx, const std::string& user_id,
+                                                  const std::string& app_id);
 // Ends the consent, and with it every token and code that came from it, at once.
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id);
 // The same for one grant (a user's consent to one app), and for everything that the user has
