@@ -83,7 +83,7 @@ test('an app’s points are plotted by day, and its users are counted', async ()
   await said('100,000 points');
   await page.locator('.plot canvas').first().waitFor();
   await button('90 days').click();
-  await page.getByText('The days on which points moved (1)').click();
+  await page.getByText('Days on which points moved (1)').click();
   await page.getByRole('cell', { name: '100,000' }).first().waitFor();
   await look('app-points');
   desk.nothing_wrong();
