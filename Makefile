@@ -22,9 +22,7 @@ run: build ## build berthd and start it, with podman's containers or on the simu
 	@[ $(BUILD)/client -nt $(BUILD)/berth ] || scripts/client.sh $(BUILD)/berth $(BUILD)/client
 	@scripts/run.sh $(BUILD)/berthd $(DATA_DIR)
 
-client: ## the client for any Linux of this machine's kind, in build/release/client (key client-files)
-	@scripts/install-deps.sh build
-	@$(MAKE) --no-print-directory build
+client: build ## the client for any Linux of this machine's kind, in build/release/client (key client-files)
 	@scripts/client.sh $(BUILD)/berth $(BUILD)/client
 
 test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)

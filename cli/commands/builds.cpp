@@ -7,10 +7,6 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* list_path = "/api/deploy/builds";
-
-std::string path_of(const std::string& id) { return std::string(list_path) + "/" + id; }
-
 void add_build(CLI::App& command, std::string& id) {
   command.add_option("BUILD", id, "Id of the build")
       ->required()
@@ -24,7 +20,7 @@ void show_log(Run& run, const std::string& id, bool follows) {
     follow_build(run.api(), id, LogTo::output);
     return;
   }
-  run.api().stream({.path = path_of(id) + "/logs",
+  run.api().stream({.path = build_path(id) + "/logs",
                     .accept = "text/plain",
                     .headers = {},
                     .sink =
@@ -43,7 +39,7 @@ void add_build_commands(CLI::App& root, Run& run) {
   CLI::App* list = add_command(
       *group, "list", "List the current app's builds", "berth builds list", [&run, name] {
         const std::string query = name->empty() ? "" : "?" + encoded({{"name", *name}});
-        const json all = run.api().all(list_path + query, "builds");
+        const json all = run.api().all(builds_path + query, "builds");
         run.out().list(all, all.at("builds"),
                        {{"ID", "id"},
                         {"NAME", "name"},
@@ -56,7 +52,7 @@ void add_build_commands(CLI::App& root, Run& run) {
   const auto id = std::make_shared<std::string>();
   CLI::App* get = add_command(*group, "get", "Show a build",
                               "berth builds get 01936f5e-7c1a-7000-8000-0000000000b1", [&run, id] {
-                                const json build = run.api().get(path_of(*id)).at("build");
+                                const json build = run.api().get(build_path(*id)).at("build");
                                 run.out().object({{"build", build}}, build,
                                                  {{"Id", "id"},
                                                   {"Name", "name"},
@@ -82,7 +78,7 @@ void add_build_commands(CLI::App& root, Run& run) {
   CLI::App* cancel = add_command(
       *group, "cancel", "Cancel a build that waits or runs",
       "berth builds cancel 01936f5e-7c1a-7000-8000-0000000000b1", [&run, id] {
-        const json answer = run.api().call({.method = "DELETE", .path = path_of(*id)});
+        const json answer = run.api().call({.method = "DELETE", .path = build_path(*id)});
         run.out().done(
             answer, "The build is " + std::string(cell(answer.at("build"), "status") == "building"
                                                       ? "being cancelled."

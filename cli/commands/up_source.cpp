@@ -36,7 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* builds_path = "/api/deploy/builds";
 constexpr const char* default_file = "berth.yaml";
 constexpr const char* default_tier = "free";
 constexpr std::chrono::minutes longest_upload{10};
@@ -178,8 +177,7 @@ class CancelOnSignal {
       cancelled = true;
       say("Cancelling the build …");
       try {
-        Api(settings_, store_)
-            .call({.method = "DELETE", .path = std::string(builds_path) + "/" + id});
+        Api(settings_, store_).call({.method = "DELETE", .path = build_path(id)});
       } catch (const std::exception& failure) {
         say(std::string("The build couldn't be cancelled: ") + failure.what());
       }
@@ -276,6 +274,8 @@ std::string repository_of(const std::string& image) {
 
 }  // namespace
 
+std::string build_path(const std::string& id) { return std::string(builds_path) + "/" + id; }
+
 void add_source_flags(CLI::App& command, SourceFlags& flags, CLI::Option* folder) {
   command
       .add_option(
@@ -354,7 +354,7 @@ void show_source(Run& run, const SourceFlags& flags, const json& order) {
 
 json follow_build(Api& api, const std::string& id, LogTo where) {
   json last;
-  follow(api, std::string(builds_path) + "/" + id + "/logs?follow=true", [&](const Event& event) {
+  follow(api, build_path(id) + "/logs?follow=true", [&](const Event& event) {
     if (event.name == "status") {
       last = json::parse(event.data, nullptr, false);
       const std::string status = cell(last, "status");
@@ -366,7 +366,7 @@ json follow_build(Api& api, const std::string& id, LogTo where) {
   });
   // The stream may have ended with the token, or with the server.
   if (!last.is_object() || last.value("status", "building") == "building")
-    last = api.get(std::string(builds_path) + "/" + id).at("build");
+    last = api.get(build_path(id)).at("build");
   return last;
 }
 

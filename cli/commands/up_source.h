@@ -8,6 +8,9 @@
 // `berth up FOLDER`: builds the image that is then deployed.
 namespace berth::cli {
 
+inline constexpr const char* builds_path = "/api/deploy/builds";
+std::string build_path(const std::string& id);
+
 struct SourceFlags {
   std::string folder;  // empty: there is no source
   std::string containerfile;

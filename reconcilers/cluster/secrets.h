@@ -28,10 +28,6 @@ class Secrets {
   int remove(const std::string& name_space, const std::vector<std::string>& names);
 
  private:
-  int empty_variables(const std::vector<Object>& desired);
-  int remove_credentials(const std::vector<Object>& desired);
-  bool are_written(const std::vector<Object>& desired) const;
-
   kube::Client& client_;
   const Cache& cache_;
 };

@@ -25,21 +25,17 @@ struct Impression {  // a row of ad_impressions
   std::optional<std::string> creative_id;
 };
 
-constexpr std::string_view impression_by_token = R"(
+const std::string select_impressions = R"(
     SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
            CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used, creative_id
-    FROM ad_impressions
+    FROM ad_impressions )";
+
+const std::string impression_by_token = select_impressions + R"(
     WHERE token_hash = $1)";
-constexpr std::string_view impression_by_id = R"(
-    SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
-           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used, creative_id
-    FROM ad_impressions
+const std::string impression_by_id = select_impressions + R"(
     WHERE id = $1)";
 // `+` keeps SQLite from the index by expiry, which has everybody's open impressions.
-constexpr std::string_view newest_open_impression = R"(
-    SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
-           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used, creative_id
-    FROM ad_impressions
+const std::string newest_open_impression = select_impressions + R"(
     WHERE campaign_id = $1
       AND app_id = $2
       AND user_id = $3

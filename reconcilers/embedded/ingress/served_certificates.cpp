@@ -183,8 +183,7 @@ void ServedCertificates::run(const std::stop_token& stop) {
     Host& entry = found->second;
     entry.is_queued = false;
     if (seen.stage == ServedCertificate::Stage::served ||
-        (seen.stage == ServedCertificate::Stage::failed &&
-         entry.state.stage == ServedCertificate::Stage::pending)) {
+        entry.state.stage == ServedCertificate::Stage::pending) {
       // If it failed, Caddy's log usually has said why already.
       entry.state = std::move(seen);
     }
