@@ -41,7 +41,6 @@ ClientFiles::ClientFiles(std::filesystem::path folder, std::string base_url)
 bool ClientFiles::handle(const Request& request, Response& response) const {
   const bool is_script = request.path == script_path;
   if (!is_script && !request.path.starts_with(downloads)) return false;
-  response.add_header("X-Content-Type-Options", "nosniff");
   response.add_header("Cache-Control", "no-cache");
   if (request.method != "GET" && request.method != "HEAD") {
     response.add_header("Allow", "GET, HEAD");
