@@ -47,7 +47,6 @@ Reply add_creative(const Call& call, const Services& services) {
   if (const auto image = text_or_nothing(call.body, "image")) {
     const auto file = parse_base64(*image);
     if (!file) throw invalid_field("image", "must be in base64, with its padding");
-    ads::check_uploaded_size(*file);
     services.db.read([&](db::Tx& tx) { campaigns::get_owned(tx, actor, call.id()); });
     order.picture = services.memory.pictures->encode(*file);
   }

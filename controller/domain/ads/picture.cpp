@@ -160,14 +160,10 @@ Picture with_size_checked(Picture picture) {
 
 }  // namespace
 
-void check_uploaded_size(std::string_view file) {
+Picture encoded_anew(std::string_view file) {
   if (file.size() > max_uploaded_bytes)
     throw wrong("has " + kilobytes(file.size()) + "; at most " + kilobytes(max_uploaded_bytes) +
                 " are allowed");
-}
-
-Picture encoded_anew(std::string_view file) {
-  check_uploaded_size(file);
   if (file.starts_with(jpeg_signature))
     return with_size_checked(as_jpeg(Jpeg(tjInitDecompress()).decode(file)));
   if (!file.starts_with(png_signature)) throw wrong("must be a PNG or a JPEG");

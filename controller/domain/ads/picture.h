@@ -33,8 +33,6 @@ struct Picture {
   std::string content = {};  // a complete file
 };
 
-// Throws validation_failed for the field `image` if the file has more than max_uploaded_bytes.
-void check_uploaded_size(std::string_view file);
 // Decodes the file, and returns the picture encoded anew, as the type that it had. A PNG that would
 // be too large and has no transparent pixel becomes a JPEG. Throws validation_failed for the field
 // `image`: if the file isn't a whole PNG or JPEG, is animated, has more bytes or pixels than is
