@@ -2,6 +2,8 @@
 containers reach nothing of the machine."""
 import contextlib
 import os
+import pathlib
+import shutil
 import signal
 import socket
 import time
@@ -102,6 +104,21 @@ class Machine(World):
         for process in [int(line.split()[0]) for line in processes_of(self.berthd.data)] + containers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
+        self.berthd.start()
+        self.ada.wait(self.shop, "running")
+        serves("lasting", FIRST)
+
+    def test_7_a_data_directory_that_is_half_removed(self):
+        """Somebody removes files below a running installation. Nothing of it may be left afterwards."""
+        self.berthd.kill()
+        self.assertGreater(len(processes_of(self.berthd.data)), 2)
+        local = self.berthd.data / "local"
+        shutil.rmtree(local / "storage", ignore_errors=True)
+        for name in ("podman.pid", "podman.sock", "caddy/admin.sock"):
+            (local / name).unlink(missing_ok=True)
+        self.cluster.let_go(self.berthd.data)
+        self.assertFalse(local.exists())
+        self.assertNotIn(f"{local}/", pathlib.Path("/proc/mounts").read_text())
         self.berthd.start()
         self.ada.wait(self.shop, "running")
         serves("lasting", FIRST)

@@ -35,6 +35,7 @@ const std::string& no_podman() {
 Node::Node(std::vector<int> public_ports) {
   options_.public_ports = std::move(public_ports);
   options_.directory = dir_ / "local";
+  options_.stuck_after = std::chrono::seconds(3);
   begin();
   runtime_->runs();
 }

@@ -70,6 +70,22 @@ TEST_CASE("another runtime finds the containers of an earlier one", "[podman]") 
   }));
 }
 
+TEST_CASE("a service of podman that does nothing any more is started again", "[podman]") {
+  NEEDS_PODMAN
+  Node node;
+  const std::string image = node.image("serve", {"serve"});
+  Pod runs(node, "runs", image);
+  Pod next(node, "next", image);
+  REQUIRE(runs.start().stage == Stage::running);
+  const auto before = runs.state();
+  const pid_t stuck = service_of(node);
+  REQUIRE(::kill(stuck, SIGSTOP) == 0);
+  CHECK(next.start().stage == Stage::running);
+  CHECK(service_of(node) != stuck);
+  CHECK(runs.state().container_id == before.container_id);
+  CHECK(runs.get("/") == "hello from runs");
+}
+
 TEST_CASE("podman's service is killed, and containers don't notice", "[podman]") {
   NEEDS_PODMAN
   Node node;

@@ -201,6 +201,7 @@ TEST_CASE("what a machine lacks is said with the command that helps", "[machine]
     facts.filesystem = "cgroup2fs";
     facts.controllers = "cpuset cpu io memory pids";
     facts.has_systemd = true;
+    facts.may_open_tun = true;
     facts.can_overlay = true;
     facts.free_bytes = std::uint64_t{100} << 30;
     return facts;
@@ -208,7 +209,8 @@ TEST_CASE("what a machine lacks is said with the command that helps", "[machine]
   const auto machine = embedded::podman::judge(good());
   CHECK(machine.findings.empty());
   CHECK(machine.systemd);
-  CHECK(machine.containers_with_users == 2'097'152);
+  CHECK(machine.users_of_each == 65'536);
+  CHECK(machine.containers_with_users == 32'768);
 
   struct Case {
     std::string what;
@@ -245,6 +247,19 @@ TEST_CASE("what a machine lacks is said with the command that helps", "[machine]
       {"only 100 MiB left", [](auto& f) { f.free_bytes = 100 << 20; }, true, "Make room"},
       {"only 1024 MiB left", [](auto& f) { f.free_bytes = 1 << 30; }, false, "Make room"},
       {"SELinux", [](auto& f) { f.selinux = "1"; }, false, "ausearch"},
+      {"AppArmor is on, and apparmor_parser", [](auto& f) { f.apparmor = true; }, true,
+       "apt-get install apparmor"},
+      {"AppArmor doesn't let podman",
+       [](auto& f) {
+         f.root = false;
+         f.user = "somebody";
+         f.apparmor_userns = "1";
+       },
+       true, "apparmor_restrict_unprivileged_userns=0"},
+      {"iptables, by which netavark connects containers, doesn't work here: Permission denied.",
+       [](auto& f) { f.iptables_trouble = "Permission denied."; }, true, "NET_ADMIN"},
+      {"nft, by which berth keeps containers apart, doesn't work here: No such file.",
+       [](auto& f) { f.nft_trouble = "No such file."; }, true, "modprobe nf_tables"},
       {"makes no user namespaces", [](auto& f) { f.userns_max = "0"; }, true, "sysctl"},
       {"no range of ids for the user `somebody`",
        [](auto& f) {
@@ -267,6 +282,13 @@ TEST_CASE("what a machine lacks is said with the command that helps", "[machine]
          f.has_slirp4netns = false;
        },
        true, "slirp4netns"},
+      {"can't open /dev/net/tun",
+       [](auto& f) {
+         f.root = false;
+         f.user = "somebody";
+         f.may_open_tun = false;
+       },
+       true, "chmod 666 /dev/net/tun"},
       {"users without privileges",
        [](auto& f) {
          f.root = false;

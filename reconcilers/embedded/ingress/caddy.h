@@ -63,6 +63,9 @@ class Caddy {
   std::jthread thread_;
 };
 
+// Makes sure that the program is a Caddy that berth can use. Starts it for its version, which takes
+// some 50 ms. Throws Unusable.
+void check_caddy(const std::string& program = "caddy");
 // Makes sure that nobody else listens on the address and that berthd may. Throws Unusable, whose
 // help is the command that solves it. `key` is the configuration's name of the address.
 void check_ingress_address(const IngressAddress& address, const std::string& key);

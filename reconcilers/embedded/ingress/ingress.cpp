@@ -97,6 +97,7 @@ void add(HostTraffic& sum, const HostTraffic& more) {
 
 Ingress::Ingress(IngressOptions options)
     : options_(std::move(options)), files_(fit(options_.directory)) {
+  check_caddy(options_.program);
   settings_.directory = fit(options_.directory);
   State state = read_state(settings_.directory);
   settings_.http = options_.http;

@@ -22,6 +22,7 @@ class Visitors:
         self.lock = threading.Lock()
         self.pages = collections.Counter()
         self.failures = []
+        self.failed_at = []  # of each failure: when the request was made and when it failed, by time.monotonic(), and how
         self.times = []  # seconds until each answer, or until there was none
         self.over = threading.Event()
         self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(THREADS)]
@@ -80,6 +81,7 @@ class Visitors:
                 self.pages[text.strip()] += 1
             else:
                 self.failures.append(f"after {began - self.began:.2f} s: {failure}")
+                self.failed_at.append((began, time.monotonic(), failure))
         return failure is None
 
     def check(self, test, *pages):

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -111,19 +112,49 @@ std::vector<std::string> mounts_below(const fs::path& directory) {
   return found;
 }
 
-// Ends the processes that watch over containers and over what was executed in them: those of the
-// latter may be left when their container is gone.
-void end_conmons(const fs::path& directory) {
+// The programs that work for a directory and name it on their command lines.
+constexpr std::array own_programs = std::to_array<std::string_view>(
+    {"podman", "conmon", "caddy", "slirp4netns", "fuse-overlayfs", "rootlessport"});
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::string program;
+  bool names_directory = false;
+};
+
+std::vector<Process> processes(const fs::path& directory) {
+  std::vector<Process> all;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator("/proc", failed)) {
     const auto pid = parse_number<pid_t>(entry.path().filename().string());
-    if (!pid) continue;
+    if (!pid || *pid == ::getpid()) continue;
     std::ifstream file(entry.path() / "cmdline");
     const std::string command{std::istreambuf_iterator<char>(file), {}};
-    const std::string program = command.substr(0, command.find('\0'));
-    if (fs::path(program).filename() == "conmon" &&
-        command.find(directory.string() + "/") != std::string::npos)
-      ::kill(*pid, SIGKILL);
+    std::ifstream stat(entry.path() / "stat");
+    const std::string text{std::istreambuf_iterator<char>(stat), {}};
+    std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+    std::string state;
+    Process process{.pid = *pid,
+                    .program = fs::path(command.substr(0, command.find('\0'))).filename(),
+                    .names_directory = command.find(directory.string() + "/") != std::string::npos};
+    fields >> state >> process.parent;
+    all.push_back(process);
+  }
+  return all;
+}
+
+// Ends what still runs for the directory although podman doesn't know it any more: its files may be
+// gone, and the processes that watch over what was executed in a container outlive it.
+void end_processes(const fs::path& directory) {
+  const auto all = processes(directory);
+  std::set<pid_t> watchers;
+  for (const Process& one : all)
+    if (one.names_directory && one.program == "conmon") watchers.insert(one.pid);
+  for (const Process& one : all) {
+    const bool is_own =
+        one.names_directory && std::ranges::find(own_programs, one.program) != own_programs.end();
+    if (is_own || watchers.contains(one.parent)) ::kill(one.pid, SIGKILL);
   }
 }
 
@@ -131,27 +162,30 @@ void end_conmons(const fs::path& directory) {
 
 void clean(const RuntimeOptions& options) {
   std::error_code failed;
-  if (!fs::exists(options.directory)) return;
-  const fs::path directory = fs::canonical(options.directory);
+  const fs::path directory = fs::weakly_canonical(fs::absolute(options.directory));
+  if (!fs::exists(directory)) return end_processes(directory);
   const Machine machine = look_at_machine(directory);
   Service service(directory, machine);
   const bool root = machine.root;
   if (fs::exists(directory / "storage")) {
+    service.stop();  // it may be stuck
     service.ensure();
     remove_containers(service);
     remove_networks(service);
   }
   service.stop();
-  end_conmons(directory);
+  end_processes(directory);
   for (const std::string& mount : mounts_below(directory)) ::umount2(mount.c_str(), MNT_DETACH);
   Firewall firewall({}, service.environment());
   if (root) firewall.remove(table_of(instance_of(directory)));
   if (root) firewall.remove(table_of_builds);
   // Files of containers belong to users that only podman's user namespace may act for.
-  if (!root)
-    (void)run({.args = {"podman", "unshare", "rm", "-rf", (directory / "storage").string(),
-                        (directory / "pods").string()},
-               .env = service.environment()});
+  if (!root) {
+    Command removal{.args = {"podman", "unshare", "rm", "-rf"}, .env = service.environment()};
+    for (const char* name : {"storage", "pods", "home", "tmp"})
+      removal.args.push_back(directory / name);
+    (void)run(removal);
+  }
   std::vector<std::string> left;
   for (const char* name : own_files) {
     fs::remove_all(directory / name, failed);

@@ -58,7 +58,7 @@ void add_user(Json& body, const Json& pod, const Json& spec) {
   if (!groups.empty()) body["groups"] = groups;
 }
 
-void add_privileges(Json& body, const Json& pod, const Json& spec) {
+void add_privileges(Json& body, const Json& pod, const Json& spec, const Machine& machine) {
   body["cap_drop"] = Json::array();
   for (const Json& name : at_path(spec, "/securityContext/capabilities/drop"))
     body["cap_drop"].push_back(name);
@@ -70,7 +70,9 @@ void add_privileges(Json& body, const Json& pod, const Json& spec) {
     body["sysctl"][text_at(one, "name")] = text_at(one, "value");
   // The container's users are none of the machine's, whatever the pod asks for.
   body["userns"] = {{"nsmode", "auto"}};
-  body["idmappings"] = {{"AutoUserNs", true}, {"AutoUserNsOpts", Json::object()}};
+  Json sizes = Json::object();
+  if (machine.users_of_each > 0) sizes["Size"] = machine.users_of_each;
+  body["idmappings"] = {{"AutoUserNs", true}, {"AutoUserNsOpts", sizes}};
 }
 
 void add_volumes(CreateRequest& request, const Json& pod, const Json& spec,
@@ -161,7 +163,7 @@ CreateRequest create_request(const Run& run, const StartRequest& request, const 
   if (const std::string directory = text_at(spec, "workingDir"); !directory.empty())
     body["work_dir"] = directory;
   add_user(body, request.pod, spec);
-  add_privileges(body, request.pod, spec);
+  add_privileges(body, request.pod, spec, machine);
   body["resource_limits"] = resource_limits(spec, machine);
   body["oom_score_adj"] = oom_score;
   body["restart_policy"] = "no";

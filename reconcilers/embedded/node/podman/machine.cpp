@@ -28,6 +28,8 @@ constexpr const char* least_version = "4.3";
 
 // A container has at least as many users of its own (storage.conf(5), auto-userns-min-size).
 constexpr std::uint64_t users_of_a_container = 1'024;
+// What every image can do with (storage.conf(5), auto-userns-max-size).
+constexpr std::uint64_t most_users_of_a_container = 65'536;
 // With fewer containers than this, a machine of a usual size is limited by its users.
 constexpr std::uint64_t few_containers = 500;
 
@@ -166,6 +168,7 @@ class Judge {
     look_at_network();
     look_at_storage();
     look_at_selinux();
+    look_at_apparmor();
     return machine_;
   }
 
@@ -256,7 +259,9 @@ class Judge {
              "sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=65536");
     if (facts_.userns_max == "0")
       refuse("The kernel makes no user namespaces.", "sysctl -w user.max_user_namespaces=65536");
-    machine_.containers_with_users = ids / users_of_a_container;
+    if (ids / most_users_of_a_container >= few_containers)
+      machine_.users_of_each = most_users_of_a_container;
+    machine_.containers_with_users = ids / std::max(machine_.users_of_each, users_of_a_container);
     if (machine_.containers_with_users < few_containers)
       note("The range of ids of `" + user + "` in /etc/subuid and /etc/subgid suffices for " +
                std::to_string(machine_.containers_with_users) + " containers.",
@@ -268,6 +273,9 @@ class Judge {
       if (!facts_.has_slirp4netns)
         refuse("slirp4netns, which connects containers without root, isn't installed.",
                "apt-get install slirp4netns");
+      if (!facts_.may_open_tun)
+        refuse("This user can't open /dev/net/tun, by which slirp4netns connects containers.",
+               "modprobe tun && chmod 666 /dev/net/tun");
       note(
           "Without root, containers reach the private networks that this machine reaches, and "
           "berth can't forbid it.",
@@ -282,6 +290,17 @@ class Judge {
           "nft, by which berth keeps containers from this machine and from private networks, "
           "isn't installed.",
           "apt-get install nftables");
+    // Such as within a container, or a kernel without their modules.
+    if (!facts_.iptables_trouble.empty())
+      refuse("iptables, by which netavark connects containers, doesn't work here: " +
+                 facts_.iptables_trouble,
+             "modprobe ip_tables iptable_nat nf_tables; where this machine is a container itself, "
+             "it needs the capability NET_ADMIN.");
+    if (!facts_.nft_trouble.empty())
+      refuse(
+          "nft, by which berth keeps containers apart, doesn't work here: " + facts_.nft_trouble,
+          "modprobe nf_tables; where this machine is a container itself, it needs the capability "
+          "NET_ADMIN.");
   }
 
   void look_at_storage() {
@@ -313,9 +332,32 @@ class Judge {
            "If containers fail to start, look for denials: ausearch -m avc -ts recent");
   }
 
+  void look_at_apparmor() {
+    // podman loads a profile of its own for containers, and refuses to start one if it can't.
+    if (facts_.root && facts_.apparmor && !facts_.has_apparmor_parser)
+      refuse(
+          "AppArmor is on, and apparmor_parser, by which podman loads its profile, isn't "
+          "installed.",
+          "apt-get install apparmor");
+    if (!facts_.root && facts_.apparmor_userns == "1" && !facts_.has_apparmor_podman)
+      refuse("AppArmor doesn't let podman make user namespaces without root.",
+             "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
+  }
+
   const MachineFacts& facts_;
   Machine machine_;
 };
+
+// The first line of what a program says if it fails, as a sentence; empty if it works.
+std::string trouble_of(const std::vector<std::string>& command) {
+  const CommandResult result = run({.args = command, .env = plain_environment()});
+  if (result.good()) return "";
+  std::string words = result.errors.substr(0, result.errors.find('\n'));
+  constexpr std::size_t longest = 200;
+  words = cut(words, longest);
+  if (words.empty()) words = "it ended with " + std::to_string(result.status);
+  return words.ends_with('.') ? words : words + ".";
+}
 
 MachineFacts facts_of(const std::filesystem::path& directory) {
   MachineFacts facts;
@@ -337,6 +379,7 @@ MachineFacts facts_of(const std::filesystem::path& directory) {
   facts.has_conmon = has_program("conmon");
   facts.has_newuidmap = has_program("newuidmap") && has_program("newgidmap");
   facts.has_slirp4netns = has_program("slirp4netns");
+  facts.may_open_tun = ::access("/dev/net/tun", R_OK | W_OK) == 0;
   facts.has_fuse_overlayfs = has_program("fuse-overlayfs");
   facts.subuid = facts_text("/etc/subuid");
   facts.subgid = facts_text("/etc/subgid");
@@ -349,6 +392,14 @@ MachineFacts facts_of(const std::filesystem::path& directory) {
   if (::statvfs(directory.c_str(), &room) == 0)
     facts.free_bytes = std::uint64_t{room.f_bavail} * room.f_frsize;
   facts.selinux = facts_text("/sys/fs/selinux/enforce");
+  const std::string apparmor = facts_text("/sys/module/apparmor/parameters/enabled");
+  facts.apparmor = apparmor == "Y";
+  facts.has_apparmor_parser = has_program("apparmor_parser");
+  facts.apparmor_userns = facts_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+  facts.has_apparmor_podman = std::filesystem::exists("/etc/apparmor.d/podman");
+  if (facts.root && facts.has_iptables)
+    facts.iptables_trouble = trouble_of({"iptables", "--list-rules", "INPUT"});
+  if (facts.root && facts.has_nft) facts.nft_trouble = trouble_of({"nft", "list", "tables"});
   facts.userns_max = facts_text("/proc/sys/user/max_user_namespaces");
   facts.userns_clone = facts_text("/proc/sys/kernel/unprivileged_userns_clone");
   rlimit limit{};

@@ -25,6 +25,10 @@ struct Machine {
   bool limits_cpu = false;
   bool limits_pids = false;
   bool has_nft = false;
+  // How many users each container gets. 0: podman chooses by what the image needs; while it looks
+  // it up, creating a container and starting another one can wait for each other for ever, in
+  // podman 4.3 at least.
+  std::uint64_t users_of_each = 0;
   // How many containers may have users of their own at the same time; 0: no limit that matters.
   std::uint64_t containers_with_users = 0;
   std::uint64_t most_processes = 0;  // RLIMIT_NPROC and RLIMIT_NOFILE of berthd itself, which it
@@ -54,6 +58,7 @@ struct MachineFacts {
   bool has_conmon = false;
   bool has_newuidmap = false;
   bool has_slirp4netns = false;
+  bool may_open_tun = false;  // /dev/net/tun
   bool has_fuse_overlayfs = false;
   std::string subuid;  // the texts of /etc/subuid and /etc/subgid
   std::string subgid;
@@ -63,8 +68,15 @@ struct MachineFacts {
   bool can_overlay = false;  // the kernel lets this user mount an overlay in the directory
   std::uint64_t free_bytes = 0;  // in the directory
   std::string selinux;           // of /sys/fs/selinux/enforce: 1, 0; empty without SELinux
-  std::string userns_max;        // /proc/sys/user/max_user_namespaces
-  std::string userns_clone;      // /proc/sys/kernel/unprivileged_userns_clone; empty: not there
+  bool apparmor = false;         // /sys/module/apparmor/parameters/enabled
+  bool has_apparmor_parser = false;
+  // /proc/sys/kernel/apparmor_restrict_unprivileged_userns: 1, 0; empty: not there
+  std::string apparmor_userns;
+  bool has_apparmor_podman = false;  // a profile that lets podman make user namespaces
+  std::string nft_trouble;           // what `nft list tables` says if it fails
+  std::string iptables_trouble;      // and `iptables --list-rules`
+  std::string userns_max;            // /proc/sys/user/max_user_namespaces
+  std::string userns_clone;          // /proc/sys/kernel/unprivileged_userns_clone; empty: not there
   std::uint64_t most_processes = 0;
   std::uint64_t most_files = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fts.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -69,8 +70,23 @@ CgroupPaths cgroups_of(pid_t pid) {
 }
 
 bool belongs_to(pid_t pid, const std::string& container_id) {
-  return file_text("/proc/" + std::to_string(pid) + "/cgroup").find(container_id) !=
-         std::string::npos;
+  const fs::path process = fs::path("/proc") / std::to_string(pid);
+  if (file_text(process / "cgroup").find(container_id) != std::string::npos) return true;
+  // Without root, and with control groups of version 1, it has none of its own; but conmon, its
+  // parent, names it.
+  std::istringstream fields(file_text(process / "stat"));
+  std::string before_name, field;
+  std::getline(fields, before_name, ')');
+  pid_t parent = 0;
+  fields >> field >> parent;
+  return parent > 1 &&
+         file_text(fs::path("/proc") / std::to_string(parent) / "cmdline").find(container_id) !=
+             std::string::npos;
+}
+
+CgroupPaths own_cgroups_of(pid_t pid) {
+  const CgroupPaths paths = cgroups_of(pid);
+  return paths.memory == cgroups_of(::getpid()).memory ? CgroupPaths() : paths;
 }
 
 std::optional<std::uint64_t> cpu_time(const CgroupPaths& paths) {

@@ -18,6 +18,9 @@ struct CgroupPaths {
 };
 // The control groups of a process; nothing if it has none of its own.
 CgroupPaths cgroups_of(pid_t pid);
+// The same, but empty if the process shares them with berthd, as a container does whose limits
+// don't hold: what they count isn't the container's.
+CgroupPaths own_cgroups_of(pid_t pid);
 // Whether the process belongs to this container, so that its id isn't another one's by now.
 bool belongs_to(pid_t pid, const std::string& container_id);
 

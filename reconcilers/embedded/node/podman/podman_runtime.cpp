@@ -12,6 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
@@ -117,6 +120,53 @@ std::vector<std::string> names_of(const Json& pod) {
   return {names.begin(), names.end()};
 }
 
+// A process that does less between two looks does nothing: it answers pings.
+constexpr std::uint64_t little_work = 64'000;
+constexpr int looks_until_stuck = 3;
+
+// What a process has done so far: bytes that it has read and written (proc_pid_io(5)), and a
+// kilobyte for each millisecond of processor time (proc_pid_stat(5)).
+std::uint64_t work_of(pid_t pid) {
+  const fs::path process = fs::path("/proc") / std::to_string(pid);
+  std::uint64_t work = 0;
+  std::ifstream io(process / "io");
+  for (std::string name; io >> name;) {
+    std::uint64_t bytes = 0;
+    io >> bytes;
+    if (name == "rchar:" || name == "wchar:") work += bytes;
+  }
+  std::ifstream stat(process / "stat");
+  const std::string text{std::istreambuf_iterator<char>(stat), {}};
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string skipped;
+  constexpr int before_user_time = 11;
+  for (int i = 0; i < before_user_time; ++i) fields >> skipped;
+  std::uint64_t user = 0, system = 0;
+  fields >> user >> system;
+  constexpr std::uint64_t per_second = 1'000'000;
+  return work + (user + system) * per_second / std::uint64_t(::sysconf(_SC_CLK_TCK));
+}
+
+// Notes a call as unanswered as long as it lives.
+class Unanswered {
+ public:
+  Unanswered(std::mutex& mutex, std::multiset<Moment>& all) : mutex_(mutex), all_(all) {
+    const std::lock_guard lock(mutex_);
+    at_ = all_.insert(Moment::clock::now());
+  }
+  ~Unanswered() {
+    const std::lock_guard lock(mutex_);
+    all_.erase(at_);
+  }
+  Unanswered(const Unanswered&) = delete;
+  Unanswered& operator=(const Unanswered&) = delete;
+
+ private:
+  std::mutex& mutex_;
+  std::multiset<Moment>& all_;
+  std::multiset<Moment>::iterator at_;
+};
+
 std::vector<std::string> firewall_prefix(const Machine& machine) {
   if (machine.root) return {};
   return {"podman", "unshare", "--rootless-netns"};
@@ -144,6 +194,7 @@ PodmanRuntime::PodmanRuntime(const RuntimeOptions& options, Machine machine, Wak
       calls_(call_threads, most_tasks) {
   service_.ensure();
   watch_service();
+  loop_.post([this] { look_whether_stuck(); });
   disks_ = std::thread([this] { measure_disks(); });
   loop_.post([this] { sample(); });
 }
@@ -169,6 +220,9 @@ UnixAnswer PodmanRuntime::call(UnixCall call) {
   if (call.cancel == nullptr) call.cancel = &cancel_;
   for (int attempt = 1;; ++attempt) {
     try {
+      // What streams may say nothing for long.
+      if (call.receive) return service_.http().call(call);
+      const Unanswered unanswered(mutex_, unanswered_);
       return service_.http().call(call);
     } catch (const UnixHttpError& error) {
       const bool gone = error.kind() == UnixHttpError::Kind::unreachable ||
@@ -217,7 +271,10 @@ void PodmanRuntime::ensure_service() {
 void PodmanRuntime::watch_service() {
   loop_.post([this] {
     if (service_process_.valid()) loop_.forget(service_process_.get());
-    service_process_ = end_of(service_.daemon());
+    const Daemon service = service_.daemon();
+    service_process_ = end_of(service);
+    service_pid_ = service.pid;
+    idle_since_ = Moment::clock::now();
     const int descriptor = service_process_.get();
     if (service_process_.valid())
       loop_.watch(descriptor, EPOLLIN,
@@ -225,6 +282,27 @@ void PodmanRuntime::watch_service() {
     else
       on_service_end(-1);
   });
+}
+
+void PodmanRuntime::look_whether_stuck() {
+  const Moment now = Moment::clock::now();
+  const std::uint64_t work = work_of(service_pid_);
+  if (work > service_work_ + little_work || work < service_work_) {
+    service_work_ = work;
+    idle_since_ = now;
+  }
+  bool waits = false;
+  {
+    const std::lock_guard lock(mutex_);
+    waits = !unanswered_.empty() && now - *unanswered_.begin() >= options_.stuck_after;
+  }
+  if (waits && now - idle_since_ >= options_.stuck_after && service_process_.valid()) {
+    log::error("podman's service does nothing and doesn't answer, so it is started again");
+    // pidfd_send_signal(2); the end is noticed as any other is.
+    ::syscall(SYS_pidfd_send_signal, service_process_.get(), SIGKILL, nullptr, 0);
+    idle_since_ = now;
+  }
+  loop_.at(now + options_.stuck_after / looks_until_stuck, [this] { look_whether_stuck(); });
 }
 
 void PodmanRuntime::on_service_end(int descriptor) {
@@ -535,7 +613,7 @@ void PodmanRuntime::take_running(const ContainerPtr& container, const Json& insp
     process = Descriptor(int(::syscall(SYS_pidfd_open, pid, 0)));
     // By now the id might be another process's.
     if (!belongs_to(pid, text_at(inspected, "Id"))) process = Descriptor();
-    cgroups = cgroups_of(pid);
+    cgroups = own_cgroups_of(pid);
   }
   const std::lock_guard lock(mutex_);
   container->id = text_at(inspected, "Id");

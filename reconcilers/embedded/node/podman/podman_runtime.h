@@ -119,6 +119,8 @@ class PodmanRuntime final : public Runtime {
   void ensure_service();
   void watch_service();
   void on_service_end(int descriptor);
+  // On the loop's thread, from time to time: podman's service may wait for itself.
+  void look_whether_stuck();
 
   // The life of a container.
 
@@ -179,7 +181,13 @@ class PodmanRuntime final : public Runtime {
   std::map<std::string, std::weak_ptr<std::mutex>> pod_mutexes_;
   std::string trouble_;  // why podman's service can't be reached
   bool rules_pending_ = false;
-  Descriptor service_process_;  // for the loop's thread
+  std::multiset<Moment> unanswered_;  // when the calls began that have no answer yet
+  // For the loop's thread: podman's service, and what it had done when that was looked at first and
+  // was still the same the last time.
+  Descriptor service_process_;
+  pid_t service_pid_ = 0;
+  std::uint64_t service_work_ = 0;
+  Moment idle_since_;
 
   std::condition_variable disks_changed_;
   std::thread disks_;

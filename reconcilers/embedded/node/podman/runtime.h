@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -16,6 +17,9 @@ struct RuntimeOptions {
   // Where the ingress listens on all of the machine's addresses. Containers reach these ports at
   // the machine's public addresses, and no others of the machine.
   std::vector<int> public_ports = {80, 443};
+  // podman's service is started again if a call has had no answer for this long and it does
+  // nothing.
+  std::chrono::milliseconds stuck_after = std::chrono::seconds(30);
 };
 
 // Starts podman's service, or finds the one that runs, and looks at the machine; takes up to a few
@@ -30,6 +34,13 @@ std::vector<Finding> look(const RuntimeOptions& options);
 // service. No runtime may use the directory. Throws Unusable, or std::runtime_error with what is
 // left over.
 void clean(const RuntimeOptions& options);
+
+// Pushes an image of the directory to a registry, as `destination` without a tag or digest, with
+// the logins that `podman login` or `docker login` has stored for this user. No login is sent to an
+// address of loopback, nor TLS asked of it. Takes as long as the upload, half an hour at most.
+// Returns the image's digest there, such as `sha256:…`. Throws Unusable.
+std::string push(const RuntimeOptions& options, const std::string& image,
+                 const std::string& destination);
 
 // How podman is reached, for what the node's runtime doesn't do (builds): the socket of its service
 // and the environment of its programs. Valid once a runtime of the directory was made.

@@ -122,6 +122,8 @@ std::string storage_conf(const fs::path& directory, const Machine& machine) {
   std::string text = "[storage]\ndriver = \"" + machine.storage_driver +
                      "\"\nrunroot = " + quoted(directory / "run" / "storage") +
                      "\ngraphroot = " + quoted(directory / "storage") +
+                     // Without root podman reads this key instead (storage.conf(5)).
+                     "\nrootless_storage_path = " + quoted(directory / "storage") +
                      "\n[storage.options]\n"
                      "auto-userns-min-size = 1024\nauto-userns-max-size = 65536\n";
   if (machine.storage_driver == "overlay") {
@@ -177,7 +179,6 @@ void Service::forget_before_boot() {
 void Service::write_configuration() {
   for (const char* part : {"run", "tmp", "home", "networks", "storage", "logs", "pods"})
     fs::create_directories(directory_ / part);
-  if (!machine_.root) fs::create_directories(directory_ / "run" / "user");
   // A container's users have to get through this directory to their root file system. podman allows
   // that itself whenever it starts a container, so taking it away here would break a start that is
   // under way.
@@ -185,6 +186,7 @@ void Service::write_configuration() {
                   fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
   forget_before_boot();
   for (const char* part : {"run", "run/libpod"}) fs::create_directories(directory_ / part);
+  if (!machine_.root) fs::create_directories(directory_ / "run" / "user");
   write(directory_ / "containers.conf", containers_conf(directory_, machine_));
   write(directory_ / "storage.conf", storage_conf(directory_, machine_));
   write(directory_ / "registries.conf", registries_conf);
