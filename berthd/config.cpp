@@ -329,6 +329,8 @@ std::optional<Address> ingress_https_address(const Config& config) {
   return config.ingress_https.value_or(Address{.host = "", .port = for_visitors});
 }
 
+std::filesystem::path local_directory(const Config& config) { return config.data_dir / "local"; }
+
 std::vector<std::string> flag_names() {
   std::vector<std::string> names;
   for (const Key& key : config_keys()) {

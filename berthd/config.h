@@ -177,6 +177,9 @@ struct Config {
 Address ingress_http_address(const Config& config);
 // Nothing if base-url isn't an https URL.
 std::optional<Address> ingress_https_address(const Config& config);
+// Everything about containers that berthd keeps on this machine, if kubernetes is local, is below
+// this directory.
+std::filesystem::path local_directory(const Config& config);
 
 // The value of one key, for `berthd config` and `berthd --help`.
 struct Setting {

@@ -303,8 +303,9 @@ std::vector<Finding> examine(const Config& config, const Ask& ask) {
 
 int run(const Config& config) {
   kube::Client client(cluster_access(config));
-  const auto findings =
+  auto findings =
       examine(config, [&](const std::string& path) { return json::parse(client.raw(path)); });
+  std::ranges::move(growth(config), std::back_inserter(findings));
   return print(findings);
 }
 

@@ -36,8 +36,14 @@ using Ask = std::function<nlohmann::json(const std::string& path)>;
 // refused, its result is unknown.
 std::vector<Finding> examine(const Config& config, const Ask& ask);
 
-// Examines the cluster of the configuration and prints what it found. Returns the exit code: 1 if
-// something has failed. Throws StartError if the cluster can't be reached.
+// What stands in the way of a platform that moves from one machine (kubernetes: local) to a
+// cluster: images that only this machine has, the DNS of hosts, https, what still runs here.
+// Nothing if the data directory has no trace of it. Opens its database for reading alone, also
+// while berthd runs.
+std::vector<Finding> growth(const Config& config);
+
+// Examines the cluster of the configuration, and growth(), and prints what it found. Returns the
+// exit code: 1 if something has failed. Throws StartError if the cluster can't be reached.
 int run(const Config& config);
 
 // Prints findings for people. Returns the exit code: 1 if something has failed.

@@ -74,14 +74,13 @@ auto or_say_why(Work&& work) {
 
 }  // namespace
 
-std::filesystem::path local_directory(const Config& config) { return config.data_dir / "local"; }
-
 std::string words_of(const embedded::Finding& finding) {
   return finding.help.empty() ? finding.what : finding.what + " " + finding.help;
 }
 
 LocalMachine::LocalMachine(const Config& config, Storage& storage)
     : config_(config),
+      lock_(local_directory(config)),
       token_(hex(random_bytes(token_bytes))),
       ingress_(or_say_why([&] { return embedded::Ingress(ingress_options(config)); })),
       cluster_(or_say_why([&] {

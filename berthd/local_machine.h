@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berthd/config.h"
+#include "berthd/dir_lock.h"
 #include "berthd/storage.h"
 #include "reconcilers/cluster/traefik_metrics.h"
 #include "reconcilers/embedded/cluster.h"
@@ -14,9 +15,6 @@
 // What berthd does if kubernetes is local: containers run on this machine, by podman, and Caddy
 // serves them. Containers, podman's service and Caddy go on when berthd ends, and are found again.
 namespace berth {
-
-// Everything about containers that berthd keeps on this machine is below this directory.
-std::filesystem::path local_directory(const Config& config);
 
 // Why this machine can't run containers at all, as one sentence with what helps.
 std::string words_of(const embedded::Finding& finding);
@@ -51,6 +49,8 @@ class LocalMachine {
   void write_kubeconfig(const DataDir& data) const;
 
   const Config& config_;
+  // Keeps `berthd local clean` out.
+  const DirLock lock_;
   const std::string token_;
   embedded::Ingress ingress_;
   std::unique_ptr<embedded::Cluster> cluster_;

@@ -33,6 +33,7 @@ struct CommandLine {
   bool print_config = false;
   bool check_config = false;
   int (*on_machine)(const Config&) = nullptr;  // doctor, or local
+  std::string push_to;                         // the place of `local push`
   std::string reference_page;                  // empty if none is asked for
   std::vector<std::string> probe;  // the arguments of what the isolation probe's containers run
   void (*migration)(const Config&, std::ostream&, const backup::Progress&) = nullptr;
@@ -135,6 +136,10 @@ CommandLine parse_command_line(int argc, char** argv) {
   local->add_subcommand("clean", "remove all containers, images and networks")
       ->fallthrough()
       ->final_callback([&line] { line.on_machine = local::clean; });
+  local->add_subcommand("push", "push images that were built here to a registry")
+      ->fallthrough()
+      ->add_option("PLACE", line.push_to)
+      ->required();
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -178,6 +183,7 @@ void print_usage() {
                "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n"
                "       berthd doctor --database [postgresql://…]\n"
                "       berthd doctor --local\n"
+               "       berthd local push REGISTRY/PATH [--data-dir DIR]\n"
                "       berthd local clean [--data-dir DIR]\n\n"
                "Every key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
                "(--listen).\n"
@@ -224,6 +230,7 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
+    if (!line.push_to.empty()) return local::push(loaded.config, line.push_to);
     if (line.on_machine != nullptr) return line.on_machine(loaded.config);
     if (line.migration != nullptr) return run_migration(line, loaded.config);
     if (line.command != nullptr) return line.command(line.arguments, loaded.config);

@@ -118,11 +118,17 @@ constexpr Entry commands[] = {
      "run again."},
     {"berthd doctor --cluster | --database [ADDRESS] | --local",
      "Looks whether the cluster is ready for strangers' containers, whether the PostgreSQL server "
-     "is fit for berthd, or whether this machine can run containers, and says what to do."},
+     "is fit for berthd, or whether this machine can run containers, and says what to do. With "
+     "--cluster and the data directory of a platform that ran on one machine, also what stands in "
+     "the way of its move to that cluster."},
+    {"berthd local push REGISTRY/PATH [--data-dir DIR]",
+     "Pushes the images that were built on this machine, as far as deployments run them, to that "
+     "place, and changes the deployments, so that a cluster can pull them. No berthd may run "
+     "meanwhile."},
     {"berthd local clean [--data-dir DIR]",
      "Ends and removes what berthd keeps on this machine if kubernetes is local: containers, their "
      "networks and images, podman's service, and Caddy. The database stays. No berthd may run "
-     "meanwhile."},
+     "meanwhile, unless kubernetes has another value."},
 };
 
 constexpr Entry files[] = {

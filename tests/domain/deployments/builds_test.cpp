@@ -267,6 +267,43 @@ TEST_CASE("images stay while a deployment runs them, and the newest for rollback
   CHECK(w.collected() == std::vector{images[3], images[4], images[5]});
 }
 
+TEST_CASE(
+    "images of this machine alone are found and replaced, for deployments that run and that "
+    "don't") {
+  BuildWorld w;
+  const std::string shop = w.built("shop"), blog = w.built("blog"), unused = w.built("unused");
+  const auto runs = w.run_image("shop", shop), stopped = w.run_image("stopped", shop);
+  const auto deleted = w.run_image("deleted", shop), other = w.run_image("blog", blog);
+  w.write([&](db::Tx& tx) { return deployments::stop(tx, w.actor(w.app), stopped.id); });
+  w.write([&](db::Tx& tx) { return deployments::destroy(tx, w.actor(w.app), deleted.id); });
+  const auto images = w.read(builds::images_in_use);
+  REQUIRE(images.size() == 2);
+  CHECK(images[0].image == shop);
+  CHECK(images[0].app_id == w.app.id);
+  CHECK(images[0].name == "shop");
+  CHECK(images[0].deployments.size() == 2);
+  CHECK(images[1].deployments == std::vector<std::string>{"blog"});
+
+  const auto find = [&](const std::string& id) {
+    return *w.read([&](db::Tx& tx) { return deployments::find(tx, id); });
+  };
+  const std::string there = "registry.example.org/grown/shop@sha256:" + digest;
+  const auto before = find(runs.id);
+  CHECK(w.write([&](db::Tx& tx) { return builds::replace_image(tx, w.app.id, shop, there); }) == 2);
+  CHECK(find(runs.id).container.image == there);
+  CHECK(find(runs.id).generation == before.generation + 1);
+  CHECK(find(stopped.id).container.image == there);
+  CHECK(find(stopped.id).status == deployments::Status::stopped);
+  CHECK(find(deleted.id).container.image == shop);
+  CHECK(find(other.id).container.image == blog);
+  CHECK(w.read([&](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM deployment_revisions WHERE image = $1", shop);
+  }) == 0);
+  CHECK(w.write([&](db::Tx& tx) { return builds::replace_image(tx, w.app.id, shop, there); }) == 0);
+  CHECK(w.read(builds::images_in_use).size() == 1);
+  w.check_books();
+}
+
 TEST_CASE("an image isn't given up if a deployment takes it at the last moment") {
   BuildWorld w;
   const std::string image = w.built();

@@ -127,6 +127,24 @@ void check_image(db::Tx& tx, const std::string& app_id, const std::string& image
 // Whether the image has the form of those that builds make.
 bool is_built(std::string_view image);
 
+// ---- For a move to another cluster --------------------------------------------------------------
+
+// An image that builds made, and the names of the deployments that want it, also while they are
+// stopped.
+struct ImageInUse {
+  std::string image;
+  std::string app_id;
+  std::string name;  // of its builds
+  std::vector<std::string> deployments;
+};
+// All of them, in the order of their builds. Reads every build whose image is still there.
+std::vector<ImageInUse> images_in_use(db::Tx& tx);
+// Has all deployments of the app that want the image `from`, and rollbacks to it, want `to`, which
+// is the same image at a place that the app's cluster can pull it from. It is a rollout like that
+// of a change, and free of charge. Returns the number of deployments.
+int replace_image(db::Tx& tx, const std::string& app_id, const std::string& from,
+                  const std::string& to);
+
 // ---- For the loop of builds ---------------------------------------------------------------------
 
 // Returns the builds to start next, oldest first, of each app the first, unless one of its builds
