@@ -130,7 +130,7 @@ class Client {
  private:
   [[noreturn]] static void refuse(const Answer& answer) {
     throw Unanswered("the registry answered with " + std::to_string(answer.status),
-                     answer.is_busy());
+                     answer.is_busy(), answer.status == too_many_requests);
   }
 
   // Asks for something below the repository, after logging in if the registry wants that.
@@ -205,7 +205,7 @@ class Client {
     sends_password_ = false;
     if (!answer.is_success() || answer.is_cut)
       throw Unanswered("the registry gave no token, but " + std::to_string(answer.status),
-                       answer.is_busy());
+                       answer.is_busy(), answer.status == too_many_requests);
     const Json body = Json::parse(answer.body, nullptr, false);
     for (const char* name : {"token", "access_token"})
       if (body.is_object() && body.contains(name) && body[name].is_string()) token_ = body[name];

@@ -21,8 +21,10 @@ struct Credentials {
 // The registry couldn't be asked or doesn't give the image's manifest: it is silent, refuses, or
 // has no such image. This says nothing about the image's size. what() contains no credentials.
 struct Unanswered : std::runtime_error {
-  Unanswered(const std::string& what, bool is_busy) : std::runtime_error(what), busy(is_busy) {}
-  bool busy;  // the same question may get an answer later
+  Unanswered(const std::string& what, bool is_busy, bool is_limited = false)
+      : std::runtime_error(what), busy(is_busy), limited(is_limited) {}
+  bool busy;     // the same question may get an answer later
+  bool limited;  // the registry was asked too often (429)
 };
 
 // The registry answered, but how large the image is can't be told from that. The answer is made by

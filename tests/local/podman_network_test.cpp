@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/descriptor.h"
+#include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/podman/firewall.h"
 #include "reconcilers/embedded/node/podman/machine.h"
 #include "reconcilers/embedded/node/process.h"
@@ -112,6 +113,25 @@ TEST_CASE("containers reach the ingress at the machine's public addresses", "[po
   }
 }
 
+TEST_CASE("podman's list of system calls loses what makes namespaces", "[confinement]") {
+  const auto made = json::parse(embedded::podman::confined_calls(R"({
+    "defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 38, "archMap": [], "syscalls": [
+      {"action": "SCMP_ACT_ALLOW", "names": ["open", "clone", "clone3", "unshare", "mount", "keyctl"]},
+      {"action": "SCMP_ACT_ALLOW", "names": ["setns"], "includes": {"caps": ["CAP_SYS_ADMIN"]}},
+      {"action": "SCMP_ACT_ERRNO", "names": ["swapon"], "errnoRet": 1}]})"));
+  CHECK(made["defaultErrnoRet"] == 38);
+  const json& rules = made["syscalls"];
+  REQUIRE(rules.size() == 4);
+  CHECK(rules[0]["names"] == json{"open"});
+  CHECK(rules[1]["names"] == json{"swapon"});
+  CHECK(rules[2]["names"] == json{"clone"});
+  CHECK(rules[2]["args"][0]["op"] == "SCMP_CMP_MASKED_EQ");
+  CHECK(rules[2]["args"][0]["value"] == 0x7E020000);
+  CHECK(rules[3]["errnoRet"] == 1);
+  for (const char* unreadable : {"", "[]", "{}", R"({"syscalls": []})", R"({"syscalls": [{}]})"})
+    CHECK(embedded::podman::confined_calls(unreadable).empty());
+}
+
 TEST_CASE("network policies become rules", "[firewall]") {
   embedded::podman::FirewallPlan plan;
   plan.table = "berth_abcdef";
@@ -204,12 +224,13 @@ TEST_CASE("what a machine lacks is said with the command that helps", "[machine]
     facts.may_open_tun = true;
     facts.can_overlay = true;
     facts.free_bytes = std::uint64_t{100} << 30;
+    facts.calls = R"({"syscalls": [{"action": "SCMP_ACT_ALLOW", "names": ["clone", "open"]}]})";
     return facts;
   };
   const auto machine = embedded::podman::judge(good());
   CHECK(machine.findings.empty());
   CHECK(machine.systemd);
-  CHECK(machine.users_of_each == 65'536);
+  CHECK(machine.users_of_a_container == 65'536);
   CHECK(machine.containers_with_users == 32'768);
 
   struct Case {
@@ -246,6 +267,8 @@ TEST_CASE("what a machine lacks is said with the command that helps", "[machine]
       {"takes no overlay", [](auto& f) { f.can_overlay = false; }, false, "fuse-overlayfs"},
       {"only 100 MiB left", [](auto& f) { f.free_bytes = 100 << 20; }, true, "Make room"},
       {"only 1024 MiB left", [](auto& f) { f.free_bytes = 1 << 30; }, false, "Make room"},
+      {"list of system calls", [](auto& f) { f.calls = "{}"; }, false,
+       "golang-github-containers-common"},
       {"SELinux", [](auto& f) { f.selinux = "1"; }, false, "ausearch"},
       {"AppArmor is on, and apparmor_parser", [](auto& f) { f.apparmor = true; }, true,
        "apt-get install apparmor"},

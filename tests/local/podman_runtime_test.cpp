@@ -67,6 +67,19 @@ TEST_CASE("a container runs confined, and answers", "[podman]") {
   CHECK(limits["CpuQuota"] == 50'000);
 }
 
+TEST_CASE("a container has less of the kernel than podman would give it", "[podman]") {
+  NEEDS_PODMAN
+  Node& node = shared_node();
+  Pod pod(node, "kernel", node.image("serve", {"serve"}));
+  REQUIRE(pod.start().stage == Stage::running);
+  REQUIRE(pod.probe(tcp).succeeded);
+  CHECK(pod.get("/calls") ==
+        "Operation not permitted, Operation not permitted, Function not implemented");
+  const int instances = std::stoi(pod.get("/inotify"));
+  CHECK(instances >= 8);
+  CHECK(instances <= 128);
+}
+
 TEST_CASE("probes speak as a kubelet's", "[podman]") {
   NEEDS_PODMAN
   Node& node = shared_node();
@@ -229,6 +242,40 @@ TEST_CASE("logs are read from their beginning, their end, and while they are wri
   CHECK(pod.log(0, 0).empty());
   CHECK(pod.log(1).empty());
   CHECK_FALSE(node.runtime().log(pod.run(1), std::nullopt));
+}
+
+TEST_CASE("a log that has grown too long begins anew, and is read on", "[podman]") {
+  NEEDS_PODMAN
+  Node& node = shared_node();
+  constexpr int count = 250'000;
+  Pod pod(node, "talks-much", node.image("talk-much", {"talk", std::to_string(count)}));
+  pod.pull();
+  pod.begin();
+  std::shared_ptr<embedded::RunLog> log;
+  REQUIRE(
+      node.wait([&] { return (log = node.runtime().log(pod.run(), std::nullopt)) != nullptr; }));
+  int last = -1;
+  int lines = 0;
+  bool in_order = true;
+  while (!log->over()) {
+    for (const auto& line : log->read(1000)) {
+      const int number = std::stoi(line.text.substr(std::string("line ").size()));
+      in_order = in_order && number > last;
+      last = number;
+      ++lines;
+    }
+  }
+  CHECK(in_order);
+  CHECK(last == count - 1);
+  REQUIRE(pod.wait_for(Stage::ended));
+  std::uint64_t bytes = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(node.directory() / "logs" / pod.run().uid))
+    bytes += file.file_size();
+  CHECK(bytes <= std::uint64_t{10} << 20);
+  CHECK(pod.log(0, 1) ==
+        "line " + std::to_string(count - 1) + " of " + std::to_string(count) + "\n");
+  WARN(lines << " of " << count << " lines were read meanwhile, " << bytes << " bytes are kept");
 }
 
 TEST_CASE("a run is the next one after the first, with the same address and volumes", "[podman]") {

@@ -164,7 +164,8 @@ void Container::step(const Look& look) {
       return watch(look);
     case Stage::killing: {
       RunState state;
-      if (stopped(look, state)) exit(look, state.stage == RunState::Stage::ended ? state : lost());
+      if (stopped(look, state, Ending::known_after_a_crash))
+        exit(look, state.stage == RunState::Stage::ended ? state : lost());
       return;
     }
     case Stage::ended:
@@ -479,7 +480,7 @@ void Container::kill(const Look& look, const std::string& kind, std::int64_t gra
 
 // Goes on with ending the present run. Returns true once it has ended, or isn't waited for any
 // more.
-bool Container::stopped(const Look& look, RunState& state) {
+bool Container::stopped(const Look& look, RunState& state, Ending ending) {
   const milliseconds second = look.node.timing.second;
   if (!stop_at_) {
     const milliseconds sleep =
@@ -509,7 +510,7 @@ bool Container::stopped(const Look& look, RunState& state) {
   due_ = earliest(again, stop_at_);
   if (look.now < *stop_at_) return false;
   if (!stop_sent_) {
-    if (!look.node.store.save()) {
+    if (!look.node.store.save() && ending == Ending::known_after_a_crash) {
       due_ = look.now + second;
       return false;
     }
@@ -525,7 +526,7 @@ bool Container::stopped(const Look& look, RunState& state) {
   return true;
 }
 
-bool Container::end(const Look& look, milliseconds grace) {
+bool Container::end(const Look& look, milliseconds grace, Ending ending) {
   const bool has_something = running() || stage_ == Stage::starting;
   if (!has_something) {
     due_.reset();
@@ -537,7 +538,7 @@ bool Container::end(const Look& look, milliseconds grace) {
     stop_grace_ = grace;
   }
   RunState state;
-  if (!stopped(look, state)) return false;
+  if (!stopped(look, state, ending)) return false;
   if (running()) exit(look, state.stage == RunState::Stage::ended ? state : lost());
   stage_ = Stage::ended;
   ready_ = false;

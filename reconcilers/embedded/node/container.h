@@ -48,9 +48,12 @@ class Container {
   void adopt(const Look& look, const Json& status, int newest);
   // Does what is due, and looks at how the runtime is getting on.
   void advance(const Look& look);
+  // What leads to the end of a container is on the disk before it is told to end, so that it isn't
+  // started again after a crash. What is ended because it has filled the disk can't wait for that.
+  enum class Ending { known_after_a_crash, at_once };
   // Ends the container because its pod ends; to be called until it returns true. A preStop sleep
   // is part of `grace`.
-  bool end(const Look& look, std::chrono::milliseconds grace);
+  bool end(const Look& look, std::chrono::milliseconds grace, Ending ending);
   // When something is due next; nothing if only the runtime can change the container.
   std::optional<Moment> due() const { return due_; }
   // The container's element of status.containerStatuses.
@@ -101,7 +104,7 @@ class Container {
   void arm(const Look& look, ProbeKind kind);
   void conclude(const Look& look, ProbeKind kind, const Json& spec, const ProbeResult& result);
   void kill(const Look& look, const std::string& kind, std::int64_t grace_seconds);
-  bool stopped(const Look& look, RunState& state);
+  bool stopped(const Look& look, RunState& state, Ending ending);
   void exit(const Look& look, const RunState& state);
   void after_exit(const Look& look);
   void begin_back_off(const Look& look, std::chrono::milliseconds passed);

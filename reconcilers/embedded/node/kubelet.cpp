@@ -315,7 +315,8 @@ std::optional<Moment> Kubelet::evict(const Key& key, const Json& pod, PodRun& ru
     set_condition(status["conditions"],
                   {"DisruptionTarget", "True", "TerminationByKubelet", run.evicted});
   }
-  const auto next = end(pod, run, eviction_grace * node_.timing.second, now);
+  const auto next =
+      end(pod, run, eviction_grace * node_.timing.second, Container::Ending::at_once, now);
   if (!next) {
     const Json conditions = status["conditions"];
     status = status_of(pod, run);
@@ -336,12 +337,12 @@ std::optional<Moment> Kubelet::evict(const Key& key, const Json& pod, PodRun& ru
 }
 
 std::optional<Moment> Kubelet::end(const Json& pod, PodRun& run, std::chrono::milliseconds grace,
-                                   Moment now) {
+                                   Container::Ending ending, Moment now) {
   std::optional<Moment> next;
   bool ended = true;
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     const auto found = run.containers.find(text_at(spec, "name"));
-    if (found == run.containers.end() || found->second.end({node_, pod, spec, now}, grace))
+    if (found == run.containers.end() || found->second.end({node_, pod, spec, now}, grace, ending))
       continue;
     ended = false;
     next = sooner(next, found->second.due());
@@ -352,7 +353,9 @@ std::optional<Moment> Kubelet::end(const Json& pod, PodRun& run, std::chrono::mi
 
 std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run, Moment now) {
   const auto grace = number_at(pod, "/metadata/deletionGracePeriodSeconds", 30);
-  if (const auto next = end(pod, run, grace * node_.timing.second, now)) return next;
+  if (const auto next =
+          end(pod, run, grace * node_.timing.second, Container::Ending::known_after_a_crash, now))
+    return next;
   if (grace > 0 && !at_path(pod, "/metadata/finalizers").empty()) {
     Json next = pod;
     next["metadata"]["deletionGracePeriodSeconds"] = 0;

@@ -59,7 +59,7 @@ class Kubelet {
   std::optional<Moment> stop(const Key& key, const Json& pod, PodRun& run, Moment now);
   // Ends all containers. Returns nothing once they have ended, and otherwise when to look again.
   std::optional<Moment> end(const Json& pod, PodRun& run, std::chrono::milliseconds grace,
-                            Moment now);
+                            Container::Ending ending, Moment now);
   bool strangers_are_gone(Moment now);
   std::string excess(const Json& pod, PodRun& run, Moment now) const;
   void write(const Key& key, const Json& pod, Json status);

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,9 +22,9 @@ static int number(const char* text, int otherwise) {
 
 static void answer(int client, const char* status, const char* body) {
   char head[256];
-  const int size = snprintf(head, sizeof head,
-                            "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", status,
-                            strlen(body));
+  const int size =
+      snprintf(head, sizeof head, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+               status, strlen(body));
   if (write(client, head, (size_t)size) < 0 || write(client, body, strlen(body)) < 0) return;
 }
 
@@ -146,6 +149,21 @@ static void respond(int client) {
       ++made;
     }
     snprintf(text, sizeof text, "%d", made);
+  } else if (strcmp(path, "/calls") == 0) {  // what the kernel answers
+    const pid_t child = fork();
+    if (child == 0) _exit(unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+    int namespaces = 0;
+    waitpid(child, &namespaces, 0);
+    const long keys = syscall(SYS_keyctl, 1, "own") < 0 ? errno : 0;
+    const long clone3 = syscall(SYS_clone3, NULL, 0) < 0 ? errno : 0;
+    snprintf(text, sizeof text, "%s, %s, %s", strerror(WEXITSTATUS(namespaces)),
+             strerror((int)keys), strerror((int)clone3));
+  } else if (strcmp(path, "/inotify") == 0) {
+    int made[1024];
+    int count = 0;
+    while (count < 1024 && (made[count] = inotify_init()) >= 0) ++count;
+    snprintf(text, sizeof text, "%d", count);
+    while (count > 0) close(made[--count]);
   } else if (strncmp(path, "/burn/", 6) == 0) {  // the processor, for so many milliseconds
     struct timespec used;
     struct timespec began;

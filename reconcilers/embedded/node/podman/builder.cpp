@@ -13,6 +13,7 @@
 #include "controller/base/url.h"
 #include "reconcilers/embedded/node/containerfile.h"
 #include "reconcilers/embedded/node/podman/build_watch.h"
+#include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/podman/firewall.h"
 #include "reconcilers/embedded/node/podman/service.h"
 #include "reconcilers/embedded/node/podman/words.h"
@@ -170,7 +171,8 @@ void rewrite(const fs::path& from, const fs::path& to, const std::string& contai
   writer.close();
 }
 
-Query build_query(const BuildOrder& order, const std::string& containerfile) {
+Query build_query(const BuildOrder& order, const std::string& containerfile,
+                  const fs::path& calls) {
   constexpr std::int64_t period_us = 100'000;
   constexpr std::int64_t full_cpu = 1'000;
   const auto limit = [](const std::string& name, std::int64_t most) {
@@ -186,6 +188,8 @@ Query build_query(const BuildOrder& order, const std::string& containerfile) {
       json::array({limit("nofile", most_open_files), limit("nproc", most_processes_of_build),
                    limit("fsize", order.limits.image_bytes), limit("core", 0)});
   const std::string memory = std::to_string(order.limits.memory_bytes);
+  json security = json::array();
+  if (fs::exists(calls)) security.push_back("seccomp=" + calls.string());
   return {{"dockerfile", containerfile},
           {"t", order.repository + ":" + order.id},
           {"labels", json{{build_label, order.id}}.dump()},
@@ -203,7 +207,8 @@ Query build_query(const BuildOrder& order, const std::string& containerfile) {
           {"memswap", memory},
           {"cpuperiod", std::to_string(period_us)},
           {"cpuquota", std::to_string(period_us * order.limits.cpu_millicores / full_cpu)},
-          {"ulimits", ulimits.dump()}};
+          {"ulimits", ulimits.dump()},
+          {"securityopt", security.dump()}};
 }
 
 class PodmanBuilder final : public Builder {
@@ -351,20 +356,21 @@ Built PodmanBuilder::run_build(const BuildOrder& order, const std::string& conta
                                BuildWatch& watch) const {
   std::ifstream in(source, std::ios::binary);
   BuildStream stream(log);
-  const UnixAnswer answer =
-      http_.call({.method = "POST",
-                  .target = libpod_api + "/build" + query_text(build_query(order, containerfile)),
-                  .content_type = "application/x-tar",
-                  .source =
-                      [&] {
-                        std::string block(block_of_source, '\0');
-                        in.read(block.data(), std::streamsize(block.size()));
-                        block.resize(std::size_t(in.gcount()));
-                        return block;
-                      },
-                  .receive = [&](std::string_view piece) { return stream.feed(piece); },
-                  .silence = order.limits.time + 1min,
-                  .cancel = &watch.cancel()});
+  const UnixAnswer answer = http_.call(
+      {.method = "POST",
+       .target = libpod_api + "/build" +
+                 query_text(build_query(order, containerfile, options_.directory / calls_file)),
+       .content_type = "application/x-tar",
+       .source =
+           [&] {
+             std::string block(block_of_source, '\0');
+             in.read(block.data(), std::streamsize(block.size()));
+             block.resize(std::size_t(in.gcount()));
+             return block;
+           },
+       .receive = [&](std::string_view piece) { return stream.feed(piece); },
+       .silence = order.limits.time + 1min,
+       .cancel = &watch.cancel()});
   if (watch.why() != BuildWatch::Why::nothing) return ended_by(watch.why(), order.limits);
   if (!answer.good()) return failure_of(error_in(answer.body), false);
   if (!stream.error().empty()) return failure_of(stream.error(), stream.was_killed());

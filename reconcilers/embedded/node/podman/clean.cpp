@@ -14,6 +14,7 @@
 #include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/embedded/node/podman/builder.h"
+#include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/podman/podman_runtime.h"
 #include "reconcilers/embedded/node/podman/words.h"
 
@@ -30,7 +31,8 @@ constexpr std::array own_files = {"run",          "tmp",
                                   "storage.conf", "registries.conf",
                                   "auth.json",    "boot",
                                   "podman.pid",   "podman.sock",
-                                  "podman.log",   "overlay-try"};
+                                  "podman.log",   "overlay-try",
+                                  calls_file,     "program.tar"};
 
 constexpr int removers = 4;
 constexpr int most_clean_attempts = 50;
@@ -48,7 +50,7 @@ UnixAnswer ask(const Service& service, const std::string& method, const std::str
 void remove_containers(const Service& service) {
   const UnixAnswer listed = ask(service, "GET", "/containers/json?all=true");
   if (!listed.good()) throw std::runtime_error(words_of(listed.body));
-  Workers workers(removers, std::size_t{1} << 20);
+  Workers workers(removers, removers, std::size_t{1} << 20);
   std::mutex mutex;
   std::condition_variable done;
   std::size_t left = 0;

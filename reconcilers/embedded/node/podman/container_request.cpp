@@ -70,9 +70,9 @@ void add_privileges(Json& body, const Json& pod, const Json& spec, const Machine
     body["sysctl"][text_at(one, "name")] = text_at(one, "value");
   // The container's users are none of the machine's, whatever the pod asks for.
   body["userns"] = {{"nsmode", "auto"}};
-  Json sizes = Json::object();
-  if (machine.users_of_each > 0) sizes["Size"] = machine.users_of_each;
-  body["idmappings"] = {{"AutoUserNs", true}, {"AutoUserNsOpts", sizes}};
+  Json options = Json::object();
+  if (machine.users_of_a_container > 0) options["Size"] = machine.users_of_a_container;
+  body["idmappings"] = {{"AutoUserNs", true}, {"AutoUserNsOpts", options}};
 }
 
 void add_volumes(CreateRequest& request, const Json& pod, const Json& spec,

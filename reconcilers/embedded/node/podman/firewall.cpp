@@ -2,10 +2,15 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netlink.h>
 #include <net/if.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -277,6 +282,35 @@ std::vector<std::string> machine_addresses() {
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+Descriptor watch_tables() {
+  Descriptor socket(
+      ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_NETFILTER));
+  const int group = NFNLGRP_NFTABLES;
+  if (!socket.valid() ||
+      ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) != 0)
+    return {};
+  return socket;
+}
+
+bool was_table_removed(int watch) {
+  constexpr int removed = (NFNL_SUBSYS_NFTABLES << 8) | NFT_MSG_DELTABLE;
+  alignas(nlmsghdr) std::array<char, 65'536> buffer{};
+  bool found = false;
+  while (true) {
+    const ssize_t size = ::recv(watch, buffer.data(), buffer.size(), 0);
+    if (size < 0 && errno == ENOBUFS) {
+      found = true;  // more happened than the socket takes
+      continue;
+    }
+    if (size <= 0) return found;
+    // NOLINTNEXTLINE(*-reinterpret-cast): netlink(7)
+    const auto* message = reinterpret_cast<const nlmsghdr*>(buffer.data());
+    for (auto left = std::size_t(size); NLMSG_OK(message, left);
+         message = NLMSG_NEXT(message, left))
+      found = found || message->nlmsg_type == removed;
+  }
 }
 
 void Firewall::set(const FirewallPlan& plan) {

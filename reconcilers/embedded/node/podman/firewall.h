@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/descriptor.h"
 #include "reconcilers/embedded/apiserver/types.h"
 #include "reconcilers/embedded/node/podman/networks.h"
 
@@ -41,6 +42,12 @@ std::string firewall_rules(const FirewallPlan& plan);
 // The addresses of the machine's interfaces, without loopback, link-local ones and those of the
 // bridges of berth's networks, also of other installations.
 std::vector<std::string> machine_addresses();
+
+// A socket that becomes readable when somebody removes a table of nftables from the machine, as
+// reloading its rules does; an invalid one if the kernel doesn't tell.
+Descriptor watch_tables();
+// Reads what there is to read. Returns whether a table was removed, or may have been.
+bool was_table_removed(int watch);
 
 // Sets the rules. `prefix` is put before `nft`: how a command gets into the network of rootless
 // podman. Thread-safe.

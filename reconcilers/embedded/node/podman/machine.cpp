@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/process.h"
 
 namespace berth::embedded::podman {
@@ -27,9 +28,9 @@ constexpr int least_minor = 3;
 constexpr const char* least_version = "4.3";
 
 // A container has at least as many users of its own (storage.conf(5), auto-userns-min-size).
-constexpr std::uint64_t users_of_a_container = 1'024;
-// What every image can do with (storage.conf(5), auto-userns-max-size).
-constexpr std::uint64_t most_users_of_a_container = 65'536;
+constexpr std::uint64_t least_users = 1'024;
+// What all images can do with but those with very large ids (auto-userns-max-size).
+constexpr std::uint64_t all_users = 65'536;
 // With fewer containers than this, a machine of a usual size is limited by its users.
 constexpr std::uint64_t few_containers = 500;
 
@@ -169,6 +170,7 @@ class Judge {
     look_at_storage();
     look_at_selinux();
     look_at_apparmor();
+    look_at_calls();
     return machine_;
   }
 
@@ -247,7 +249,7 @@ class Judge {
     const std::string range = facts_.root ? "2147483647:2147483648" : "100000:65536";
     const std::uint64_t ids = std::min(ids_of(facts_.subuid, user), ids_of(facts_.subgid, user));
     const std::string help = "echo " + user + ":" + range + " | tee -a /etc/subuid /etc/subgid";
-    if (ids < users_of_a_container)
+    if (ids < least_users)
       refuse("/etc/subuid and /etc/subgid have no range of ids for the user `" + user +
                  "`, which containers get for their users.",
              help);
@@ -259,9 +261,8 @@ class Judge {
              "sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=65536");
     if (facts_.userns_max == "0")
       refuse("The kernel makes no user namespaces.", "sysctl -w user.max_user_namespaces=65536");
-    if (ids / most_users_of_a_container >= few_containers)
-      machine_.users_of_each = most_users_of_a_container;
-    machine_.containers_with_users = ids / std::max(machine_.users_of_each, users_of_a_container);
+    if (ids / all_users >= few_containers) machine_.users_of_a_container = all_users;
+    machine_.containers_with_users = ids / std::max(machine_.users_of_a_container, least_users);
     if (machine_.containers_with_users < few_containers)
       note("The range of ids of `" + user + "` in /etc/subuid and /etc/subgid suffices for " +
                std::to_string(machine_.containers_with_users) + " containers.",
@@ -344,6 +345,15 @@ class Judge {
              "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
   }
 
+  void look_at_calls() {
+    machine_.calls = confined_calls(facts_.calls);
+    if (machine_.calls.empty())
+      note(std::string(podmans_calls) +
+               ", podman's list of system calls, isn't there, so containers may make namespaces "
+               "and use more of the kernel than they need.",
+           "apt-get install golang-github-containers-common");
+  }
+
   const MachineFacts& facts_;
   Machine machine_;
 };
@@ -407,6 +417,7 @@ MachineFacts facts_of(const std::filesystem::path& directory) {
   facts.most_processes = limit.rlim_max;
   ::getrlimit(RLIMIT_NOFILE, &limit);
   facts.most_files = limit.rlim_max;
+  facts.calls = facts_text(podmans_calls);
   return facts;
 }
 

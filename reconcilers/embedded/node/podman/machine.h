@@ -25,17 +25,18 @@ struct Machine {
   bool limits_cpu = false;
   bool limits_pids = false;
   bool has_nft = false;
-  // How many users each container gets. 0: podman chooses by what the image needs; while it looks
-  // it up, creating a container and starting another one can wait for each other for ever, in
-  // podman 4.3 at least.
-  std::uint64_t users_of_each = 0;
   // How many containers may have users of their own at the same time; 0: no limit that matters.
   std::uint64_t containers_with_users = 0;
+  // How many users each container gets; 0: as many as its image needs. podman looks that up with its
+  // locks in another order than elsewhere, in 4.3 at least, so that creating a container and
+  // starting another one may wait for each other for ever.
+  std::uint64_t users_of_a_container = 0;
   std::uint64_t most_processes = 0;  // RLIMIT_NPROC and RLIMIT_NOFILE of berthd itself, which it
   std::uint64_t most_files = 0;      // may hand on
   std::string storage_driver;        // overlay or vfs
   std::string mount_program;         // of overlay; empty: the kernel's own
   std::string architecture;          // as images name it, such as `amd64`
+  std::string calls;                 // of the kernel, that containers may use (confinement.h)
   std::vector<Finding> findings;     // what holds less than it should
 };
 
@@ -79,6 +80,7 @@ struct MachineFacts {
   std::string userns_clone;          // /proc/sys/kernel/unprivileged_userns_clone; empty: not there
   std::uint64_t most_processes = 0;
   std::uint64_t most_files = 0;
+  std::string calls;  // podman's list of system calls
 };
 
 // Decides what follows from the facts. Throws Unusable.

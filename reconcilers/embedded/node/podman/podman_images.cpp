@@ -135,18 +135,19 @@ void PodmanRuntime::pull_now(const Run& run, const PullingPtr& pulling,
     if (logins.empty()) logins.push_back(nullptr);
     Failure failure;
     for (const RegistryLogin* login : logins) {
-      bool silent = false;
-      const std::string words = pull_once(*pulling, login, silent);
+      Stopped stopped = Stopped::no;
+      const std::string words = pull_once(*pulling, login, stopped);
       if (words.empty()) {
         const auto pulled = image(pulling->id.empty() ? reference : pulling->id);
         if (pulled) return take(*pulled, Pull::Stage::pulled);
         failure = missing_image(reference);
         break;
       }
-      if (pulling->cancel.cancelled() && !silent) return;  // the pod is gone
-      failure =
-          silent ? silent_registry(reference) : pull_failure(reference, words, login != nullptr);
-      if (silent) break;
+      if (pulling->cancel.cancelled()) return;  // the pod is gone
+      failure = stopped == Stopped::silent    ? silent_registry(reference)
+                : stopped == Stopped::limited ? limited_registry(reference)
+                                              : pull_failure(reference, words, login != nullptr);
+      if (stopped != Stopped::no) break;
     }
     end(Pull::Stage::failed, failure);
   } catch (const UnixHttpError& error) {
@@ -158,26 +159,36 @@ void PodmanRuntime::pull_now(const Run& run, const PullingPtr& pulling,
   }
 }
 
-std::string PodmanRuntime::pull_once(Pulling& pulling, const RegistryLogin* login, bool& silent) {
+std::string PodmanRuntime::pull_once(Pulling& pulling, const RegistryLogin* login,
+                                     Stopped& stopped) {
   // podman says nothing while a large layer arrives, but its temporary files grow.
   struct Progress {
     std::mutex mutex;
     std::uint64_t bytes = 0;
     Moment changed = Moment::clock::now();
     bool done = false;
-    bool silent = false;
+    bool was_asked = false;  // the registry, by berth itself
+    Stopped stopped = Stopped::no;
   };
   const auto progress = std::make_shared<Progress>();
   const std::filesystem::path temporary = options_.directory / "tmp";
   UnixCancel cancel;
   std::function<void()> look = [&, progress] {
     const std::uint64_t bytes = disk_usage(temporary, most_temporary_files);
+    bool asks = false;
+    {
+      const std::lock_guard lock(progress->mutex);
+      if (progress->bytes != bytes) progress->changed = Moment::clock::now();
+      progress->bytes = bytes;
+      const auto silence = Moment::clock::now() - progress->changed;
+      if (silence >= longest_silence) progress->stopped = Stopped::silent;
+      asks = !progress->was_asked && silence >= look_at_progress && options_.is_limited;
+      progress->was_asked = progress->was_asked || asks;
+    }
+    const bool is_limited = asks && options_.is_limited(pulling.image, login);
     const std::lock_guard lock(progress->mutex);
-    if (progress->bytes != bytes) progress->changed = Moment::clock::now();
-    progress->bytes = bytes;
-    if (Moment::clock::now() - progress->changed < longest_silence) return;
-    progress->silent = true;
-    cancel.cancel();
+    if (is_limited) progress->stopped = Stopped::limited;
+    if (progress->stopped != Stopped::no) cancel.cancel();
   };
   std::condition_variable ended;
   std::thread watcher([&] {
@@ -231,8 +242,9 @@ std::string PodmanRuntime::pull_once(Pulling& pulling, const RegistryLogin* logi
     if (!answer.good()) failed = words_of(answer.body);
   } catch (const UnixHttpError& error) {
     finish();
-    silent = progress->silent || error.kind() == UnixHttpError::Kind::timed_out;
-    if (!silent && !pulling.cancel.cancelled()) throw;
+    stopped = progress->stopped;
+    if (error.kind() == UnixHttpError::Kind::timed_out) stopped = Stopped::silent;
+    if (stopped == Stopped::no && !pulling.cancel.cancelled()) throw;
     return error.what();
   } catch (...) {
     finish();

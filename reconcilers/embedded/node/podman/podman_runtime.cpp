@@ -22,6 +22,7 @@
 #include "controller/base/public_address.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/podman/log_file.h"
 #include "reconcilers/embedded/node/podman/prober.h"
 #include "reconcilers/embedded/node/podman/words.h"
@@ -35,7 +36,10 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr int call_threads = 4;
-constexpr int pull_threads = 4;
+constexpr int calls_of_an_app = call_threads - 1;
+// A registry that doesn't answer keeps a thread waiting for a minute.
+constexpr int pull_threads = 8;
+constexpr int pulls_of_an_app = 4;
 constexpr std::size_t most_tasks = 20'000;
 
 // podman creates and starts a container within a second; on a machine that is busy it takes longer.
@@ -114,8 +118,7 @@ std::vector<std::string> names_of(const Json& pod) {
       suffix == std::string::npos || suffix == 0 ? suffix : own.rfind('-', suffix - 1);
   if (!owners.empty() && text_at(owners[0], "kind") == "ReplicaSet" && hash != std::string::npos)
     names.insert(own.substr(0, hash));
-  const Json& given = at_path(pod, "/metadata/labels/app.kubernetes.io~1name");
-  if (given.is_string()) names.insert(given.get<std::string>());
+  names.insert(text_at(at_path(pod, "/metadata/labels"), "app.kubernetes.io/name"));
   names.erase("");
   return {names.begin(), names.end()};
 }
@@ -190,13 +193,15 @@ PodmanRuntime::PodmanRuntime(const RuntimeOptions& options, Machine machine, Wak
       networks_(instance_, [this](UnixCall call) { return this->call(std::move(call)); }),
       firewall_(firewall_prefix(service_.machine()), service_.environment()),
       waker_(std::move(wake)),
-      pulls_(pull_threads, most_tasks),
-      calls_(call_threads, most_tasks) {
+      pulls_(pull_threads, pulls_of_an_app, most_tasks),
+      calls_(call_threads, calls_of_an_app, most_tasks) {
+  if (service_.machine().root) inotify_instances_ = make_room_for_containers();
   service_.ensure();
   watch_service();
   loop_.post([this] { look_whether_stuck(); });
   disks_ = std::thread([this] { measure_disks(); });
   loop_.post([this] { sample(); });
+  if (service_.machine().root) loop_.post([this] { watch_rules(); });
 }
 
 PodmanRuntime::~PodmanRuntime() {
@@ -219,15 +224,22 @@ PodmanRuntime::~PodmanRuntime() {
 UnixAnswer PodmanRuntime::call(UnixCall call) {
   if (call.cancel == nullptr) call.cancel = &cancel_;
   for (int attempt = 1;; ++attempt) {
+    const Daemon asked = service_.daemon();
     try {
       // What streams may say nothing for long.
       if (call.receive) return service_.http().call(call);
       const Unanswered unanswered(mutex_, unanswered_);
       return service_.http().call(call);
     } catch (const UnixHttpError& error) {
-      const bool gone = error.kind() == UnixHttpError::Kind::unreachable ||
-                        error.kind() == UnixHttpError::Kind::timed_out;
+      const bool hangs = error.kind() == UnixHttpError::Kind::timed_out;
+      const bool gone = error.kind() == UnixHttpError::Kind::unreachable || hangs;
       if (!gone || attempt == most_attempts || ending_) throw;
+      if (hangs && !call.receive) {
+        // One that waits for itself, and does something else meanwhile, so that it doesn't look
+        // stuck, answers to what needs no lock, and would go on to do so.
+        log::warning("podman's service hangs and is started anew", {{"call", call.target}});
+        service_.give_up(asked);
+      }
       ensure_service();
     }
   }
@@ -592,10 +604,13 @@ void PodmanRuntime::look_after_start(const ContainerPtr& container) {
     take_running(container, parsed(answer));
   }
   bool runs = false;
+  pid_t pid = 0;
   {
     const std::lock_guard lock(mutex_);
     runs = container->process.valid();
+    pid = container->pid;
   }
+  if (runs && service_.machine().root) limit_kernel_use(pid, inotify_instances_);
   if (runs) {
     watch_process(container);
     wake(container->run);
@@ -872,10 +887,31 @@ void PodmanRuntime::set_rules() {
   if (service_.machine().root) firewall_.set(firewall_plan());
 }
 
+// Each change of the rules is a new table, too, so that what happens within a moment is looked at
+// once.
+void PodmanRuntime::watch_rules() {
+  tables_ = watch_tables();
+  if (!tables_.valid()) return;
+  const auto waits = std::make_shared<bool>(false);
+  loop_.watch(tables_.get(), EPOLLIN, [this, waits](std::uint32_t) {
+    if (!was_table_removed(tables_.get()) || *waits) return;
+    *waits = true;
+    constexpr auto pause = 100ms;
+    loop_.at(Moment::clock::now() + pause, [this, waits] {
+      *waits = false;
+      calls_.submit("", [this] { check_rules(); });
+    });
+  });
+}
+
+// Somebody may have removed the rules, and the machine may have other addresses than before.
 void PodmanRuntime::check_rules() {
-  if (!service_.machine().root || firewall_.holds(table_of(instance_))) return;
-  log::warning("the rules of containers' networks were removed from the machine and are set again");
-  firewall_.doubt();
+  if (!service_.machine().root || ending_) return;
+  if (!firewall_.holds(table_of(instance_))) {
+    log::warning(
+        "the rules of containers' networks were removed from the machine and are set again");
+    firewall_.doubt();
+  }
   try {
     set_rules();
   } catch (const std::exception& error) {

@@ -147,14 +147,16 @@ class PodmanRuntime final : public Runtime {
   void pull_now(const Run& run, const PullingPtr& pulling, const PullRequest& request);
   std::optional<Json> image(const std::string& reference);
   bool take_image(Pulling& pulling, const Json& image);
+  enum class Stopped { no, silent, limited };  // why berth gave a pull up by itself
   // Returns podman's words of failure; empty if it was pulled.
-  std::string pull_once(Pulling& pulling, const RegistryLogin* login, bool& silent);
+  std::string pull_once(Pulling& pulling, const RegistryLogin* login, Stopped& stopped);
   void collect_images();
 
   // Networks, rules.
 
   void set_rules();
   void check_rules();
+  void watch_rules();  // on the loop's thread
   FirewallPlan firewall_plan() const;
 
   // Measuring.
@@ -171,6 +173,7 @@ class PodmanRuntime final : public Runtime {
   Service service_;
   Networks networks_;
   Firewall firewall_;
+  int inotify_instances_ = 0;  // that a container may have
   UnixCancel cancel_;
   std::atomic<bool> ending_ = false;
 
@@ -188,6 +191,7 @@ class PodmanRuntime final : public Runtime {
   pid_t service_pid_ = 0;
   std::uint64_t service_work_ = 0;
   Moment idle_since_;
+  Descriptor tables_;  // of nftables; for the loop's thread, too
 
   std::condition_variable disks_changed_;
   std::thread disks_;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct RuntimeOptions {
   // podman's service is started again if a call has had no answer for this long and it does
   // nothing.
   std::chrono::milliseconds stuck_after = std::chrono::seconds(30);
+  // Whether the registry of the image refuses it because too many were pulled. podman itself tries
+  // that again and again for minutes, and doesn't tell. May take some seconds; must not throw. Not
+  // asked if it is empty.
+  std::function<bool(const std::string& image, const RegistryLogin* login)> is_limited = {};
 };
 
 // Starts podman's service, or finds the one that runs, and looks at the machine; takes up to a few

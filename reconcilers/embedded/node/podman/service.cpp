@@ -11,6 +11,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/podman/confinement.h"
 
 namespace berth::embedded::podman {
 namespace {
@@ -85,9 +86,10 @@ std::string containers_conf(const fs::path& directory, const Machine& machine) {
          "\n"
          "base_hosts_file = \"none\"\n"
          "host_containers_internal_ip = \"none\"\n"
-         "http_proxy = false\n"
-         "default_ulimits = [" +
-         ulimit("nofile", files) + ", " + ulimit("nproc", processes) +
+         "http_proxy = false\n" +
+         (machine.calls.empty() ? ""
+                                : "seccomp_profile = " + quoted(directory / calls_file) + "\n") +
+         "default_ulimits = [" + ulimit("nofile", files) + ", " + ulimit("nproc", processes) +
          "]\n"
          "[engine]\n"
          "runtime = \"" +
@@ -187,6 +189,8 @@ void Service::write_configuration() {
   forget_before_boot();
   for (const char* part : {"run", "run/libpod"}) fs::create_directories(directory_ / part);
   if (!machine_.root) fs::create_directories(directory_ / "run" / "user");
+  // A container that is started gets the list as it is then, so a new one needs no other service.
+  if (!machine_.calls.empty()) write(directory_ / calls_file, machine_.calls);
   write(directory_ / "containers.conf", containers_conf(directory_, machine_));
   write(directory_ / "storage.conf", storage_conf(directory_, machine_));
   write(directory_ / "registries.conf", registries_conf);
@@ -265,6 +269,12 @@ void Service::ensure() {
   end(daemon_, longest_end);
   throw Unusable({"podman's service doesn't start: " + shown(words) + ".",
                   "Its log has more: " + log.string()});
+}
+
+void Service::give_up(const Daemon& hanging) {
+  const std::lock_guard lock(mutex_);
+  if (daemon_.pid == hanging.pid && daemon_.started == hanging.started && runs(daemon_))
+    end(daemon_, longest_end);
 }
 
 void Service::stop() {

@@ -29,6 +29,8 @@ class Service {
   bool answers() const;
   // Ends it, which doesn't touch the containers.
   void stop();
+  // Ends it if it is still this one, because it doesn't answer, so that ensure() starts another.
+  void give_up(const Daemon& hanging);
 
   const UnixHttp& http() const { return http_; }
   // The process that ensure() found or started last.

@@ -116,12 +116,7 @@ Failure pull_failure(const std::string& image, const std::string& words, bool ha
   const std::string lower = lower_case(words);
   if (has_one_of(lower, bad_name)) return invalid_name(image);
   if (has_one_of(lower, another_platform)) return other_platform(image);
-  if (has_one_of(lower, too_many))
-    return pull_error("Unknown", image,
-                      "failed to copy: httpReadSeeker: failed open: unexpected status code " +
-                          manifest_url(image) +
-                          ": 429 Too Many Requests - Server message: toomanyrequests: You have "
-                          "reached your pull rate limit.");
+  if (has_one_of(lower, too_many)) return limited_registry(image);
   if (has_one_of(lower, unauthorized))
     return pull_error(
         "Unknown", image,
@@ -138,6 +133,14 @@ Failure pull_failure(const std::string& image, const std::string& words, bool ha
                       resolving(image) + "failed to do request: Head \"" + manifest_url(image) +
                           "\": " + network);
   return pull_error("Unknown", image, words);
+}
+
+Failure limited_registry(const std::string& image) {
+  return pull_error("Unknown", image,
+                    "failed to copy: httpReadSeeker: failed open: unexpected status code " +
+                        manifest_url(image) +
+                        ": 429 Too Many Requests - Server message: toomanyrequests: You have "
+                        "reached your pull rate limit.");
 }
 
 Failure silent_registry(const std::string& image) {

@@ -15,6 +15,8 @@ struct Failure {
 
 // Of an image that couldn't be pulled. `image` is its full reference, `words` are podman's.
 Failure pull_failure(const std::string& image, const std::string& words, bool had_login);
+// Of a registry from which too many images were pulled.
+Failure limited_registry(const std::string& image);
 // Of a registry that sent nothing for too long.
 Failure silent_registry(const std::string& image);
 // Of an image that is for another kind of processor.

@@ -4,7 +4,8 @@
 
 namespace berth::embedded::podman {
 
-Workers::Workers(int threads, std::size_t most_tasks) : threads_(threads), most_tasks_(most_tasks) {
+Workers::Workers(int threads, int most_of_a_group, std::size_t most_tasks)
+    : most_of_a_group_(most_of_a_group), most_tasks_(most_tasks) {
   for (int i = 0; i < threads; ++i) running_.emplace_back([this] { serve(); });
 }
 
@@ -32,10 +33,9 @@ bool Workers::submit(const std::string& group, Task task) {
 }
 
 Workers::Group* Workers::next_group(std::string& name) {
-  const int most = std::max(1, threads_ - 1);
   const auto after = groups_.upper_bound(last_);
   const auto may_run = [&](const auto& entry) {
-    return !entry.second.waiting.empty() && entry.second.running < most;
+    return !entry.second.waiting.empty() && entry.second.running < most_of_a_group_;
   };
   auto found = std::find_if(after, groups_.end(), may_run);
   if (found == groups_.end()) {

@@ -11,13 +11,14 @@
 
 namespace berth::embedded::podman {
 
-// Threads that do what takes long. The groups (apps) take turns, and one alone gets all threads but
-// one, so that nobody waits long for others. Tasks of a group begin in their order. Thread-safe.
+// Threads that do what takes long. The groups (apps) take turns, and one alone gets
+// `most_of_a_group` of them, so that nobody waits long for others. Tasks of a group begin in their
+// order. Thread-safe.
 class Workers {
  public:
   using Task = std::function<void()>;
 
-  Workers(int threads, std::size_t most_tasks);
+  Workers(int threads, int most_of_a_group, std::size_t most_tasks);
   // Ends the threads once the tasks that run are done; waiting ones are dropped.
   ~Workers();
   Workers(const Workers&) = delete;
@@ -37,7 +38,7 @@ class Workers {
   // The group whose turn it is; null if none may run a task.
   Group* next_group(std::string& name);
 
-  const int threads_;
+  const int most_of_a_group_;
   const std::size_t most_tasks_;
   std::mutex mutex_;
   std::condition_variable changed_;
