@@ -117,6 +117,8 @@ ClusterWork::ClusterWork(Parts parts)
                   .clock = parts_.storage.clock,
                   .engine = engine_,
                   .settings = settings_,
+                  .server = access_.server,
+                  .image = [this] { return isolation_image(); },
                   .listeners = parts_.listeners,
                   .wake = [this] { parts_.wake(IsolationWatch::name); }}),
       container_logs_(engine_.client(), engine_.cache()),
@@ -201,6 +203,12 @@ std::vector<Check> ClusterWork::readiness() const {
     checks.push_back(
         {.name = "leader", .ok = leadership->leading, .detail = words_of(*leadership)});
   return checks;
+}
+
+// One machine has no registry that certainly has berth's image, so that it makes one.
+std::string ClusterWork::isolation_image() const {
+  if (!parts_.config.isolation_image.empty() || !machine_) return parts_.config.isolation_image;
+  return machine_->program_image();
 }
 
 std::string ClusterWork::ingress_socket() const {

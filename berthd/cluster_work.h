@@ -71,6 +71,7 @@ class ClusterWork {
 
  private:
   std::string url_of(const std::string& host) const;
+  std::string isolation_image() const;
   // Where requests are counted.
   reconcilers::RequestCounts counts() const;
   api::Fleet fleet();

@@ -201,7 +201,8 @@ class WholeCheck {
     if (config_.tenant_role && !config_.service_account)
       refuse("service-account", "required if tenant-role is set");
     if (config_.isolation == isolation::Mode::required &&
-        config_.kubernetes != Cluster::simulated && config_.isolation_image.empty())
+        config_.kubernetes != Cluster::simulated && config_.kubernetes != Cluster::local &&
+        config_.isolation_image.empty())
       refuse("isolation-image", "required if isolation is required");
     check_ingress("ingress-http", config_.ingress_http);
     check_ingress("ingress-https", config_.ingress_https);

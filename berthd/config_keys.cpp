@@ -563,7 +563,9 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) { c.isolation = one_of<isolation::Mode>(v); }},
       {"isolation-image", "",
        "image that the isolation probe runs: berth's own, from where the nodes can pull it without "
-       "credentials. If empty, nothing is probed; required if isolation is required",
+       "credentials. If empty, nothing is probed; required if isolation is required. On one "
+       "machine "
+       "berthd makes it of itself if it is empty",
        [](Config& c, const std::string& v) {
          if (!v.empty() && !is_image_reference(v))
            want("an image with its registry, such as registry.example.org/berth:0.1.0");

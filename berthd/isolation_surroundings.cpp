@@ -9,6 +9,7 @@
 
 #include "controller/base/public_address.h"
 #include "controller/base/url.h"
+#include "reconcilers/embedded/node/podman/firewall.h"
 
 namespace berth {
 namespace {
@@ -59,6 +60,20 @@ std::vector<std::string> addresses_of(const std::string& host) {
   return addresses;
 }
 
+// This machine as its own containers see it.
+void add_machine(reconcilers::ProbeSurroundings& around, const std::vector<Address>& listeners,
+                 const std::string& server) {
+  around.nodes = embedded::podman::machine_addresses();
+  std::vector<std::string> hosts = around.nodes;
+  hosts.insert(hosts.begin(), "@gateway");
+  const auto url = parse_url(server);
+  for (const std::string& host : hosts) {
+    if (url) around.api_servers.push_back({"API server within berthd", host, url->port});
+    for (const Address& listener : listeners)
+      around.berthd.push_back({"berthd", host, listener.port});
+  }
+}
+
 }  // namespace
 
 reconcilers::ProbeSurroundings isolation_surroundings(const Config& config,
@@ -67,6 +82,10 @@ reconcilers::ProbeSurroundings isolation_surroundings(const Config& config,
   reconcilers::ProbeSurroundings around;
   around.cluster_ranges = config.cluster_ranges;
   around.internet = config.isolation_internet;
+  if (config.kubernetes == Cluster::local) {
+    add_machine(around, listeners, server);
+    return around;
+  }
   if (const auto url = parse_url(server)) {
     const int usual = url->scheme == "https" ? https_port : http_port;
     const int port = url->port == 0 ? usual : url->port;

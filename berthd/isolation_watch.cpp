@@ -1,6 +1,5 @@
 #include "berthd/isolation_watch.h"
 
-#include "berthd/cluster_access.h"
 #include "berthd/isolation_surroundings.h"
 
 namespace berth {
@@ -17,11 +16,10 @@ reconcilers::IsolationProbe::Parts IsolationWatch::parts_of_probe() {
           .clock = parts_.clock,
           .settings = parts_.settings,
           .mode = parts_.config.isolation,
-          .image = parts_.config.isolation_image,
+          .image = parts_.image,
           .surroundings =
               [this] {
-                return isolation_surroundings(parts_.config, parts_.listeners(),
-                                              cluster_access(parts_.config).server);
+                return isolation_surroundings(parts_.config, parts_.listeners(), parts_.server);
               },
           .leads = [this] { return parts_.engine.is_leading(); },
           .stopping = [this] { return stop_.stop_requested(); },

@@ -28,6 +28,9 @@ class IsolationWatch {
     const Clock& clock;
     reconcilers::Engine& engine;
     manifests::Settings settings;  // those of the tenants
+    std::string server;            // the URL of the API server
+    // What the probe's containers run (IsolationProbe::Parts).
+    std::function<std::string()> image;
     // berthd's own listeners, with the ports that they have.
     std::function<std::vector<Address>()> listeners;
     // Starts the next round of the loop at once.

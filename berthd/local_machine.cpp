@@ -6,7 +6,9 @@
 #include "controller/base/crypto.h"
 #include "controller/base/log.h"
 #include "controller/base/url.h"
+#include "reconcilers/embedded/node/podman/program_image.h"
 #include "reconcilers/embedded/node/podman/runtime.h"
+#include "reconcilers/registry/image_size.h"
 
 namespace berth {
 namespace {
@@ -30,10 +32,26 @@ embedded::IngressOptions ingress_options(const Config& config) {
   return options;
 }
 
+// The words of a registry that was asked for the image's manifest, and nothing else.
+bool is_limited(const std::string& image, const embedded::RegistryLogin* login) {
+  std::optional<registry::Credentials> credentials;
+  if (login != nullptr) credentials = {login->username, login->password};
+  registry::KnownSizes none;
+  try {
+    registry::image_size(registry::parse_image_name(image), credentials, 0, none, {});
+  } catch (const registry::Unanswered& unanswered) {
+    return unanswered.limited;
+  } catch (const std::exception&) {
+    // It answered.
+  }
+  return false;
+}
+
 embedded::podman::RuntimeOptions podman_options(const Config& config,
                                                 const embedded::CaddySettings& serving) {
   embedded::podman::RuntimeOptions options{.directory = local_directory(config),
-                                           .public_ports = {serving.http.port}};
+                                           .public_ports = {serving.http.port},
+                                           .is_limited = is_limited};
   if (serving.https) options.public_ports.push_back(serving.https->port);
   return options;
 }
@@ -130,6 +148,10 @@ std::string LocalMachine::url_of(const std::string& host) const {
   const int port = secure ? serving.https->port : serving.http.port;
   const bool usual = port == (secure ? https_port : http_port);
   return (secure ? "https://" : "http://") + host + (usual ? "" : ":" + std::to_string(port));
+}
+
+std::string LocalMachine::program_image() const {
+  return embedded::podman::program_image({.directory = local_directory(config_)});
 }
 
 reconcilers::TrafficOfServices LocalMachine::traffic() const {

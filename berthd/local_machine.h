@@ -40,6 +40,8 @@ class LocalMachine {
   std::string console_socket() const { return ingress_.settings().console_socket(); }
   // The URL by which visitors reach a host of this machine.
   std::string url_of(const std::string& host) const;
+  // An image of this program (embedded::podman::program_image). May take seconds, and throw.
+  std::string program_image() const;
   // What Caddy has answered.
   reconcilers::TrafficOfServices traffic() const;
   // What this machine can't do as it should, as sentences.

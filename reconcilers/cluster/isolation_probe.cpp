@@ -148,7 +148,8 @@ void IsolationProbe::run() {
   again_after_ = std::min(2 * again_after_, longest_after_problem);
   is_clean_ = false;
   try {
-    if (parts_.image.empty())
+    image_ = parts_.image();
+    if (image_.empty())
       throw std::runtime_error("isolation-image is empty: there is no image to probe with");
     const Report report = probe();
     if (isolation::open_paths(report) == 0 && !report.doubt.empty())
@@ -242,7 +243,7 @@ std::string IsolationProbe::make_deployment(const Tenant& tenant, const std::str
   row.id = new_uuid(parts_.clock.now());
   row.app_id = tenant.app_id;
   row.name = name;
-  row.container.image = parts_.image;
+  row.container.image = image_;
   row.container.port = probe_port;
   row.memory_limit_mb = container_memory_mb;
   row.cpu_limit_millicores = container_cpu_millicores;
@@ -300,8 +301,8 @@ Object IsolationProbe::ready_pod(const Tenant& tenant, const std::string& deploy
     }
     pause();
   }
-  throw std::runtime_error("a pod of the probe with the image " + parts_.image +
-                           " doesn't become ready" + (trouble.empty() ? "" : ": " + trouble));
+  throw std::runtime_error("a pod of the probe with the image " + image_ + " doesn't become ready" +
+                           (trouble.empty() ? "" : ": " + trouble));
 }
 
 ProbeAnswers IsolationProbe::answers_of(const Tenant& tenant, const std::string& nonce) {

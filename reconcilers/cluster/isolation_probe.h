@@ -41,8 +41,9 @@ class IsolationProbe {
     const Clock& clock;
     manifests::Settings settings;  // the settings of the tenants' objects
     isolation::Mode mode = isolation::Mode::warn;
-    // An image whose entry point is berthd; if it is empty, nothing can be probed.
-    std::string image;
+    // Returns the name of an image whose entry point is berthd; if it is empty, nothing can be
+    // probed. Called for each run; may take seconds, and throw what is the run's problem then.
+    std::function<std::string()> image;
     // What berthd knows of the surroundings; the probe adds the nodes and kube-system.
     std::function<ProbeSurroundings()> surroundings;
     std::function<bool()> leads;
@@ -108,6 +109,7 @@ class IsolationProbe {
   const Parts parts_;
   const manifests::Settings settings_;  // the tenants' settings, with the probe's own instance
   tiers::Confinement confinement_;
+  std::string image_;    // of the present run
   std::string problem_;  // why the newest attempt failed
   bool led_ = false;
   bool is_clean_ = false;  // nothing of an earlier run is left

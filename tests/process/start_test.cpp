@@ -444,6 +444,7 @@ TEST_CASE("isolation can only be required with an image to prove it with") {
                     "--isolation-image", "registry.example.org/berth:1"})
             .code == 0);
   CHECK(run_to_end({"config", "--isolation", "required"}).code == 0);
+  CHECK(run_to_end({"config", "--kubernetes", "local", "--isolation", "required"}).code == 0);
 }
 
 TEST_CASE("a role for apps' namespaces needs an account to bind it to") {

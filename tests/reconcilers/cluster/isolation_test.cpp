@@ -91,7 +91,7 @@ class ProbeWorld {
       .client = world.client(),
       .clock = world.clock(),
       .settings = world.settings(),
-      .image = image,
+      .image = [] { return std::string(image); },
       .surroundings = surroundings,
       .leads = [this] { return leads; },
       .stopping = [this] { return stops; },
@@ -386,11 +386,11 @@ TEST_CASE(
   w.parts.limits.starting = w.parts.limits.answering = std::chrono::milliseconds(300);
   std::string because;
   SECTION("there is no image") {
-    w.parts.image.clear();
+    w.parts.image = [] { return std::string(); };
     because = "isolation-image";
   }
   SECTION("the image is missing") {
-    w.parts.image = "registry.example.org/missing:1";
+    w.parts.image = [] { return std::string("registry.example.org/missing:1"); };
     because = "registry.example.org/missing:1";
   }
   SECTION("the containers say nothing") {
