@@ -28,12 +28,15 @@ def podman(data):
 
 class Node(Cluster):
     """The cluster of the berthd that was started last."""
+    isolation = "off"  # None: as it is by default
+    ingress_host = INGRESS[0]
 
     def __init__(self):
         self.berthd = None
 
     def flags(self):
-        return ["--kubernetes", "local", "--ingress-http", "%s:%d" % INGRESS]
+        probing = ["--isolation", self.isolation] if self.isolation else []
+        return ["--kubernetes", "local", "--ingress-http", f"{self.ingress_host}:{INGRESS[1]}", *probing]
 
     def let_go(self, data):
         """Ends and removes what runs for the data directory, and checks that nothing is left."""
@@ -43,13 +46,23 @@ class Node(Cluster):
             raise AssertionError(f"`berthd local clean` has left {left}")
 
     def ask(self, method, path, body=None, kind="application/json"):
-        """Asks the API server within berthd, with the kubeconfig that it writes for an admin."""
-        config = json.loads((self.berthd.data / "local/kubeconfig").read_text())
-        server, token = config["clusters"][0]["cluster"]["server"], config["users"][0]["user"]["token"]
+        return json.loads(self.text(method, path, body, kind))
+
+    def text(self, method, path, body=None, kind="application/json"):
+        """Asks the API server within berthd, with the kubeconfig that it writes for an admin. Returns its answer as a text."""
+        token = self.kubeconfig()["users"][0]["user"]["token"]
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(server + path, data, {"Content-Type": kind, "Authorization": f"Bearer {token}"}, method=method)
+        head = {"Content-Type": kind, "Authorization": f"Bearer {token}"}
+        request = urllib.request.Request(self.server() + path, data, head, method=method)
         with urllib.request.urlopen(request, timeout=API_LIMIT) as answer:
-            return json.load(answer)
+            return answer.read().decode()
+
+    def kubeconfig(self):
+        return json.loads((self.berthd.data / "local/kubeconfig").read_text())
+
+    def server(self):
+        """Returns the URL of the API server within berthd."""
+        return self.kubeconfig()["clusters"][0]["cluster"]["server"]
 
     def get(self, path):
         """Returns the object from the API server; None if it doesn't exist."""
@@ -105,9 +118,14 @@ class Node(Cluster):
         return json.loads(run(*podman(self.berthd.data), "ps", "--all", "--format", "json", *filters) or "[]")
 
     def execute(self, namespace, pod, *command):
-        found = [one for one in self.containers() if pod in one["Labels"].values() and one["State"] == "running"]
+        return run(*self.within(namespace, pod), *command)
+
+    def within(self, namespace, pod):
+        """Returns the beginning of a command that runs something in the pod's container."""
+        found = [one for one in self.containers() if pod in one["Labels"].values() and namespace in one["Labels"].values()
+                 and one["State"] == "running"]
         assert len(found) == 1, (pod, found)
-        return run(*podman(self.berthd.data), "exec", found[0]["Id"], *command)
+        return [*podman(self.berthd.data), "exec", found[0]["Id"]]
 
     def push_page(self, image, page):
         Pusher(REGISTRY).push(image, page, (*SERVE, "3000"))

@@ -65,9 +65,12 @@ class Berthd:
 
     def command(self):
         words = [PROGRAM, "--data-dir", self.data, *self.cluster_flags,
-                 "--registries", f"{REGISTRY},docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
-                 "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", *(() if "--tiers" in self.flags else ("--tiers", TIERS)), *self.flags]
+                 "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", *self.unless_given("--tiers", TIERS),
+                 *self.unless_given("--registries", f"{REGISTRY},docker.io/library,ghcr.io"), *self.flags]
         return [str(word) for word in words]
+
+    def unless_given(self, flag, value):
+        return () if flag in self.flags else (flag, value)
 
     def start(self):
         for name in ("berthd.addr", "berthd.metrics.addr"):
