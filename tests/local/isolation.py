@@ -29,7 +29,7 @@ class ProbingNode(Node):
 
 class OpenNode(Node):
     """Its ingress is where production has it, on all addresses."""
-    ingress_host = "0.0.0.0"
+    place = ("0.0.0.0", INGRESS_PORT)
 
     def flags(self):
         return [*super().flags(), "--allow-remote", "on"]

@@ -29,14 +29,14 @@ def podman(data):
 class Node(Cluster):
     """The cluster of the berthd that was started last."""
     isolation = "off"  # None: as it is by default
-    ingress_host = INGRESS[0]
+    place = INGRESS  # where its ingress listens
 
     def __init__(self):
         self.berthd = None
 
     def flags(self):
         probing = ["--isolation", self.isolation] if self.isolation else []
-        return ["--kubernetes", "local", "--ingress-http", f"{self.ingress_host}:{INGRESS[1]}", *probing]
+        return ["--kubernetes", "local", "--ingress-http", "%s:%d" % self.place, *probing]
 
     def let_go(self, data):
         """Ends and removes what runs for the data directory, and checks that nothing is left."""

@@ -33,11 +33,6 @@ def as_user(folder, *command):
 
 
 class RootlessNode(Node):
-    place = None
-
-    def flags(self):
-        return ["--kubernetes", "local", "--ingress-http", "%s:%d" % self.place]
-
     def let_go(self, data):
         done = subprocess.run(as_user(data.parent, data.parent / "berthd", "local", "clean", "--data-dir", data),
                               capture_output=True, text=True, timeout=CLEAN_LIMIT, check=False)

@@ -12,9 +12,6 @@ class SecondMachine(growing.Growing):
         class Target(Node):
             place = ("127.0.0.1", free_port())
 
-            def flags(self):
-                return ["--kubernetes", "local", "--ingress-http", "%s:%d" % self.place]
-
         target = Target()
         target.berthd = Berthd(target)
         self.addCleanup(target.berthd.__exit__)

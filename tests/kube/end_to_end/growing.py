@@ -50,10 +50,7 @@ class Growing(unittest.TestCase):
 
         class Small(Node):
             """The one machine at first, whose ingress is beside that of the cluster."""
-            ingress = ("127.0.0.1", free_port())
-
-            def flags(self):
-                return ["--kubernetes", "local", "--ingress-http", "%s:%d" % self.ingress]
+            place = ("127.0.0.1", free_port())
 
         self.node = Small()
         self.flags, self.ingress = self.cluster()
@@ -92,7 +89,7 @@ class Growing(unittest.TestCase):
             pages[name] = PAGE
         for name, deployment in ids.items():
             self.ada.wait(deployment, "running", LIMIT)
-            eventually(lambda n=name: page_at(self.node.ingress, n) == pages[n] + "\n", f"{name} serves on the machine", LIMIT)
+            eventually(lambda n=name: page_at(self.node.place, n) == pages[n] + "\n", f"{name} serves on the machine", LIMIT)
         for name in list(ids)[-STOPPED:]:
             self.ada.stop(ids[name])
             self.ada.wait(ids[name], "stopped", LIMIT)
@@ -116,7 +113,7 @@ class Growing(unittest.TestCase):
             self.ada.wait(ids[name], "running", LIMIT)
             eventually(lambda n=name: page_at(self.ingress, n) == pages[n] + "\n", f"{name} serves on the cluster", LIMIT,
                        seen=lambda n=name: self.ada.status(ids[n]))
-            self.assertEqual(page_at(self.node.ingress, name), pages[name] + "\n", name)
+            self.assertEqual(page_at(self.node.place, name), pages[name] + "\n", name)
         print(f"      {len(pages)} deployments serve on the cluster after {time.monotonic() - began:.1f} s", flush=True)
         for name in set(ids) - set(pages):
             self.assertEqual(self.ada.status(ids[name])["status"], "stopped")
