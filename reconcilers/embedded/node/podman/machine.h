@@ -27,8 +27,8 @@ struct Machine {
   bool has_nft = false;
   // How many containers may have users of their own at the same time; 0: no limit that matters.
   std::uint64_t containers_with_users = 0;
-  // How many users each container gets; 0: as many as its image needs. podman looks that up with its
-  // locks in another order than elsewhere, in 4.3 at least, so that creating a container and
+  // How many users each container gets; 0: as many as its image needs. podman looks that up with
+  // its locks in another order than elsewhere, in 4.3 at least, so that creating a container and
   // starting another one may wait for each other for ever.
   std::uint64_t users_of_a_container = 0;
   std::uint64_t most_processes = 0;  // RLIMIT_NPROC and RLIMIT_NOFILE of berthd itself, which it

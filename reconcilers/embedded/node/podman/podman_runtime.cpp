@@ -190,7 +190,11 @@ PodmanRuntime::PodmanRuntime(const RuntimeOptions& options, Machine machine, Wak
     : options_(with_directory(options)),
       instance_(instance_of(options_.directory)),
       service_(options_.directory, std::move(machine)),
-      networks_(instance_, [this](UnixCall call) { return this->call(std::move(call)); }),
+      networks_(instance_,
+                [this](UnixCall call) {
+                  call.silence = patience;
+                  return this->call(std::move(call));
+                }),
       firewall_(firewall_prefix(service_.machine()), service_.environment()),
       waker_(std::move(wake)),
       pulls_(pull_threads, pulls_of_an_app, most_tasks),
