@@ -53,7 +53,7 @@ class Drills(World):
         cls.enterClassContext(Outside())
         cls.ben = Operator(cls.berthd, "ben")
         cls.hostile = cls.ada.deploy("hostile", IMAGE)
-        cls.neighbour = cls.ben.deploy("quiet", IMAGE)
+        cls.neighbour = cls.ben.deploy("quiet", IMAGE, env_vars={"KEY": "of-ben"})
         cls.ada.wait(cls.hostile, "running")
         cls.ben.wait(cls.neighbour, "running")
         serves("quiet", STRANGER)
