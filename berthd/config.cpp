@@ -213,6 +213,7 @@ class WholeCheck {
     if (config_.database && config_.kubernetes == Cluster::local)
       refuse("kubernetes",
              "local is for one berthd with the database in data-dir, so database has to be empty");
+    if (config_.first_account_admin) check_first_account_admin();
     if (config_.production)
       check_production();
     else if (!is_loopback(config_.listen.host) && !config_.allow_remote)
@@ -234,6 +235,20 @@ class WholeCheck {
       refuse("internal-listen", address.host +
                                     " isn't a loopback address; development accepts "
                                     "that only with allow-remote=on");
+  }
+
+  // Whoever comes first is the admin, so nobody else may be able to come.
+  void check_first_account_admin() {
+    constexpr const char* key = "first-account-admin";
+    if (config_.production) refuse(key, "on is allowed in development only");
+    std::vector<std::string> hosts = {config_.listen.host};
+    for (const auto& ingress : {config_.ingress_http, config_.ingress_https})
+      if (ingress && config_.kubernetes == Cluster::local) hosts.push_back(ingress->host);
+    if (config_.base_url) hosts.push_back(parse_url(*config_.base_url).value().host);
+    for (const std::string& host : hosts)
+      if (!is_loopback(host))
+        refuse(key, "on is allowed on loopback addresses only, which " +
+                        (host.empty() ? "an empty host" : host) + " isn't");
   }
 
   void check_ingress(const char* key, const std::optional<Address>& address) {

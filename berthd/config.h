@@ -86,6 +86,7 @@ struct Config {
   bool backup_before_upgrade = true;
   bool production = false;
   bool allow_remote = false;
+  bool first_account_admin = false;  // only in development, on a loopback address
   std::optional<std::string> internal_secret;
 
   Cluster kubernetes = Cluster::simulated;

@@ -85,7 +85,8 @@ api::Services Handlers::make_services(ClusterWork& cluster, const std::string& b
                                     .apps_domain = config.apps_domain,
                                     .base_host = base_host(config, base_url),
                                     .reserved_names = config.reserved_names,
-                                    .builds_images = cluster.view().builds != nullptr}},
+                                    .builds_images = cluster.view().builds != nullptr},
+                    .first_account_admin = config.first_account_admin},
           .memory = {.campaign_index = campaign_index_,
                      .events = std::make_shared<api::EventHub>(
                          api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4}),

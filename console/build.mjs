@@ -39,14 +39,24 @@ const options = {
   metafile: true,
   logLevel: 'warning',
 };
+const name_of = (path) => path.split('/').at(-1);
+// The worker that the tabs share is built first, because the console has its address.
+const { metafile: of_hub } = await build({
+  ...options,
+  splitting: false,
+  format: 'iife',
+  entryPoints: { hub: 'src/hub.ts' },
+  outdir: files,
+});
+const hub = name_of(Object.keys(of_hub.outputs)[0]);
 const { metafile } = await build({
   ...options,
+  define: { HUB: JSON.stringify(public_path + hub) },
   entryPoints: { begin: 'src/begin.ts', console: 'src/main.tsx', styles: 'styles/console.css' },
   outdir: files,
   publicPath: public_path,
 });
 
-const name_of = (path) => path.split('/').at(-1);
 const outputs_of = (built) =>
   Object.entries(built.outputs).map(([path, output]) => ({ name: name_of(path), ...output }));
 const outputs = outputs_of(metafile);
@@ -195,7 +205,8 @@ const of_language = outputs
       ...imported_by({ imports }).filter((one) => !eager.includes(one) && one !== main.name && one !== begin.name),
     ]),
   );
-const first_view = sizes_of(['index.html', begin.name, main.name, style.name, ...eager]) + Math.max(...of_language);
+const first_view =
+  sizes_of(['index.html', hub, begin.name, main.name, style.name, ...eager]) + Math.max(...of_language);
 console.log(
   `console: the first view takes ${first_view} bytes gzipped, in the largest of ${of_language.length} languages; documentation: ${html_pages.size} pages`,
 );

@@ -4,6 +4,9 @@
 # them.
 set -euo pipefail
 berthd=$1 data=$2
+# Whoever runs this is the admin of their berth, which nobody else reaches, and may run the images that they know.
+export BERTHD_FIRST_ACCOUNT_ADMIN=${BERTHD_FIRST_ACCOUNT_ADMIN-on}
+export BERTHD_REGISTRIES=${BERTHD_REGISTRIES-docker.io,ghcr.io,registry.localhost:5000}
 rm -f "$data/berthd.addr" "$data/berthd.metrics.addr"
 kubernetes=${KUBERNETES:-local} why="KUBERNETES says so"
 if [ "$kubernetes" != local ]; then

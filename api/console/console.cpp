@@ -1,6 +1,7 @@
 #include "api/console/console.h"
 
 #include "api/console/answers.h"
+#include "api/console/sample.h"
 #include "api/pages/page.h"
 #include "api/resources/oauth/redirect.h"
 
@@ -10,6 +11,7 @@ namespace {
 constexpr std::string_view root = "/console";
 constexpr std::string_view assets = "/console/assets/";
 constexpr std::string_view page = "index.html";
+constexpr std::string_view sample_path = "/console/sample.tar.gz";
 
 void send_asset(const Request& request, Response& response) {
   const File* file = find(files(), request.path.substr(assets.size()));
@@ -36,6 +38,12 @@ bool Console::handle(const Request& request, Response& response) const {
   }
   if (path.starts_with(assets)) {
     send_asset(request, response);
+    return true;
+  }
+  if (path == sample_path) {
+    response.content_type = "application/gzip";
+    response.add_header("Cache-Control", "no-cache");
+    response.body = sample();
     return true;
   }
   const File* file = find(files(), page);

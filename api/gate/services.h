@@ -69,6 +69,9 @@ struct Rules {
   ads::Rules ads = {};
   oauth::Policy oauth = {};
   deployments::Rules deployments = {};
+  // Whether the first account, if it is made on this machine, becomes the admin, whose own requests
+  // are approved at once (resources/own_machine.h).
+  bool first_account_admin = false;
 };
 
 // What requests share that isn't kept in the database, or only later.

@@ -24,6 +24,7 @@ Page requests_page(const Visit& visit) {
       if (app && !app->app_description.empty()) entry.set("app_description", app->app_description);
       entry.set("since", in_words(request.inserted_at));
       entry.set("scopes", scope_values(request.requested));
+      if (request.tier) entry.set("tier", *request.tier);
       list.push_back(entry);
     }
     if (waiting.items.empty()) page.values.set("none", Values(Values::type::bool_true));
@@ -52,7 +53,7 @@ Page show_scope_requests(Visit& visit) { return requests_page(visit); }
 
 Page approve_scopes(Visit& visit) {
   return decide(visit, "The request was approved.",
-                [&](db::Tx& tx) { apps::approve(tx, visit.field("id"), actor(visit)); });
+                [&](db::Tx& tx) { apps::grant(tx, visit.field("id"), actor(visit)); });
 }
 
 Page reject_scopes(Visit& visit) {

@@ -3,10 +3,10 @@
 
 #include "api/pages/page.h"
 #include "api/resources/accounts/new_password.h"
+#include "api/resources/accounts/own_machine.h"
 #include "api/resources/accounts/sign_in.h"
 #include "controller/base/crypto.h"
 #include "controller/domain/accounts/sessions.h"
-#include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api::pages {
@@ -52,6 +52,7 @@ Page login_page(const Visit& visit, const std::string& next, const std::string& 
   const Asking asking = asking_in(visit, next);
   page.form_target = asking.form_target;
   if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
+  set_focus(page, {"email", "password"});
   return page;
 }
 
@@ -73,7 +74,7 @@ Page enter(const Visit& visit, const SignedIn& signed_in) {
 
 Page registration_page(const Visit& visit) {
   const std::string next =
-      safe_next(visit.form.empty() ? visit.query("next") : visit.field("next"));
+      next_of_newcomer(visit.form.empty() ? visit.query("next") : visit.field("next"));
   Page page = {.title = "Create an account", .content = "register"};
   page.values.set("next", next);
   page.values.set("login_link", with_parameter("/login", "next", next));
@@ -138,55 +139,53 @@ Page log_out(Visit& visit) {
   return page;
 }
 
-Page show_registration(Visit& visit) { return registration_page(visit); }
-
 namespace {
 
-// In development the page has the link of the mail, because there may be no mail server. Whoever
-// may register there may verify any address anyway (POST /api/auth/self-verify-email).
-std::optional<std::string> verification_link(const Visit& visit, const std::string& email) {
-  const Services& services = visit.services;
-  if (services.environment != Environment::development) return std::nullopt;
-  const auto mails =
-      services.db.read([&](db::Tx& tx) { return outbox::list(tx, services.keys.data); });
-  for (const outbox::Mail& mail : mails)
-    if (mail.to == email && !mail.token.empty())
-      return with_parameter("/verify-email", "token", mail.token);
-  return std::nullopt;
-}
-
-Page registered_page(const Visit& visit, const std::string& email) {
-  const std::string login = with_parameter("/login", "next", safe_next(visit.field("next")));
-  const auto link = verification_link(visit, email);
-  if (!link)
-    return message(
-        "Look into your mailbox",
-        {"We wrote to " + email +
-             ". Open the link in the mail to verify your address. The link works for a day.",
-         "You can log in now."},
-        login, "Log in");
-  Page page = message(
-      "Verify your address",
-      {whereabouts_of_mail(visit.services), "This is the link of the mail to " + email + ":"},
-      *link, "Verify " + email);
-  page.values.set("second_link", login);
-  page.values.set("second_link_text", "Log in");
+Page with_focus(Page page) {
+  set_focus(page, {"email", "username", "password", "referral_code"});
   return page;
 }
 
 }  // namespace
 
+Page show_registration(Visit& visit) {
+  return visit.visitor ? go_to(next_of_newcomer(visit.query("next")))
+                       : with_focus(registration_page(visit));
+}
+
+// Signing up logs in. The address is verified by the link in a mail, to which the next page leads;
+// that of the admin of their own machine counts as verified, since nobody else can be meant.
 Page register_account(Visit& visit) {
-  return unless_refused(
-      [&] {
-        const accounts::User user = sign_up({.email = visit.field("email"),
-                                             .username = visit.field("username"),
-                                             .password_hash = {},
-                                             .referral_code = visit.field("referral_code")},
-                                            visit.field("password"), visit.services);
-        return registered_page(visit, user.email);
-      },
-      [&] { return registration_page(visit); });
+  const Services& services = visit.services;
+  const std::string next = next_of_newcomer(visit.field("next"));
+  const std::string email = visit.field("email"), password = visit.field("password");
+  try {
+    const accounts::User user =
+        sign_up({.email = email,
+                 .username = visit.field("username"),
+                 .password_hash = {},
+                 .referral_code = visit.field("referral_code"),
+                 .next = next,
+                 .may_be_admin = services.rules.first_account_admin &&
+                                 comes_from_this_machine(visit.http, visit.address)},
+                password, services);
+    const bool is_known = is_own_admin(user, services);
+    if (is_known)
+      services.db.write(
+          [&](db::Tx& tx) { accounts::mark_verified(tx, user.id, services.rules.signup_bonus); });
+    const SignedIn signed_in = sign_in({.email = email,
+                                        .password = password,
+                                        .totp_code = {},
+                                        .address = visit.address,
+                                        .user_agent = visit.user_agent(),
+                                        .idle_timeout = services.logins.browser_idle_timeout},
+                                       services);
+    Page page = go_to(is_known ? next : with_parameter("/verify-email", "next", next));
+    page.session = accounts::session_jwt(signed_in.session, services.keys);
+    return page;
+  } catch (const Error& error) {
+    return with_focus(refused(registration_page(visit), error));
+  }
 }
 
 }  // namespace berth::api::pages

@@ -3,6 +3,7 @@
 #include "api/resources/accounts/new_password.h"
 #include "controller/base/shares.h"
 #include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api::pages {
@@ -36,8 +37,61 @@ Page forgot_page(const std::string& email) {
 
 }  // namespace
 
+namespace {
+
+// In development the page has the link of the mail, because there may be no mail server. Whoever
+// may register there may verify any address anyway (POST /api/auth/self-verify-email).
+std::optional<std::string> token_of_mail(const Visit& visit) {
+  const Services& services = visit.services;
+  if (services.environment != Environment::development) return std::nullopt;
+  const auto mails =
+      services.db.read([&](db::Tx& tx) { return outbox::list(tx, services.keys.data); });
+  for (const outbox::Mail& mail : mails)
+    if (mail.to == visit.user().email && mail.token.starts_with("ev_")) return mail.token;
+  return std::nullopt;
+}
+
+// What somebody sees who has an account and hasn't opened the link in the mail yet.
+Page awaiting_page(const Visit& visit, const std::string& next) {
+  const std::string& email = visit.user().email;
+  Page page = {.title = "Verify your address", .content = "awaiting_verification"};
+  page.values.set("email", email);
+  page.values.set("next", next);
+  if (const std::string where = whereabouts_of_mail(visit.services); !where.empty())
+    page.values.set("whereabouts", where);
+  if (const auto token = token_of_mail(visit))
+    page.values.set("link",
+                    with_parameter(with_parameter("/verify-email", "token", *token), "next", next));
+  return page;
+}
+
+}  // namespace
+
 Page show_verification(Visit& visit) {
-  return token_page("Verify your address", "verify_email", visit.query("token"));
+  const std::string next = next_of_newcomer(visit.query("next"));
+  if (visit.query("token").empty()) {
+    if (!visit.visitor) return go_to(with_parameter("/login", "next", next));
+    if (visit.user().email_verified) return go_to(next);
+    return awaiting_page(visit, next);
+  }
+  Page page = token_page("Verify your address", "verify_email", visit.query("token"));
+  page.values.set("next", next);
+  return page;
+}
+
+Page send_verification_again(Visit& visit) {
+  const std::string next = next_of_newcomer(visit.field("next"));
+  return unless_refused(
+      [&] {
+        visit.services.db.write([&](db::Tx& tx) {
+          accounts::resend_verification(tx, visit.user(), visit.services.keys,
+                                        visit.services.base_url, next);
+        });
+        Page page = awaiting_page(visit, next);
+        page.values.set("done", "We have sent you another mail.");
+        return page;
+      },
+      [&] { return awaiting_page(visit, next); });
 }
 
 Page verify_email(Visit& visit) {
@@ -53,7 +107,10 @@ Page verify_email(Visit& visit) {
                      "of your account.",
                      "/account", "To your account");
   }
-  return message("Your address is verified", {"Thank you."}, "/account", "To your account");
+  const std::string next = next_of_newcomer(visit.field("next"));
+  if (visit.visitor) return go_to(next);
+  return message("Your address is verified", {"Thank you."}, with_parameter("/login", "next", next),
+                 "Log in");
 }
 
 Page show_email_change(Visit& visit) {

@@ -51,16 +51,29 @@ std::string whereabouts_of_mail(const Services& services) {
          "outbox, which `berth admin outbox` shows.";
 }
 
+namespace {
+
+std::string sentence(std::string text) {
+  if (!text.empty()) text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+}  // namespace
+
 Page refused(Page page, const Error& error) {
   // With 401, the browser would ask for credentials itself.
   page.status = status(error.code) == 401 ? 422 : status(error.code);
   std::string text = error.what();
+  if (error.code == Code::validation_failed) {
+    for (const auto& [field, reasons] : error.details)
+      page.values.set("wrong_" + field, sentence(reasons.front()));
+    if (error.details.size() > 1) text = "some fields aren't right yet";
+  }
   // The field's name is written as people write it, such as "referral code".
   if (const auto field = error.details.begin();
       field != error.details.end() && text.starts_with(field->first))
     std::replace(text.begin(), text.begin() + std::ptrdiff_t(field->first.size()), '_', ' ');
-  if (!text.empty()) text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
-  page.values.set("error", text + ".");
+  page.values.set("error", sentence(text));
   page.retry_after = error.retry_after;
   page.event = security_event_of(error);
   return page;
@@ -78,6 +91,24 @@ std::string safe_next(const std::string& next) {
        {"/account", "/account/totp", "/connected-apps", "/device", admins_page, "/docs/api"})
     if (next == page) return next;
   return "/account";
+}
+
+std::string next_of_newcomer(const std::string& next) {
+  return next.empty() ? "/console" : safe_next(next);
+}
+
+void set_focus(Page& page, std::initializer_list<const char*> fields) {
+  const auto is_set = [&](const std::string& name) {
+    const auto* value = page.values.get(name);
+    return value != nullptr && value->is_string() && !value->string_value().empty();
+  };
+  const auto wrong = std::ranges::find_if(
+      fields, [&](const std::string& field) { return is_set("wrong_" + field); });
+  const auto empty =
+      std::ranges::find_if(fields, [&](const char* field) { return !is_set(field); });
+  const auto chosen = wrong != fields.end() ? wrong : empty;
+  if (chosen != fields.end())
+    page.values.set("focus_" + std::string(*chosen), Values(Values::type::bool_true));
 }
 
 std::string with_parameter(const std::string& path, std::string_view name, std::string_view value) {

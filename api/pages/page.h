@@ -63,7 +63,8 @@ Page message(std::string title, const std::vector<std::string>& paragraphs,
 // Returns a sentence that says where to find a mail in development, where berthd needs no mail
 // server; empty in production.
 std::string whereabouts_of_mail(const Services& services);
-// Returns `page` with the error's message on it and the error's status.
+// Returns `page` with the error's message on it and the error's status. The value `wrong_FIELD`
+// says what is wrong with that field of the form, for the place beside it.
 Page refused(Page page, const Error& error);
 // Returns `work()`. If that throws an Error, returns the page that `again()` makes, with the error
 // on it.
@@ -81,6 +82,11 @@ inline constexpr const char* admins_page = "/admin/scope-requests";
 // Returns where to go after the login: `next` if it is the console, one of berth's own pages or an
 // authorization request, and /account if it is anything else.
 std::string safe_next(const std::string& next);
+// The same for people who have just signed up: the console unless `next` leads elsewhere.
+std::string next_of_newcomer(const std::string& next);
+// Sets the value `focus_FIELD` for the first of the form's fields that is wrong or, if none is,
+// empty. The page has what was typed as values of the fields' names.
+void set_focus(Page& page, std::initializer_list<const char*> fields);
 // Returns the path with one more parameter in its query, percent-encoded.
 std::string with_parameter(const std::string& path, std::string_view name, std::string_view value);
 // Returns the time in the form "21 November 2026, 14:05 UTC".
@@ -112,6 +118,7 @@ Page register_account(Visit& visit);
 // In mail_pages.cpp:
 Page show_verification(Visit& visit);
 Page verify_email(Visit& visit);
+Page send_verification_again(Visit& visit);
 Page show_forgot_password(Visit& visit);
 Page forgot_password(Visit& visit);
 Page show_reset_password(Visit& visit);

@@ -3,6 +3,7 @@
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/encode_user.h"
 #include "api/resources/accounts/new_password.h"
+#include "api/resources/accounts/own_machine.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
 #include "api/resources/users.h"
@@ -32,7 +33,9 @@ Reply register_account(const Call& call, const Services& services) {
       sign_up({.email = call.body.at("email"),
                .username = call.body.at("username"),
                .password_hash = {},
-               .referral_code = text_or_nothing(call.body, "referral_code")},
+               .referral_code = text_or_nothing(call.body, "referral_code"),
+               .may_be_admin = services.rules.first_account_admin &&
+                               comes_from_this_machine(call.http, call.address)},
               call.body.at("password"), services);
   return {.status = 201,
           .body = {{"user",

@@ -2,6 +2,7 @@
 // app.
 #include "api/resources/apps.h"
 
+#include "api/resources/accounts/own_machine.h"
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
@@ -69,10 +70,11 @@ Reply create_app(db::Tx& tx, const Call& call, const Services& services) {
   const apps::AppWithSecret created = apps::create(tx, call.user->id, wanted);
   json app = encode(tx, created.app);
   if (!created.app.is_public) app["client_secret"] = created.client_secret;
-  return {.status = 201,
-          .body = {{"app", std::move(app)},
-                   {"scope_request", request_or_null(created.scope_request)},
-                   {"warnings", warnings_about(created.app)}}};
+  json answer = {{"app", std::move(app)},
+                 {"scope_request", request_or_null(created.scope_request)},
+                 {"warnings", warnings_about(created.app)}};
+  approve_own(tx, created.scope_request, *call.user, services);
+  return {.status = 201, .body = std::move(answer)};
 }
 
 Reply my_apps(db::Tx& tx, const Call& call, const Services&) {

@@ -3,6 +3,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/deployments.h"
 #include "api/resources/shared.h"
+#include "controller/base/image_reference.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/dry_run.h"
@@ -79,6 +80,7 @@ deployments::Order decode_order(const json& body) {
       .labels = decode_labels(body)};
   for (const deployments::ContainerField& field : deployments::container_fields)
     set_value(order.container, field, field_or_null(body, field.name));
+  order.container.image = normalized_image(order.container.image);
   return order;
 }
 
@@ -95,6 +97,7 @@ deployments::Change decode_change(const json& body) {
     set_value(change.container, field, *value);
     change.fields.push_back(&field);
   }
+  change.container.image = normalized_image(change.container.image);
   if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
   if (body.contains("labels")) change.labels = decode_labels(body);
   if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);

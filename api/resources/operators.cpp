@@ -1,4 +1,5 @@
 // Handlers with which owners manage their apps, and of the public list of operators.
+#include "api/resources/accounts/own_machine.h"
 #include "api/resources/apps.h"
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
@@ -10,6 +11,7 @@ namespace {
 json encode_operator_app(db::Tx& tx, const apps::App& app) {
   json body = encode(tx, app);
   body["listed"] = app.listed;
+  body["promoted_tier"] = or_null(app.promoted_tier);
   body["updated_at"] = to_iso8601(app.updated_at);
   return body;
 }
@@ -68,9 +70,11 @@ Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services
   const apps::UpdatedApp updated =
       apps::update(tx, app, changed_profile(tx, app, call.body),
                    listed ? apps::Listing::listed : apps::Listing::unlisted);
-  return {.body = {{"app", encode_operator_app(tx, updated.app)},
-                   {"scope_request", request_or_null(updated.scope_request)},
-                   {"warnings", warnings_about(updated.app)}}};
+  json body = {{"app", encode_operator_app(tx, updated.app)},
+               {"scope_request", request_or_null(updated.scope_request)},
+               {"warnings", warnings_about(updated.app)}};
+  approve_own(tx, updated.scope_request, *call.user, services);
+  return {.body = std::move(body)};
 }
 
 Reply delete_operator_app(db::Tx& tx, const Call& call, const Services&) {

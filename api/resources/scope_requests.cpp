@@ -1,11 +1,13 @@
 // Handlers of scope requests: owners request scopes for an app, and administrators approve, reject
 // and withdraw them.
 #include "api/gate/decode.h"
+#include "api/resources/accounts/own_machine.h"
 #include "api/resources/apps.h"
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/app_mail.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/deployments/tiers.h"
 
 namespace berth::api {
 namespace {
@@ -15,6 +17,7 @@ json encode_request(const apps::ScopeRequest& request) {
           {"app_id", request.app_id},
           {"status", request.status},
           {"requested_scopes", request.requested.names()},
+          {"tier", or_null(request.tier)},
           {"reason", or_null(request.reason)},
           {"inserted_at", to_iso8601(request.inserted_at)},
           {"decided_at", or_null(request.decided_at)}};
@@ -42,12 +45,24 @@ json request_or_null(const std::optional<apps::ScopeRequest>& request) {
 
 namespace {
 
-Reply request_scopes(db::Tx& tx, const Call& call, const Services&) {
+void check_needs_promotion(db::Tx& tx, const std::string& slug) {
+  const auto tier = tiers::find_by_slug(tx, slug);
+  if (!tier) throw Error(Code::unknown_tier, "there is no tier " + slug);
+  if (tier->auto_approve)
+    throw invalid_field("tier", "needs no approval; deployments can use it at once");
+}
+
+Reply request_scopes(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
-  const apps::ScopeRequest made =
-      apps::request_scopes(tx, app, decode_scopes(call.body, "requested_scopes"));
+  const auto tier = text_or_nothing(call.body, "tier");
+  if (tier) check_needs_promotion(tx, *tier);
+  const bool has_scopes = !call.body.value("requested_scopes", json::array()).empty();
+  const ScopeSet scopes =
+      has_scopes || !tier ? decode_scopes(call.body, "requested_scopes") : ScopeSet();
+  const apps::ScopeRequest made = apps::request_scopes(tx, app, scopes, tier);
   json body = encode_request(made);
   if (made.replaces) body["replaces"] = *made.replaces;
+  approve_own(tx, made, *call.user, services);
   return {.status = 201, .body = std::move(body)};
 }
 
@@ -73,7 +88,7 @@ Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services) {
-  const auto request = apps::approve(tx, call.id(), call.admin);
+  const auto request = apps::grant(tx, call.id(), call.admin);
   apps::tell_decision(tx, request, services.keys.data);
   return {.body = encode_request(request)};
 }
@@ -103,16 +118,19 @@ constexpr Route rows[] = {
     {.request = "POST /api/oauth/my-apps/{app_id}/scope-request",
      .name = "requestScopes",
      .tag = "OAuth",
-     .summary = "Ask the admins to approve scopes, beside those of the app's pending request",
+     .summary =
+         "Ask the admins to approve scopes or a deploy tier, beside those of the app's pending "
+         "request",
      .text = "Files a request for scopes. If one is pending, the new one asks for its scopes, too, "
              "and takes its place (`replaces`). Scopes that are automatic or approved already need "
-             "no decision. Webhooks are told of the decision.",
+             "no decision. With `tier` it also asks that the app may use a deploy tier that isn't "
+             "approved automatically. Webhooks are told of the decision.",
      .guards = {person(), account_writes},
      .stores = Stores::apps,
      .in_path = {&app_in_path},
      .body = {"ScopeRequestBody"},
      .answer = {201, "ScopeRequest"},
-     .errors = {Code::app_not_found, Code::forbidden},
+     .errors = {Code::app_not_found, Code::forbidden, Code::unknown_tier},
      .idempotency = Idempotency::kept,
      .event = {SecurityKind::app_changed, "scopes_requested"},
      .served_by = {"berth scopes request", "/console/apps"},
@@ -159,12 +177,13 @@ constexpr Route rows[] = {
      .name = "approveScopeRequest",
      .tag = "Internal",
      .summary = "Approve a scope request",
-     .text = "Gives the app the requested scopes from now on. Its owner is told by webhook.",
+     .text = "Gives the app the requested scopes, and the use of the requested tier, from now on. "
+             "Its owner is told by webhook.",
      .guards = admins,
      .stores = Stores::administration,
      .in_path = {&scope_request_in_path},
      .answer = {200, "ScopeRequest"},
-     .errors = {Code::scope_request_not_found, Code::invalid_state},
+     .errors = {Code::scope_request_not_found, Code::invalid_state, Code::tier_not_found},
      .served_by = {"berth admin approve", "/console/admin"},
      .run = WriteHandler{approve_scope_request}},
     {.request = "POST /api/internal/scope-requests/{id}/reject",

@@ -62,7 +62,20 @@ void decode_into(Tier& tier, const json& body) {
   set(tier.build_points_per_minute, body, "build_points_per_minute");
 }
 
-Reply list_tiers(db::Tx& tx, const Call&, const Services&) { return {.body = encode_all(tx)}; }
+// The image of the sample app on the simulated cluster, which has it without a registry.
+constexpr const char* simulated_sample = "docker.io/library/hello:1";
+
+// What a form has to know about what can be deployed here.
+Reply list_tiers(db::Tx& tx, const Call&, const Services& services) {
+  const deployments::Rules& rules = services.rules.deployments;
+  json body = encode_all(tx);
+  body["registries"] = rules.registries;
+  body["address"] = services.cluster.url_of("{name}." + rules.apps_domain);
+  const bool is_simulated = services.cluster.state() == KubernetesState::simulated;
+  body["sample"] = {{"image", is_simulated ? json(simulated_sample) : json()},
+                    {"is_built", !is_simulated && rules.builds_images}};
+  return {.body = std::move(body)};
+}
 
 Reply internal_tiers(db::Tx& tx, const Call&, const Services&) { return {.body = encode_all(tx)}; }
 
@@ -95,7 +108,9 @@ constexpr Route rows[] = {
      .name = "listTiers",
      .tag = "Deployments",
      .summary = "List the deploy tiers",
-     .text = "Lists all tiers with their prices and limits.",
+     .text = "Lists all tiers with their prices and limits, and what else a form for a new "
+             "deployment has to know: the allowed registries, the form of addresses, and whether "
+             "there is a sample.",
      .guards = {deploy, deploy_reads},
      .answer = {200, "TierList"},
      .served_by = {"berth tiers", "/console/new"},

@@ -28,9 +28,10 @@ json pending(Run& run) {
 }
 
 const std::vector<Column> scope_request_columns = {
-    {"REQUEST", "id"},    {"APP", "app_name"},
-    {"OWNER", "owner"},   {"SCOPES", "requested_scopes"},
-    {"APP ID", "app_id"}, {"ASKED", "inserted_at"}};
+    {"REQUEST", "id"},       {"APP", "app_name"},
+    {"OWNER", "owner"},      {"SCOPES", "requested_scopes"},
+    {"TIER", "tier"},        {"APP ID", "app_id"},
+    {"ASKED", "inserted_at"}};
 
 // Returns the ids of the requests to decide. --all lists who asks for what and asks for
 // confirmation, because an approval gives strangers access to what the scope opens.
@@ -43,7 +44,7 @@ std::vector<std::string> chosen(Run& run, const AdminFlags& flags) {
   if (waiting.empty()) return {};
   for (const json& request : waiting)
     say(cell(request, "app_name") + " of " + cell(request, "owner") + " asks for " +
-        cell(request, "requested_scopes") + " (app " + cell(request, "app_id") + ")");
+        what_is_asked(request) + " (app " + cell(request, "app_id") + ")");
   confirm("Approve " + std::string(waiting.size() == 1 ? "it" : "all of them") + "?", flags.yes);
   std::vector<std::string> ids;
   for (const json& request : waiting) ids.push_back(request.at("id"));

@@ -27,6 +27,7 @@ struct AppFlags {
   std::vector<std::string> redirect_uris;
   std::vector<std::string> scopes;
   std::vector<std::string> origins;
+  std::string tier;
   bool is_public = false;
   bool show_secret = false;
   bool secret_stdin = false;
@@ -273,18 +274,31 @@ void add_app_changes(CLI::App& apps, Run& run) {
   remove->add_flag("--yes,-y", end->yes, "Don't ask for the name");
 }
 
-const std::vector<Column> own_request_columns = {{"ID", "id"},
-                                                 {"STATUS", "status"},
-                                                 {"SCOPES", "requested_scopes"},
-                                                 {"ASKED", "inserted_at"},
-                                                 {"REASON", "reason"}};
+const std::vector<Column> own_request_columns = {
+    {"ID", "id"},     {"STATUS", "status"},     {"SCOPES", "requested_scopes"},
+    {"TIER", "tier"}, {"ASKED", "inserted_at"}, {"REASON", "reason"}};
+
+}  // namespace
+
+std::string what_is_asked(const json& request) {
+  std::string what = cell(request, "requested_scopes");
+  if (const auto tier = request.find("tier"); tier != request.end() && tier->is_string())
+    what.append(what.empty() ? "" : ", ").append("the tier ").append(tier->get<std::string>());
+  return what;
+}
+
+namespace {
 
 void request_scopes(Run& run, const AppFlags& flags) {
-  const json request = run.api().post(my_app(run, flags.app, "/scope-request"),
-                                      {{"requested_scopes", split(flags.scopes)}}, As::account);
+  if (flags.scopes.empty() && flags.tier.empty())
+    throw Failure(Exit::usage, "nothing was asked for", "Name scopes, or a tier with --tier.");
+  json body = json::object();
+  if (!flags.scopes.empty()) body["requested_scopes"] = split(flags.scopes);
+  if (!flags.tier.empty()) body["tier"] = flags.tier;
+  const json request = run.api().post(my_app(run, flags.app, "/scope-request"), body, As::account);
   run.out().done(request, "Scope request " + request.at("id").get<std::string>() + ": " +
                               request.at("status").get<std::string>() + ", for " +
-                              cell(request, "requested_scopes") + ".");
+                              what_is_asked(request) + ".");
 }
 
 // Remembers the scopes, so that the next login by browser asks for those approved since.
@@ -314,7 +328,8 @@ void list_scopes(Run& run, const AppFlags& flags) {
                      {"Approved", cell(app, "approved_scopes")}}) +
            (rows.empty()
                 ? ""
-                : "\n" + table_of({"REQUEST", "STATUS", "SCOPES", "ASKED", "REASON"}, rows));
+                : "\n" +
+                      table_of({"REQUEST", "STATUS", "SCOPES", "TIER", "ASKED", "REASON"}, rows));
   });
 }
 
@@ -354,10 +369,11 @@ void add_scope_commands(CLI::App& root, Run& run) {
   CLI::App* scopes =
       add_group(root, "scopes", "Scopes of an app: see them, and ask the admins for more");
   const SharedAppFlags flags = std::make_shared<AppFlags>();
-  CLI::App* request = add_command(*scopes, "request", "Ask the admins to approve scopes",
-                                  "berth scopes request campaigns:manage",
-                                  [&run, flags] { request_scopes(run, *flags); });
-  request->add_option("SCOPES", flags->scopes, "Scopes, such as deploy:manage")->required();
+  CLI::App* request = add_command(
+      *scopes, "request", "Ask the admins to approve scopes, or the use of a tier",
+      "berth scopes request campaigns:manage", [&run, flags] { request_scopes(run, *flags); });
+  request->add_option("SCOPES", flags->scopes, "Scopes, such as deploy:manage");
+  request->add_option("--tier", flags->tier, "Deploy tier that an admin has to promote the app to");
   const SharedAppFlags shown = std::make_shared<AppFlags>();
   add_command(*scopes, "list", "List the scopes of the current app, and its scope requests",
               "berth scopes list", [&run, shown] { list_scopes(run, *shown); });

@@ -56,6 +56,9 @@ CLI::App* add_command(CLI::App& parent, const std::string& name, const std::stri
                       const std::string& example, std::function<void()> action);
 CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& description);
 
+// What a request of an app's owner asks for: scopes, and a tier if it asks for one.
+std::string what_is_asked(const json& request);
+
 std::string version_line();                        // what --version prints
 const std::vector<std::string>& webhook_events();  // the types of events that webhooks can get
 

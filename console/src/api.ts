@@ -68,20 +68,19 @@ export function newKey(): string {
 const sentence = (text: string) => (text ? text[0]!.toUpperCase() + text.slice(1).replace(/\.?$/, '.') : text);
 
 export async function errorOf(response: Response): Promise<ApiError> {
-  const retry = Number(response.headers.get('Retry-After') ?? 0);
-  let body: any = {};
-  try {
-    body = await response.json();
-  } catch {
-    // A proxy in between may answer with something else.
-  }
+  // A proxy in between may answer with something else than JSON.
+  const body = await response.json().catch(() => ({}));
+  return error_of(response.status, Number(response.headers.get('Retry-After') ?? 0), body);
+}
+
+// The error that an answer with this status, Retry-After and body is.
+export function error_of(status: number, retry: number, body: any): ApiError {
   const nested = typeof body.error === 'object' && body.error ? body.error : body;
-  const code = nested.code ?? body.error ?? `http_${response.status}`;
-  const message =
-    nested.message ?? body.error_description ?? body.errors?.detail ?? t.errors.unexplained(response.status);
+  const code = nested.code ?? body.error ?? `http_${status}`;
+  const message = nested.message ?? body.error_description ?? body.errors?.detail ?? t.errors.unexplained(status);
   const details = nested.details ?? body.details ?? {};
   return new ApiError(
-    response.status,
+    status,
     String(code),
     sentence(String(message)),
     code === 'validation_failed' ? details : {},

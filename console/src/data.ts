@@ -13,6 +13,8 @@ export const deployments = signal<Record<string, Deployment> | null>(null);
 // Whether `deployments` has all of them: a long list is shown as soon as its first page is there.
 export const complete = signal(false);
 export const tiers = signal<Tier[] | null>(null);
+// What can be deployed here: allowed registries, the form of addresses, whether there is a sample.
+export const offer = signal<Answer<'get', '/api/deploy/tiers'> | null>(null);
 export const live = signal(false);
 export const problem = signal<ApiError | null>(null); // why the first reading failed
 // Counts the events of each deployment, and of each app, so that a screen can read again what the event is about.
@@ -64,7 +66,9 @@ export async function load(): Promise<void> {
     await load_apps();
     await load_deployments();
     problem.value = null;
-    if (!tiers.value) tiers.value = (await call('get', '/api/deploy/tiers')).tiers;
+    if (tiers.value) return;
+    offer.value = await call('get', '/api/deploy/tiers');
+    tiers.value = offer.value.tiers;
   } catch (error) {
     problem.value = error as ApiError;
   }
@@ -150,18 +154,20 @@ export function follow_all(): void {
   if (!complete.value) void load_first().catch(() => {}); // load() says what is wrong
   clearTimeout(fallback);
   fallback = setTimeout(load_once, patience_with_stream);
-  end = follow({
-    url: '/api/events',
-    onEvents: took,
-    onState: (state) => {
-      live.value = state === 'open';
-      if (live.value) offline.value = false;
+  end = follow(
+    { kind: 'account', account: me.value!.id },
+    {
+      onEvents: took,
+      onState: (state) => {
+        live.value = state === 'open';
+        if (live.value) offline.value = false;
+      },
+      onRefused: (error) => {
+        live.value = false;
+        if (error.status === 401 && me.value) expired.value = true;
+      },
     },
-    onRefused: (error) => {
-      live.value = false;
-      if (error.status === 401 && me.value) expired.value = true;
-    },
-  });
+  );
 }
 
 expired.subscribe((now) => {

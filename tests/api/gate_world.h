@@ -80,6 +80,7 @@ class GateWorld {
                   .orphans = [] { return std::vector<std::string>(); }},
   };
   std::string remote_address = "192.0.2.1";
+  std::string host = "api.example.org";
 
   GateWorld() {
     world.db.subscribe([this](db::Topic topic, const std::string& id) {
@@ -107,7 +108,7 @@ class GateWorld {
                        .raw_query = {},
                        .query = {},
                        .headers = {},
-                       .host = "api.example.org",
+                       .host = host,
                        .remote_address = remote_address,
                        .body = body};
     if (mark < target.size()) {

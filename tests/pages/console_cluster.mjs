@@ -41,11 +41,12 @@ test('an account is made on the start page', async () => {
   await button('Create the account').click();
   await link(`Verify ${grace.email}`).click();
   await button('Verify my address').click();
-  await desk.log_in(grace);
+  await heading('Deployments', 1).waitFor();
   desk.nothing_wrong();
 });
 
 test('a container runs, live on the screen', async () => {
+  await link('Apps').click();
   await link('Create an app').last().click();
   await fill('Name', 'Garden');
   await page.locator('main').getByRole('button', { name: 'Create an app' }).click();

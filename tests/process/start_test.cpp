@@ -91,6 +91,7 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"max-body-bytes", "18446744073709551616"},
                                                         {"request-timeout", "10"},
                                                         {"rate-limits", "perhaps"},
+                                                        {"first-account-admin", "perhaps"},
                                                         {"environment", "staging"},
                                                         {"kubernetes", "docker"},
                                                         {"simulated-speed", "0"},
@@ -187,6 +188,21 @@ TEST_CASE("a bad variable or line of the file keeps berthd from starting, too") 
   check_refused(run_to_end({"--internal-secret-file", "/nowhere"}), "internal-secret", "/nowhere");
   check_refused(run_to_end({"--http-treads", "3"}), "http-treads", "");
   check_refused(run_to_end({"serve"}), "serve", "");
+}
+
+TEST_CASE("the first account is made the admin only where nobody else can come first") {
+  const auto with = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"config", "check", "--first-account-admin", "on"});
+    return run_to_end(more);
+  };
+  CHECK(with({}).code == 0);
+  CHECK(with({"--base-url", "http://localhost:8000"}).code == 0);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--environment", "production"},
+        {"--allow-remote", "on", "--listen", "0.0.0.0:8080"},
+        {"--base-url", "https://berth.example.org"},
+        {"--allow-remote", "on", "--kubernetes", "local", "--ingress-http", ":8000"}})
+    check_refused(with(more), "first-account-admin: on is allowed", "");
 }
 
 TEST_CASE("tiers keep the limits that the API has for them") {

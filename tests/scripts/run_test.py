@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`make run` (scripts/run.sh) starts berthd, prints an address that answers, and ends it: run_test.py BERTHD."""
+"""`make run` (scripts/run.sh) starts berthd, prints an address that answers and whose first account is the admin, and ends it:
+run_test.py BERTHD."""
+import json
 import os
 import pathlib
 import signal
@@ -14,6 +16,12 @@ BERTHD = pathlib.Path(sys.argv.pop(1)).resolve()
 ADDRESS = "berth is at   "
 
 
+def post(base, path, body):
+    request = urllib.request.Request(base + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
 class Run(unittest.TestCase):
     def test_it_prints_an_address_that_answers(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -24,8 +32,13 @@ class Run(unittest.TestCase):
                                        env=os.environ | {"KUBERNETES": "simulated"}, stderr=subprocess.PIPE, text=True)
             try:
                 line = next(line for line in process.stdout if line.startswith(ADDRESS))
-                with urllib.request.urlopen(line.removeprefix(ADDRESS).strip() + "/health") as answer:
+                base = line.removeprefix(ADDRESS).strip()
+                with urllib.request.urlopen(base + "/health") as answer:
                     self.assertEqual(answer.status, 200)
+                account = {"email": "ada@example.org", "password": "correct horse battery"}
+                post(base, "/api/auth/register", account | {"username": "ada"})
+                session = post(base, "/api/auth/login", account)
+                self.assertTrue(session["user"]["is_admin"], "the first account is the admin")
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.communicate(timeout=60)

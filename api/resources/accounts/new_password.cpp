@@ -14,14 +14,53 @@ void check(const std::string& password, const std::vector<std::string>& own,
       services.logins.password_blocklist ? accounts::Blocklist::on : accounts::Blocklist::off);
 }
 
+// Runs checks that throw validation_failed, and throws what all of them have found.
+class AllChecks {
+ public:
+  template <typename Check>
+  void run(Check&& check) {
+    try {
+      check();
+    } catch (const Error& error) {
+      if (error.code != Code::validation_failed) throw;
+      if (!found_) {
+        found_ = error;
+        return;
+      }
+      Details all = found_->details;
+      for (const auto& [field, reasons] : error.details) all.emplace(field, reasons);
+      found_ = Error(Code::validation_failed, std::string(found_->what()) + "; " + error.what(),
+                     std::move(all));
+    }
+  }
+  bool has_found(const char* field) const { return found_ && found_->details.contains(field); }
+  bool has_found_any() const { return found_.has_value(); }
+  void finish() const {
+    if (found_) throw Error(*found_);
+  }
+
+ private:
+  std::optional<Error> found_;
+};
+
 }  // namespace
 
 accounts::User sign_up(accounts::Registration wanted, const std::string& password,
                        const Services& services) {
-  accounts::check_email(wanted.email);
-  accounts::check_username(wanted.username);
-  accounts::check_not_reserved(wanted.username, services.rules.reserved_names);
-  check(password, accounts::own_words(wanted.username, wanted.email, services.base_url), services);
+  AllChecks checks;
+  checks.run([&] { accounts::check_email(wanted.email); });
+  checks.run([&] { accounts::check_username(wanted.username); });
+  if (!checks.has_found("username"))
+    checks.run(
+        [&] { accounts::check_not_reserved(wanted.username, services.rules.reserved_names); });
+  checks.run([&] {
+    check(password, accounts::own_words(wanted.username, wanted.email, services.base_url),
+          services);
+  });
+  if (checks.has_found_any())
+    checks.run(
+        [&] { services.db.read([&](db::Tx& tx) { accounts::check_not_taken(tx, wanted); }); });
+  checks.finish();
   wanted.password_hash = services.logins.passwords.hash(accounts::composed_password(password));
   accounts::User user = services.db.write([&](db::Tx& tx) {
     return accounts::register_user(tx, wanted, services.rules.signup_bonus, services.keys,

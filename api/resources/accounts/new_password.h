@@ -10,7 +10,8 @@
 // about 20 ms, so it is computed outside of any transaction, and only after every cheaper check.
 namespace berth::api {
 
-// Creates an account. `wanted` comes without a password hash. Throws validation_failed.
+// Creates an account. `wanted` comes without a password hash. Throws validation_failed, which names
+// every field that is wrong.
 accounts::User sign_up(accounts::Registration wanted, const std::string& password,
                        const Services& services);
 

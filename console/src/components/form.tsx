@@ -1,7 +1,7 @@
-// A form is a list of fields. What was typed stays until berthd has accepted it, and berthd's message about a field is
-// shown beside that field.
+// A form is a list of fields. What was typed stays until berthd has accepted it, also when another screen is opened in
+// between. Everything that is wrong is said at once, each beside its field, until that is changed.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { newKey } from '../api';
 import { t } from '../messages';
 import { Entry, Words } from './fields';
@@ -13,7 +13,34 @@ export type { FieldOf } from './values';
 
 // What a person has typed or chosen so far, by the names of the fields.
 type Entered = Record<string, Typed>;
-export const useDraft = () => useState<Entered>({});
+
+// What was typed into forms of screens that were left.
+const drafts = new Map<string, Entered>();
+// With a key, what was typed is there again when the screen is opened again.
+type Change = Entered | ((before: Entered) => Entered);
+export function useDraft(key = ''): [Entered, (change: Change) => void, () => void] {
+  const [entered, set] = useState<Entered>(() => drafts.get(key) ?? {});
+  const enter = (change: Change) =>
+    set((before) => {
+      const now = typeof change === 'function' ? change(before) : change;
+      if (key) drafts.set(key, now);
+      return now;
+    });
+  return [entered, enter, () => void drafts.delete(key)];
+}
+
+// The browser asks before the page is left, such as by a reload, while `is_needed`.
+export function useGuard(is_needed: boolean): void {
+  useEffect(() => {
+    if (!is_needed) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [is_needed]);
+}
+
+const focus_first_wrong = (form: HTMLFormElement | null) =>
+  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
 
 interface FormProps<B> {
   fields: FieldOf<B>[];
@@ -47,29 +74,56 @@ export function Form<B extends object>({
   onClose,
   focus,
 }: FormProps<B>) {
-  const own = useDraft();
-  const [entered, enter] = draft ?? own;
+  const kept = onClose || fields.some((field) => field.kind === 'password' || field.expected) ? '' : location.pathname;
+  const own = useDraft(kept && [kept, action, ...fields.map((field) => field.name), JSON.stringify(values)].join(' '));
+  const [entered, enter, forget] = draft ?? own;
+  const [tried, attempt] = useState(false);
+  const [sent, remember] = useState<Record<string, string>>({});
+  const form = useRef<HTMLFormElement>(null);
   const first = (field: FieldOf<B>) => typed_of(field, (values as Record<string, unknown>)[field.name]);
   const typed = (field: FieldOf<B>) => entered[field.name] ?? first(field);
   const value = (field: FieldOf<B>) => value_of(field, typed(field));
   const is_same = (field: FieldOf<B>) => JSON.stringify(value(field)) === JSON.stringify(value_of(field, first(field)));
   const is_sent = (field: FieldOf<B>) => !field.disabled && (changes ? !is_same(field) : !is_empty(value(field)));
-  const is_missing = (field: FieldOf<B>) =>
-    field.expected === undefined
-      ? field.required && (is_empty(value(field)) || (field.kind === 'number' && typeof value(field) !== 'number'))
-      : value(field) !== field.expected;
+  const all = Object.fromEntries(fields.map((field) => [field.name, value(field)]));
+  // What can be said without berthd.
+  function local(field: FieldOf<B>): string[] | undefined {
+    const now = value(field);
+    if (field.disabled) return;
+    if (is_empty(now)) return field.required ? [t.errors.required] : undefined;
+    if (field.kind === 'number' && typeof now !== 'number') return [t.errors.no_number];
+    const why = field.check?.(now, all);
+    return why ? [why] : undefined;
+  }
   const body = fields.filter(is_sent).reduce((all, field) => with_value(all, field.name, value(field)), {} as B);
   const once = useMemo(newKey, [JSON.stringify(body)]);
   const { busy, error, submit } = useSubmit(async () => {
+    remember(Object.fromEntries(fields.map((field) => [field.name, JSON.stringify(value(field))])));
     await run(body, once);
+    forget();
     onClose?.();
   });
+  function send(event: Event) {
+    event.preventDefault();
+    attempt(true);
+    if (fields.some(local)) focus_first_wrong(form.current);
+    else void submit(event);
+  }
+  useGuard(!onClose && !busy && Object.keys(entered).length > 0 && fields.some((field) => !is_same(field)));
+  useEffect(() => {
+    if (focus && !onClose) form.current?.querySelector<HTMLElement>('input, textarea, select')?.focus();
+  }, []);
 
   const wrong = (field: FieldOf<B>) => {
-    const said = Object.entries(error?.fields ?? {}).filter(
-      ([name]) => name === field.name || name.startsWith(`${field.name}.`),
-    );
-    if (said.length) return said.flatMap(([, texts]) => texts);
+    const known = tried ? local(field) : undefined;
+    if (known) return known;
+    if (sent[field.name] !== JSON.stringify(value(field))) return undefined; // it was changed since
+    const said = Object.entries(error?.fields ?? {}).flatMap(([name, texts]) => {
+      if (name === field.name) return texts;
+      const inner = name.startsWith(`${field.name}.`) && name.slice(field.name.length + 1);
+      return inner ? texts.map((text) => `“${inner}” ${text}`) : [];
+    });
+    if (said.length) return said;
     return error && field.errors?.includes(error.code) ? [error.message] : undefined;
   };
   const entries = (some: FieldOf<B>[]) => (
@@ -86,12 +140,17 @@ export function Form<B extends object>({
       ))}
     </div>
   );
-  const stray = error && !fields.some(wrong) && (
+  const about = (field: FieldOf<B>) =>
+    field.errors?.includes(error?.code ?? '') ||
+    Object.keys(error?.fields ?? {}).some((name) => name === field.name || name.startsWith(`${field.name}.`));
+  const stray = error && !fields.some(about) && (
     <p class="wrong" role="alert">
       {[error.message, ...Object.values(error.fields).flat().map(t.errors.field)].join(' ')}
     </p>
   );
-  const waits = fields.some(is_missing) || (!!changes && fields.every(is_same));
+  const waits =
+    fields.some((field) => field.expected !== undefined && value(field) !== field.expected) ||
+    (!!changes && fields.every(is_same));
   const button = (
     <Button type="submit" kinds={danger ? ['danger', 'main-action'] : ['main-action']} busy={busy} disabled={waits}>
       {busy && acting ? acting : action}
@@ -99,7 +158,7 @@ export function Form<B extends object>({
   );
   if (aside)
     return (
-      <form class="columns" onSubmit={submit} noValidate>
+      <form class="columns" ref={form} onSubmit={send} noValidate>
         <div class="stack wide">
           {[...new Set(fields.map((field) => field.card))].map((title) => (
             <Card key={title} title={title}>
@@ -117,7 +176,7 @@ export function Form<B extends object>({
       </form>
     );
   return (
-    <form class="stack" onSubmit={submit} noValidate>
+    <form class="stack" ref={form} onSubmit={send} noValidate>
       {children}
       {fields.length > 0 && entries(fields)}
       {stray}

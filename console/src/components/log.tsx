@@ -5,6 +5,7 @@ import { fill } from '../api';
 import { save_file } from '../files';
 import { time_of_day } from '../format';
 import { t } from '../messages';
+import { me } from '../session';
 import { follow, type StreamEvent } from '../stream';
 import { Words } from './fields';
 import { Button } from './ui';
@@ -60,13 +61,9 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
     arrived.current = 0;
     set_count(0);
     refuse('');
-    return follow({
-      url: fill(
-        '/api/deploy/apps/{id}/container-logs',
-        { id },
-        previous ? { previous: true, tail: first_tail } : { follow: true, tail: first_tail },
-      ),
-      app,
+    const account = me.value!.id;
+    const url = fill('/api/deploy/apps/{id}/container-logs', { id }, { previous: true, tail: first_tail });
+    return follow(previous ? { kind: 'url', url, app, account } : { kind: 'log', deployment: id, account }, {
       onEvents: (all_events) => {
         // The server can't read the log at the moment, and goes on trying.
         const problem = all_events.findLast((event) => event.name === 'problem');

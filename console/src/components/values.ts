@@ -78,6 +78,8 @@ export interface Row {
   most?: number; // characters that can be typed
   required?: boolean; // the form can't be sent as long as this is empty
   expected?: string; // the form can't be sent until just this was typed
+  // Says what is wrong with the value before berthd is asked, beside what the other fields have.
+  check?: (value: any, all: Record<string, any>) => string | undefined;
   disabled?: boolean; // and not sent
   errors?: string[]; // the codes of refusals that are about this field
   card?: string; // the title of the card that the field stands in, if the form has cards

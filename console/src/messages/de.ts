@@ -51,6 +51,8 @@ export const de: Messages = {
       'Der Server ist nicht erreichbar. Was Sie sehen, kann veraltet sein; nichts von Ihren Eingaben ist verloren.',
     limited: (seconds) =>
       `Zu viele Anfragen in kurzer Zeit. Die nächste ist in ${count(seconds, 'Sekunde', 'Sekunden')} möglich.`,
+    required: 'Das wird gebraucht.',
+    no_number: 'Das muss eine ganze Zahl sein.',
     field: (text) => (text ? text[0]!.toUpperCase() + text.slice(1).replace(/\.?$/, '.') : text),
   },
   expired: {
@@ -103,16 +105,14 @@ export const de: Messages = {
     not_live: 'Verbindung zu den laufenden Änderungen …',
     deployed: 'Ausgerollt',
     size: (tier, memory, cpu) => `${tier} · ${memory} · ${cpu} CPU`,
-    no_app: 'Beginnen Sie mit einer App',
-    no_app_text:
-      'Deployments gehören zu einer App, die auch die Punkte hat, aus denen sie bezahlt werden. Eine anzulegen dauert eine Minute.',
     not_able: 'Ihre App wartet auf die Freigabe',
     not_able_text:
-      'Die Administration dieser Plattform entscheidet, ob eine App Deployments betreiben darf. Diese Seite ändert sich von selbst, sobald das geschehen ist.',
+      'Die Administration dieser Plattform entscheidet, ob eine App Deployments betreiben darf. Das erste können Sie inzwischen vorbereiten; es startet, sobald das entschieden ist.',
     see_app: 'Die App ansehen',
     nothing: 'Noch läuft nichts',
     nothing_text:
       'Geben Sie berth ein Image und einen Namen. Es holt das Image, startet den Container, gibt ihm eine Adresse und zeigt hier jeden Schritt.',
+    run: 'Einen Container starten',
   },
   first_steps: {
     heading: 'Erste Schritte',
@@ -122,12 +122,7 @@ export const de: Messages = {
     account: {
       title: 'E-Mail-Adresse bestätigen',
       text: 'Öffnen Sie den Link in der Mail, die wir Ihnen geschickt haben.',
-      action: 'Noch einmal schicken',
-    },
-    app: {
-      title: 'Eine App anlegen',
-      text: 'Deployments gehören zu einer App, und so auch die Punkte, aus denen sie bezahlt werden.',
-      action: 'Eine App anlegen',
+      action: 'Bestätigen',
     },
     approval: {
       title: 'Die App freigeben lassen',
@@ -136,30 +131,48 @@ export const de: Messages = {
     },
     deployment: {
       title: 'Den ersten Container starten',
-      text: 'Ein Image und ein Name genügen. Sie können jedem Schritt zusehen, bis er läuft.',
-      action: 'Neues Deployment',
+      text: 'Ein Image genügt. Sie können jedem Schritt zusehen, bis er läuft.',
+      action: 'Einen Container starten',
     },
     domain: {
       title: 'Eine eigene Domain geben',
       text: 'Setzen Sie zwei Einträge in Ihrem DNS; das Zertifikat kommt von selbst.',
       action: 'Eine Domain hinzufügen',
     },
-    spend: {
-      title: 'Die ersten Punkte ausgeben',
-      text: 'Schicken Sie Freunden Punkte, oder geben Sie sie in einer App aus.',
-      action: 'Ihre Punkte ansehen',
-    },
   },
   create: {
     heading: 'Neues Deployment',
     what: 'Was laufen soll',
     app: 'App',
+    new_app: 'App',
+    new_app_hint:
+      'Wird mit diesem Deployment für Sie angelegt: Ihr gehören das Deployment und die Punkte, aus denen es bezahlt wird. Ihre Schlüssel stehen auf ihrer Seite, falls Sie sie je brauchen.',
+    app_proposed: (username) => `App von ${username}`,
+    unverified: 'Bestätigen Sie zuerst Ihre E-Mail-Adresse',
+    unverified_text: 'Eine App, und damit ein Container, braucht ein Konto mit bestätigter Adresse.',
+    verify: 'Bestätigen',
+    awaiting: 'Die Administration muss die App erst freigeben',
+    awaiting_text:
+      'Was Sie eingegeben haben, bleibt hier, und der Container startet, sobald die App freigegeben ist. Sie erfahren es.',
     image: 'Image',
-    image_hint: 'Aus einer der Registries der Plattform, mit Tag oder Digest.',
+    image_hint: (registries) => `So, wie Sie es für docker schreiben würden. Erlaubt sind hier: ${registries}.`,
+    image_read_as: (image) => `Das ist ${image}.`,
+    not_allowed: (image, registries) =>
+      `${image} kommt aus keiner erlaubten Registry. Erlaubt sind hier: ${registries}. Die Administration der Plattform ändert diese Liste in der Konfiguration (registries).`,
     image_simulated:
       'Auf diesem simulierten Cluster entscheidet der Name, was geschieht: hello läuft; crash, oom, missing und wrong-port schlagen fehl; talking schreibt ein langes Log.',
     name: 'Name',
     name_hint: 'Kleinbuchstaben, Ziffern und Bindestriche; er wird ein Teil der Adresse.',
+    bad_name:
+      'Ein Name hat Kleinbuchstaben, Ziffern und Bindestriche, an beiden Enden einen Buchstaben oder eine Ziffer.',
+    address: (url) => `Es wird unter ${url} stehen`,
+    taken: (name) => `${name} ist vergeben.`,
+    take: (name) => `${name} nehmen`,
+    bad_port: 'Ein Port ist eine Zahl von 1 bis 65535.',
+    bad_path: 'Ein Pfad beginnt mit /.',
+    bad_variable: (name) => `${name} ist kein Name einer Variablen: Buchstaben, Ziffern und _, keine Ziffer am Anfang.`,
+    reserved_variable: (name) => `${name} ist reserviert: Namen, die mit BERTH_ beginnen, gehören der Plattform.`,
+    both_credentials: 'Benutzer und Passwort gehören zusammen.',
     port: 'Port',
     port_hint: 'Der Port, auf dem der Container lauscht, ab 1024.',
     size: 'Größe und Preis',
@@ -185,6 +198,10 @@ export const de: Messages = {
     short: (missing) => `Der App fehlen ${missing} Punkte für die ersten 30 Tage.`,
     submit: 'Anlegen und starten',
     sending: 'Wird angelegt …',
+    sample: 'Die Beispiel-App starten',
+    sample_text: 'Ein kleiner Webserver, den berth mitbringt.',
+    sample_steps: { app: 'Wird vorbereitet …', build: 'Sein Image wird gebaut …', create: 'Wird gestartet …' },
+    sample_failed: 'Das Image der Beispiel-App konnte nicht gebaut werden.',
     refund: 'Sie können es jederzeit anhalten oder löschen; ein bezahlter Zeitraum wird nicht erstattet.',
   },
   tiers: {
@@ -194,6 +211,9 @@ export const de: Messages = {
     domain: 'Eigene Domains',
     no_domain: 'Keine eigene Domain',
     by_admin: 'Die Administration muss es freigeben',
+    ask: (tier) => `${tier} beantragen`,
+    asked: (tier) => `${tier} ist beantragt; die Administration entscheidet.`,
+    granted_at_once: (tier) => `Die App darf ${tier} jetzt nutzen.`,
     used_up: 'Die Höchstzahl ist erreicht',
   },
   variables: {
@@ -471,6 +491,7 @@ export const de: Messages = {
     ask: 'Um mehr bitten',
     granted: 'Freigegeben',
     not_granted: 'Nicht freigegeben',
+    tier: (tier) => `Die Stufe ${tier}`,
     requests: 'Anträge',
     no_requests: 'Es gibt keine Anträge.',
     withdraw: 'Zurückziehen',
@@ -492,7 +513,6 @@ export const de: Messages = {
     waiting: 'Deployments warten auf die Freigabe durch die Administration',
     waiting_text:
       'Die Administration der Plattform entscheidet, was die App darf. Diese Seite ändert sich von selbst, sobald das geschehen ist.',
-    approve_here: 'Auf einem eigenen berth sind Sie selbst die Administration. Führen Sie dies aus, wo berthd läuft:',
     command: 'Befehl',
     gone: 'Diese App gibt es nicht',
     gone_text: 'Sie wurde gelöscht oder gehört einem anderen Konto.',

@@ -49,6 +49,8 @@ export const en = {
     offline: 'The server can’t be reached. What you see may be out of date; nothing that you typed is lost.',
     limited: (seconds: number) =>
       `Too many requests in a short time. The next one is possible in ${count(seconds, 'second', 'seconds')}.`,
+    required: 'This is needed.',
+    no_number: 'This must be a whole number.',
     field: (text: string) => (text ? text[0]!.toUpperCase() + text.slice(1).replace(/\.?$/, '.') : text),
   },
   expired: {
@@ -101,16 +103,14 @@ export const en = {
     not_live: 'connecting to live updates …',
     deployed: 'Deployed',
     size: (tier: string, memory: string, cpu: string) => `${tier} · ${memory} · ${cpu} CPU`,
-    no_app: 'Begin with an app',
-    no_app_text:
-      'Deployments belong to an app, which also has the points that pay for them. Create one; it takes a minute.',
     not_able: 'Your app awaits approval',
     not_able_text:
-      'An admin of this platform decides whether an app may run deployments. This page changes by itself once that is done.',
+      'An admin of this platform decides whether an app may run deployments. You can prepare the first one meanwhile; it starts once that is done.',
     see_app: 'Look at the app',
     nothing: 'Nothing runs yet',
     nothing_text:
       'Give berth an image and a name. It pulls the image, starts the container, gives it an address, and shows each step here.',
+    run: 'Run a container',
   },
   first_steps: {
     heading: 'First steps',
@@ -120,12 +120,7 @@ export const en = {
     account: {
       title: 'Verify your email address',
       text: 'Open the link in the mail that we sent you.',
-      action: 'Send it again',
-    },
-    app: {
-      title: 'Create an app',
-      text: 'Deployments belong to an app, and so do the points that pay for them.',
-      action: 'Create an app',
+      action: 'Verify it',
     },
     approval: {
       title: 'Have the app approved',
@@ -134,30 +129,48 @@ export const en = {
     },
     deployment: {
       title: 'Run your first container',
-      text: 'An image and a name are enough. You can watch each step until it runs.',
-      action: 'New deployment',
+      text: 'An image is enough. You can watch each step until it runs.',
+      action: 'Run a container',
     },
     domain: {
       title: 'Give it your own domain',
       text: 'Set two records in your DNS; the certificate comes by itself.',
       action: 'Add a domain',
     },
-    spend: {
-      title: 'Spend your first points',
-      text: 'Send points to a friend, or spend them in an app.',
-      action: 'See your points',
-    },
   },
   create: {
     heading: 'New deployment',
     what: 'What to run',
     app: 'App',
+    new_app: 'App',
+    new_app_hint:
+      'Made for you with this deployment: it owns the deployment and the points that pay for it. Its keys are on its page, if you ever need them.',
+    app_proposed: (username: string) => `${username}’s app`,
+    unverified: 'Verify your email address first',
+    unverified_text: 'An app, and so a container, needs an account with a verified address.',
+    verify: 'Verify it',
+    awaiting: 'An admin has to approve the app first',
+    awaiting_text:
+      'What you typed stays here, and the container starts as soon as the app is approved. You are told so.',
     image: 'Image',
-    image_hint: 'From one of the platform’s registries, with a tag or a digest.',
+    image_hint: (registries: string) => `As you would write it for docker. Allowed here: ${registries}.`,
+    image_read_as: (image: string) => `That is ${image}.`,
+    not_allowed: (image: string, registries: string) =>
+      `${image} isn’t from an allowed registry. Allowed here: ${registries}. An admin of the platform changes that list in the configuration (registries).`,
     image_simulated:
       'On this simulated cluster the name decides what happens: hello runs; crash, oom, missing and wrong-port fail; talking writes a long log.',
     name: 'Name',
     name_hint: 'Small letters, digits and hyphens; it becomes a part of the address.',
+    bad_name: 'A name has small letters, digits and hyphens, with a letter or a digit at both ends.',
+    address: (url: string) => `It will be at ${url}`,
+    taken: (name: string) => `${name} is taken.`,
+    take: (name: string) => `Take ${name}`,
+    bad_port: 'A port is a number from 1 to 65535.',
+    bad_path: 'A path begins with /.',
+    bad_variable: (name: string) =>
+      `${name} isn’t a name of a variable: letters, digits and _, not beginning with a digit.`,
+    reserved_variable: (name: string) => `${name} is reserved: names that begin with BERTH_ belong to the platform.`,
+    both_credentials: 'User and password belong together.',
     port: 'Port',
     port_hint: 'The port that the container listens on, 1024 or above.',
     size: 'Size and price',
@@ -183,6 +196,10 @@ export const en = {
     short: (missing: string) => `The app needs ${missing} more points for the first 30 days.`,
     submit: 'Create and start',
     sending: 'Creating …',
+    sample: 'Run the sample app',
+    sample_text: 'A small web server that comes with berth.',
+    sample_steps: { app: 'Preparing …', build: 'Building its image …', create: 'Starting it …' },
+    sample_failed: 'The image of the sample couldn’t be built.',
     refund: 'You can stop or delete it at any time; a paid period isn’t refunded.',
   },
   tiers: {
@@ -192,6 +209,9 @@ export const en = {
     domain: 'Custom domains',
     no_domain: 'No custom domain',
     by_admin: 'An admin has to allow it',
+    ask: (tier: string) => `Ask for ${tier}`,
+    asked: (tier: string) => `${tier} was asked for; an admin decides.`,
+    granted_at_once: (tier: string) => `The app may use ${tier} now.`,
     used_up: 'You have reached its limit',
   },
   variables: {
@@ -458,6 +478,7 @@ export const en = {
     ask: 'Ask for more',
     granted: 'Approved',
     not_granted: 'Not approved',
+    tier: (tier: string) => `The tier ${tier}`,
     requests: 'Requests',
     no_requests: 'There are no requests.',
     withdraw: 'Withdraw',
@@ -479,7 +500,6 @@ export const en = {
     waiting: 'Deployments await an admin’s approval',
     waiting_text:
       'An admin of the platform decides what the app may do. This page changes by itself once that is done.',
-    approve_here: 'On a berth of your own, that admin is you. Run this where berthd runs:',
     command: 'Command',
     gone: 'There is no such app',
     gone_text: 'It was deleted, or it belongs to another account.',

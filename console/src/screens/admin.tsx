@@ -82,7 +82,10 @@ function Requests() {
                         <span class="soft">{t.admin.asks(request.owner ?? '–')}</span>
                       </div>
                       <div class="small soft">
-                        {request.requested_scopes.map((scope) => t.scopes[scope as ScopeName] ?? scope).join(' · ')}
+                        {[
+                          ...request.requested_scopes.map((scope) => t.scopes[scope as ScopeName] ?? scope),
+                          ...(request.tier ? [t.app.tier(request.tier)] : []),
+                        ].join(' · ')}
                       </div>
                       {request.reason && <div class="small faint break">{request.reason}</div>}
                     </div>

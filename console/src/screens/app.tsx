@@ -5,27 +5,12 @@ import { type Answer, type Body, call } from '../api';
 import { Confirm, FormDialog } from '../components/form';
 import { LazyAppPoints, LazyAppSettings, LazyWebhooks } from '../components/lazy';
 import { note } from '../components/notes';
-import {
-  Banner,
-  Bones,
-  Button,
-  Card,
-  Copy,
-  Dialog,
-  Empty,
-  Failed,
-  LinkButton,
-  Menu,
-  Page,
-  Tabs,
-  Time,
-} from '../components/ui';
+import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Menu, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, apps, listed, load, may_deploy, news } from '../data';
 import { number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
-import { simulated } from '../session';
-import { Secret } from './new_app';
+import { OnceShown, Secret } from './new_app';
 
 const marks = { pending: 'warn', approved: 'good', rejected: 'bad', withdrawn: '' } as const;
 const askable = (Object.keys(t.scopes) as ScopeName[]).filter(
@@ -89,7 +74,9 @@ function Scopes({ app }: { app: App }) {
               <li key={request.id}>
                 <span class={`badge ${marks[request.status]}`}>{t.app.states[request.status]}</span>
                 <div class="grow">
-                  <div class="break">{request.requested_scopes.join(', ')}</div>
+                  <div class="break">
+                    {[...request.requested_scopes, ...(request.tier ? [t.app.tier(request.tier)] : [])].join(', ')}
+                  </div>
                   {request.reason && <div class="small soft">{request.reason}</div>}
                 </div>
                 <span class="small faint">
@@ -168,12 +155,6 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       {!may_deploy(app) && (
         <Banner kind="info" title={t.app.waiting}>
           <p>{t.app.waiting_text}</p>
-          {simulated.value && (
-            <>
-              <p>{t.app.approve_here}</p>
-              <Copy text="berth admin approve --all --yes --secret-file data/internal-secret" label={t.app.command} />
-            </>
-          )}
         </Banner>
       )}
       <Tabs
@@ -234,17 +215,9 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
         </Confirm>
       )}
       {fresh && (
-        <Dialog title={t.app.new_secret} onClose={() => show(null)} closable={false}>
-          <Banner kind="warn">
-            <p>{t.app.once}</p>
-          </Banner>
+        <OnceShown title={t.app.new_secret} onSaved={() => show(null)}>
           <Secret app={fresh} />
-          <div class="actions">
-            <Button kinds={['main-action']} onClick={() => show(null)}>
-              {t.app.saved}
-            </Button>
-          </div>
-        </Dialog>
+        </OnceShown>
       )}
       {asking === 'delete' && (
         <Confirm

@@ -7,6 +7,7 @@ import { useReading } from '../components/use';
 import { type Deployment, news } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
+import { me } from '../session';
 import { follow } from '../stream';
 
 type Build = Answer<'get', '/api/deploy/apps/{id}/builds'>['builds'][number];
@@ -25,23 +26,25 @@ function BuildLog({ deployment, build, onOver }: { deployment: Deployment; build
   const [refused, refuse] = useState('');
   useEffect(() => {
     set('');
-    const end = follow({
-      url: fill(
-        '/api/deploy/apps/{id}/builds/{build_id}/logs',
-        { id: deployment.id, build_id: build.id },
-        { follow: true },
-      ),
-      app: deployment.app_id,
-      onEvents: (events) => {
-        const lines = events.filter((event) => event.name !== 'status').map((event) => `${event.data}\n`);
-        if (lines.length) set((before) => before + lines.join(''));
-        const status = events.findLast((event) => event.name === 'status');
-        if (!status || !is_over(JSON.parse(status.data))) return;
-        end();
-        if (!is_over(build)) onOver();
+    const url = fill(
+      '/api/deploy/apps/{id}/builds/{build_id}/logs',
+      { id: deployment.id, build_id: build.id },
+      { follow: true },
+    );
+    const end = follow(
+      { kind: 'url', url, app: deployment.app_id, account: me.value!.id },
+      {
+        onEvents: (events) => {
+          const lines = events.filter((event) => event.name !== 'status').map((event) => `${event.data}\n`);
+          if (lines.length) set((before) => before + lines.join(''));
+          const status = events.findLast((event) => event.name === 'status');
+          if (!status || !is_over(JSON.parse(status.data))) return;
+          end();
+          if (!is_over(build)) onOver();
+        },
+        onRefused: (error) => refuse(error.message),
       },
-      onRefused: (error) => refuse(error.message),
-    });
+    );
     return end;
   }, [deployment.id, build.id]);
   return (

@@ -1,9 +1,11 @@
 // The fields of a deployment, for the forms that create and change it.
-import { type Answer, type Body } from '../api';
+import type { Body } from '../api';
 import { type FieldOf, type Row } from '../components/values';
-import { type Deployment, tiers } from '../data';
+import { type App, type Deployment, offer } from '../data';
 import { cpu, memory } from '../format';
+import { is_allowed, normalized_image } from '../images';
 import { t } from '../messages';
+import { type Sandbox, usable_tiers } from '../start';
 
 type Creation = Body<'post', '/api/deploy/apps'>;
 type Change = Body<'patch', '/api/deploy/apps/{id}'>;
@@ -13,15 +15,50 @@ type Change = Body<'patch', '/api/deploy/apps/{id}'>;
 type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credentials' | 'env' | 'labels';
 type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
 
+const most_port = 65_535;
+
+// Images that berthd has built are of no registry.
+function wrong_image(text: string): string | undefined {
+  const image = normalized_image(text);
+  const registries = offer.value?.registries;
+  if (!registries || image.startsWith('localhost/') || is_allowed(image, registries)) return undefined;
+  return t.create.not_allowed(image, registries.join(', '));
+}
+
+function wrong_variables(variables: Record<string, string>): string | undefined {
+  const wrong = Object.keys(variables).flatMap((name) =>
+    !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)
+      ? [t.create.bad_variable(name)]
+      : name.startsWith('BERTH_')
+        ? [t.create.reserved_variable(name)]
+        : [],
+  );
+  return wrong.join(' ') || undefined;
+}
+
 // What a deployment is created with and can be changed to: the form of the creation and the one of the settings have all
 // of these. The published document says which there are, so a field that it has and this list hasn't doesn't compile.
 const container: { [F in keyof Container]-?: Row } = {
-  image: { label: t.create.image, mono: true, required: true, errors: ['unsupported_registry'], card: t.create.what },
-  port: { label: t.create.port, hint: t.create.port_hint, kind: 'number', card: t.create.what },
+  image: {
+    label: t.create.image,
+    mono: true,
+    required: true,
+    errors: ['unsupported_registry'],
+    check: wrong_image,
+    card: t.create.what,
+  },
+  port: {
+    label: t.create.port,
+    hint: t.create.port_hint,
+    kind: 'number',
+    check: (port: number) => (port < 1 || port > most_port ? t.create.bad_port : undefined),
+    card: t.create.what,
+  },
   health_path: {
     label: t.create.health,
     hint: t.create.health_hint,
     mono: true,
+    check: (path: string) => (path.startsWith('/') ? undefined : t.create.bad_path),
     placeholder: '/health',
     card: t.create.more,
   },
@@ -46,25 +83,22 @@ export const variables_field: FieldOf<Pick<Creation, 'env_vars'>> = {
   name: 'env_vars',
   label: t.variables.paste,
   kind: 'variables',
+  check: wrong_variables,
   placeholder: 'LOG_LEVEL=debug\nGREETING="hello"',
 };
 
-export type Sandbox = Answer<'get', '/api/deploy/sandbox-status'>;
-export const usable_tiers = () => tiers.value?.filter((tier) => tier.payment_method === 'service_points');
-
 // The tier of which each app has one deployment can't be chosen by an app that has one, unless it is the present tier.
-export const tier_field = (free: Sandbox | null, present?: string): FieldOf<{ tier: string }> => ({
+export const tier_field = (free: Sandbox | null, app?: App, present?: string): FieldOf<{ tier: string }> => ({
   name: 'tier',
   label: t.tiers.choose,
   kind: 'cards',
   required: true,
+  errors: ['tier_not_allowed', 'deployment_limit_reached', 'insufficient_balance'],
   choices: usable_tiers()?.map((tier) => {
-    const disabled = !!free && tier.slug === free.tier && !free.eligible && tier.slug !== present;
-    const about = tier.auto_approve
-      ? tier.custom_domain_allowed
-        ? t.tiers.domain
-        : t.tiers.no_domain
-      : t.tiers.by_admin;
+    const is_used_up = !!free && tier.slug === free.tier && !free.eligible;
+    const is_allowed_to = tier.auto_approve || tier.slug === app?.promoted_tier;
+    const disabled = is_used_up && tier.slug !== present;
+    const about = is_allowed_to ? (tier.custom_domain_allowed ? t.tiers.domain : t.tiers.no_domain) : t.tiers.by_admin;
     return [
       tier.slug,
       tier.name,

@@ -1,10 +1,11 @@
 // What can be changed about a deployment: what it runs, the tier; and deleting it.
 import { type Body, call } from '../api';
+import { AskTier } from '../components/ask_tier';
 import { Form } from '../components/form';
 import { note } from '../components/notes';
 import { Button, Card } from '../components/ui';
 import { useReading } from '../components/use';
-import { change, type Deployment } from '../data';
+import { app_of, change, type Deployment } from '../data';
 import { t } from '../messages';
 import { container_fields, container_values, tier_field } from './deployment_fields';
 
@@ -18,6 +19,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
     note(t.settings.rolling);
   }
   const [image, ...others] = container_fields;
+  const app = app_of(deployment.app_id);
   return (
     <div class="stack wide">
       <Card title={t.settings.container}>
@@ -31,12 +33,13 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
       </Card>
       <Card title={t.deployment.tier}>
         <Form
-          fields={[{ ...tier_field(free.value, deployment.tier ?? ''), hint: t.settings.tier_hint }]}
+          fields={[{ ...tier_field(free.value, app, deployment.tier ?? ''), hint: t.settings.tier_hint }]}
           values={{ tier: deployment.tier }}
           changes
           action={t.settings.change_tier}
           run={save}
         />
+        {app && <AskTier app={app} />}
       </Card>
       <Card title={t.settings.end}>
         <div class="row apart">

@@ -1,11 +1,13 @@
 // Creating an app, and its secret, which is shown once.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { type Answer, type Body, call } from '../api';
-import { type FieldOf, Form } from '../components/form';
-import { Banner, Button, Card, Copy, LinkButton, Page } from '../components/ui';
+import { type FieldOf, Form, useGuard } from '../components/form';
+import { Banner, Button, Card, Copy, Dialog, LinkButton, Page } from '../components/ui';
 import { load } from '../data';
 import { automatic_scopes, t } from '../messages';
+import { no_redirects } from '../start';
 
 type Creation = Body<'post', '/api/oauth/apps'>;
 
@@ -28,7 +30,6 @@ const fields: FieldOf<Creation>[] = [
     placeholder: 'https://www.example.com/callback',
   },
 ];
-const no_redirects = 'http://127.0.0.1/callback';
 
 export function Secret({ app }: { app: Answer<'post', '/api/oauth/apps'>['app'] }) {
   return (
@@ -45,6 +46,32 @@ export function Secret({ app }: { app: Answer<'post', '/api/oauth/apps'>['app'] 
   );
 }
 
+// Something that is shown once: over the page, so that no click leads away before it is saved.
+export function OnceShown({
+  title,
+  onSaved,
+  children,
+}: {
+  title: string;
+  onSaved: () => void;
+  children: ComponentChildren;
+}) {
+  useGuard(true);
+  return (
+    <Dialog title={title} onClose={onSaved} closable={false} wide>
+      <Banner kind="warn">
+        <p>{t.app.once}</p>
+      </Banner>
+      {children}
+      <div class="actions">
+        <Button kinds={['main-action']} onClick={onSaved}>
+          {t.app.saved}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
 export function NewAppScreen() {
   const [made, make] = useState<Answer<'post', '/api/oauth/apps'> | null>(null);
   const [, go] = useLocation();
@@ -56,29 +83,6 @@ export function NewAppScreen() {
     );
     void load();
   }
-  if (made)
-    return (
-      <Page title={made.app.app_name} crumbs={[[t.menu.apps, '/apps']]} narrow>
-        <Card title={t.app.made}>
-          <div class="stack">
-            <Banner kind="warn">
-              <p>{t.app.once}</p>
-            </Banner>
-            <Secret app={made.app} />
-            {made.warnings.map((warning) => (
-              <p class="small soft" key={warning}>
-                {warning}
-              </p>
-            ))}
-            <div>
-              <Button kinds={['main-action']} onClick={() => go(`/apps/${made.app.id}`)}>
-                {t.app.saved}
-              </Button>
-            </div>
-          </div>
-        </Card>
-      </Page>
-    );
   return (
     <Page title={t.apps.create} crumbs={[[t.menu.apps, '/apps']]} below={<p class="soft">{t.apps.text}</p>} narrow>
       <Card>
@@ -87,9 +91,20 @@ export function NewAppScreen() {
           values={{ allowed_scopes: ['deploy:manage', 'app:balance:read'] }}
           action={t.apps.create}
           run={create}
+          focus
           beside={<LinkButton href="/apps">{t.frame.cancel}</LinkButton>}
         />
       </Card>
+      {made && (
+        <OnceShown title={t.app.made} onSaved={() => go(`/apps/${made.app.id}`)}>
+          <Secret app={made.app} />
+          {made.warnings.map((warning) => (
+            <p class="small soft" key={warning}>
+              {warning}
+            </p>
+          ))}
+        </OnceShown>
+      )}
     </Page>
   );
 }

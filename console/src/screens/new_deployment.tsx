@@ -1,29 +1,60 @@
-// Creating a deployment: what to run, what it costs, then the screen of the deployment, which shows the steps live.
+// Creating a deployment: what to run, what it costs, then the screen of the deployment, which shows the steps live. The app
+// that it belongs to is made on the way, for somebody who has none.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { ApiError, type Body, call } from '../api';
+import { ApiError, type Answer, type Body, call } from '../api';
+import { AskTier } from '../components/ask_tier';
 import { type FieldOf, Form, useDraft } from '../components/form';
+import { note } from '../components/notes';
 import { useReading } from '../components/use';
-import { Banner, Bones, Card, Empty, LinkButton, Page } from '../components/ui';
-import { able, apps, deployments, put, type Tier, tiers } from '../data';
+import { Banner, Bones, Button, Card, Page } from '../components/ui';
+import { able, app_of, apps, deployments, may_deploy, offer, put, type Tier, tiers } from '../data';
 import { memory, number } from '../format';
+import { normalized_image } from '../images';
 import { t } from '../messages';
-import { simulated } from '../session';
-import { container_fields, type Sandbox, tier_field, usable_tiers, variables_field } from './deployment_fields';
+import { me, simulated } from '../session';
+import { app_to_deploy, default_port, first_tier, type Sandbox } from '../start';
+import { container_fields, tier_field, variables_field } from './deployment_fields';
 
-type Creation = Body<'post', '/api/deploy/apps'> & { app: string };
+type Creation = Body<'post', '/api/deploy/apps'> & { app: string; app_name: string };
+type NameAnswer = Answer<'get', '/api/deploy/names/{name}'>;
 
-const default_port = 3000;
 const samples = ['docker.io/library/hello:1', 'docker.io/library/crash:1', 'docker.io/library/talking:1'];
 const most_in_name = 32; // characters
+const most_in_app_name = 80;
+const until_asked = 300; // ms after the last letter of a name
 
 // A name for what the image is: ghcr.io/acme/web:1 is called web.
 const name_of = (image: string) =>
-  (image.split('/').at(-1) ?? '')
+  (normalized_image(image).split('/').at(-1) ?? '')
     .replace(/[:@].*$/, '')
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, most_in_name);
+    .slice(0, most_in_name)
+    .replace(/^-+|-+$/g, '');
+
+const is_name = (name: string) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name);
+const address_of = (name: string) => (offer.value?.address ?? '{name}').replace('{name}', name);
+
+// What berthd says about a name, a moment after it was typed.
+function useName(name: string): NameAnswer | null {
+  const [said, say] = useState<NameAnswer | null>(null);
+  useEffect(() => {
+    if (!is_name(name) || !me.value!.email_verified) return;
+    let is_old = false;
+    const timer = setTimeout(() => {
+      call('get', '/api/deploy/names/{name}', { path: { name } }).then(
+        (answer) => is_old || say(answer),
+        () => {}, // the creation says so, too
+      );
+    }, until_asked);
+    return () => {
+      is_old = true;
+      clearTimeout(timer);
+    };
+  }, [name]);
+  return said?.name === name ? said : null;
+}
 
 async function balance_of(app: string): Promise<number | null> {
   try {
@@ -34,19 +65,24 @@ async function balance_of(app: string): Promise<number | null> {
   }
 }
 
-// The tier that is chosen at first: the free one where the app may have it.
-const first_tier = (free: Sandbox | null) =>
-  free && usable_tiers()?.find((tier) => (tier.slug === free.tier) === free.eligible)?.slug;
+interface Shown {
+  chosen: Tier | undefined;
+  free: Sandbox | null;
+  app: string | undefined; // none yet: one is made
+  image: string;
+  name: string;
+  said: NameAnswer | null;
+  take: (name: string) => void;
+}
 
-function fields_of(chosen: Tier | undefined, free: Sandbox | null): FieldOf<Creation>[] {
+function fields_of({ chosen, free, app, image, name, said, take }: Shown): FieldOf<Creation>[] {
   const domain_hint = chosen && !chosen.custom_domain_allowed ? t.create.no_domain(chosen.name) : t.create.domain_hint;
-  const host =
-    deployments.value &&
-    Object.values(deployments.value)[0]
-      ?.url?.replace(/^https?:\/\/[^.]+/, '')
-      .replace(/\/$/, '');
-  const [image, ...others] = container_fields;
-  const is_first = (field: FieldOf<Creation>) => field.card === image!.card;
+  const [first, ...others] = container_fields;
+  const is_first = (field: FieldOf<Creation>) => field.card === first!.card;
+  const full = normalized_image(image);
+  const registries = (offer.value?.registries ?? []).join(', ');
+  const own = app ? app_of(app) : undefined;
+  const tier = tier_field(free, own);
   return [
     ...(able.value.length > 1
       ? [
@@ -60,24 +96,56 @@ function fields_of(chosen: Tier | undefined, free: Sandbox | null): FieldOf<Crea
         ]
       : []),
     {
-      ...image!,
-      ...(simulated.value
-        ? { samples, placeholder: samples[0]!, hint: t.create.image_simulated }
-        : { placeholder: 'ghcr.io/you/app:1.0', hint: t.create.image_hint }),
+      ...first!,
+      placeholder: simulated.value ? samples[0]! : 'ghcr.io/you/app:1.0',
+      ...(simulated.value ? { samples } : {}),
+      hint:
+        full && full !== image.trim()
+          ? t.create.image_read_as(full)
+          : simulated.value
+            ? t.create.image_simulated
+            : t.create.image_hint(registries),
     },
     {
       name: 'name',
       label: t.create.name,
       kind: 'short',
-      hint: t.create.name_hint,
       required: true,
       most: most_in_name,
-      affix: host || undefined,
       errors: ['subdomain_taken'],
+      check: (text: string) =>
+        !is_name(text) ? t.create.bad_name : said && !said.available ? t.create.taken(text) : undefined,
+      hint: !name ? (
+        t.create.name_hint
+      ) : said?.proposal ? (
+        <span class="row tight">
+          <span class="wrong">{t.create.taken(name)}</span>
+          <Button slim onClick={() => take(said.proposal!)}>
+            {t.create.take(said.proposal)}
+          </Button>
+        </span>
+      ) : is_name(name) ? (
+        <span class="break">{t.create.address(said?.url ?? address_of(name))}</span>
+      ) : (
+        t.create.bad_name
+      ),
       card: t.create.what,
     },
     ...others.filter(is_first),
-    { ...tier_field(free), card: t.create.size },
+    ...(app
+      ? []
+      : [
+          {
+            name: 'app_name',
+            label: t.create.new_app,
+            kind: 'short',
+            hint: t.create.new_app_hint,
+            required: true,
+            most: most_in_app_name,
+            card: t.create.what,
+          } as const,
+        ]),
+    { ...tier, hint: own ? <AskTier app={own} /> : undefined, card: t.create.size },
     { ...variables_field, hint: t.variables.sealed, card: t.variables.heading },
     {
       name: 'custom_domain',
@@ -94,6 +162,7 @@ function fields_of(chosen: Tier | undefined, free: Sandbox | null): FieldOf<Crea
       label: t.create.username,
       kind: 'short',
       hint: t.create.credentials_hint,
+      check: (_, all) => (all['registry_credentials.password'] ? undefined : t.create.both_credentials),
       card: t.create.more,
     },
     {
@@ -101,6 +170,7 @@ function fields_of(chosen: Tier | undefined, free: Sandbox | null): FieldOf<Crea
       label: t.create.password,
       kind: 'password',
       autocomplete: 'new-password',
+      check: (_, all) => (all['registry_credentials.username'] ? undefined : t.create.both_credentials),
       card: t.create.more,
     },
   ];
@@ -108,28 +178,70 @@ function fields_of(chosen: Tier | undefined, free: Sandbox | null): FieldOf<Crea
 
 function NewDeployment() {
   const [, go] = useLocation();
-  const draft = useDraft();
-  const typed = draft[0] as { app?: string; image?: string; tier?: string };
-  const app = typed.app ?? able.value[0]!.id;
-  const balance = useReading(() => balance_of(app), [app]);
-  const free = useReading(() => call('get', '/api/deploy/sandbox-status', { app }), [app]);
-  const tier = typed.tier ?? first_tier(free.value);
+  const draft = useDraft('new deployment');
+  const [entered, enter, forget] = draft;
+  const typed = entered as { app?: string; image?: string; name?: string; tier?: string };
+  const app = typed.app ?? able.value[0]?.id;
+  const balance = useReading(async () => (app ? balance_of(app) : null), [app]);
+  const free = useReading(async () => (app ? call('get', '/api/deploy/sandbox-status', { app }) : null), [app]);
+  const tier = typed.tier ?? (free.done ? first_tier(free.value) : undefined);
   const chosen = tiers.value?.find((one) => one.slug === tier);
   const price = chosen?.monthly_cost_points ?? 0;
   const missing = balance.value === null ? 0 : price - balance.value;
+  const image = typed.image ?? '';
+  const name = (typed.name ?? name_of(image)).trim();
+  const said = useName(name);
+  // What waits for an admin's approval of the app.
+  const [waiting, wait] = useState(false);
+  const waits = useRef<{ body: Creation; once: string } | null>(null);
+  async function create({ app: _, app_name, ...body }: Creation, once: string) {
+    const of = app ? { id: app } : await app_to_deploy(app_name);
+    const is_allowed_to = may_deploy(app_of(of.id)!);
+    waits.current = is_allowed_to ? null : { body: { app: of.id, app_name, ...body }, once };
+    wait(!is_allowed_to);
+    if (!is_allowed_to) return;
+    const answer = await call('post', '/api/deploy/apps', { app: of.id, once, body });
+    put(answer.deployment);
+    forget();
+    go(`/deployments/${answer.id}`);
+  }
+  useEffect(() => {
+    const then = waits.current;
+    if (then && able.value.length > 0) create(then.body, then.once).catch((failure) => note(failure.message));
+  }, [able.value.length]);
+  if (!me.value!.email_verified)
+    return (
+      <Banner kind="info" title={t.create.unverified}>
+        <p>{t.create.unverified_text}</p>
+        <a class="button main-action" href="/verify-email?next=/console/new">
+          {t.create.verify}
+        </a>
+      </Banner>
+    );
   return (
     <Form<Creation>
-      draft={draft}
-      fields={fields_of(chosen, free.value)}
-      values={{ app, name: name_of(typed.image ?? ''), tier, port: default_port }}
+      draft={[entered, enter, () => {}]}
+      focus
+      fields={fields_of({
+        chosen,
+        free: free.value,
+        app,
+        image,
+        name,
+        said,
+        take: (free_one) => enter((before) => ({ ...before, name: free_one })),
+      })}
+      values={{
+        app,
+        app_name: t.create.app_proposed(me.value!.username),
+        name: name_of(image),
+        tier,
+        port: default_port,
+      }}
       aside={t.create.cost}
       action={t.create.submit}
       acting={t.create.sending}
-      run={async ({ app: _, ...body }, once) => {
-        const answer = await call('post', '/api/deploy/apps', { app, once, body });
-        put(answer.deployment);
-        go(`/deployments/${answer.id}`);
-      }}>
+      run={create}>
       {chosen ? (
         <div class="sum">
           <div>
@@ -154,6 +266,11 @@ function NewDeployment() {
       ) : (
         <Bones />
       )}
+      {waiting && (
+        <Banner kind="info" title={t.create.awaiting}>
+          <p>{t.create.awaiting_text}</p>
+        </Banner>
+      )}
       {missing > 0 && (
         <Banner kind="warn">
           <p>{t.create.short(number(missing))}</p>
@@ -170,17 +287,6 @@ export function NewDeploymentScreen() {
       {!apps.value || !deployments.value ? (
         <Card>
           <Bones />
-        </Card>
-      ) : able.value.length === 0 ? (
-        <Card>
-          <Empty
-            icon="key"
-            title={t.overview.not_able}
-            text={apps.value.length ? t.overview.not_able_text : t.overview.no_app_text}>
-            <LinkButton href={apps.value[0] ? `/apps/${apps.value[0].id}` : '/apps/new'} kinds={['main-action']}>
-              {apps.value.length ? t.overview.see_app : t.apps.create}
-            </LinkButton>
-          </Empty>
         </Card>
       ) : (
         <NewDeployment />

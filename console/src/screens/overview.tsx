@@ -1,8 +1,9 @@
 // The first screen: all deployments, and the first steps of somebody new.
 import { useEffect, useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
+import { Link, useLocation } from 'wouter-preact';
 import { Words } from '../components/fields';
 import { Icon } from '../components/icons';
+import { note } from '../components/notes';
 import { Rows } from '../components/rows';
 import { explain, StatusBadge } from '../components/status';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
@@ -22,6 +23,7 @@ import {
 import { cpu, memory } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
+import { has_sample, run_sample, type SampleStep, usable_tiers } from '../start';
 
 function Tile({ deployment }: { deployment: Deployment }) {
   const why = explain(deployment);
@@ -69,40 +71,102 @@ function Tile({ deployment }: { deployment: Deployment }) {
 
 const dismissed_key = 'berth.first-steps';
 
-// The account's address is verified on a hosted page.
-function LinkOrPage({ href, children }: { href: string; children: string }) {
-  if (href === '/account')
-    return (
-      <a class="button main-action" href={href}>
-        {children}
-      </a>
-    );
+// The sample app in one click.
+function Sample() {
+  const [, go] = useLocation();
+  const [step, set] = useState<SampleStep | null>(null);
+  const [failed, fail] = useState('');
+  async function run() {
+    fail('');
+    try {
+      const made = await run_sample(set);
+      if (made) go(`/deployments/${made.id}`);
+      else note(t.create.awaiting);
+    } catch (failure) {
+      fail((failure as Error).message);
+    }
+    set(null);
+  }
   return (
-    <LinkButton href={href} kinds={['main-action']}>
-      {children}
-    </LinkButton>
+    <>
+      <Button icon="play" busy={!!step} onClick={() => void run()}>
+        {step ? t.create.sample_steps[step] : t.create.sample}
+      </Button>
+      {failed && (
+        <p class="wrong" role="alert">
+          {failed}
+        </p>
+      )}
+    </>
   );
 }
+
+function RunButtons() {
+  return (
+    <div class="row tight">
+      <LinkButton href="/new" kinds={['main-action']} icon="plus">
+        {t.overview.run}
+      </LinkButton>
+      {has_sample() && <Sample />}
+    </div>
+  );
+}
+
+// A domain is offered where a tier that the account may use has it.
+const may_have_domain = () =>
+  (usable_tiers() ?? []).some(
+    (tier) =>
+      tier.custom_domain_allowed && (tier.auto_approve || able.value.some((app) => app.promoted_tier === tier.slug)),
+  );
+// A step is done by what has succeeded, not by what was tried.
+const has_run = (d: Deployment) => d.status === 'running' || (d.status === 'stopped' && !!d.deployed_at);
+const is_served = (d: Deployment) => !!d.custom_domain && !!d.url && new URL(d.url).hostname === d.custom_domain;
 
 // The first steps check themselves off by what the account has.
 function FirstSteps({ hide }: { hide: () => void }) {
   useEffect(() => void reload_me().catch(() => {}), []);
   const all = listed.value;
-  const first_app = apps.value?.[0];
+  const waiting_app = able.value.length === 0 ? apps.value?.[0] : undefined;
   const steps = [
-    { done: me.value!.email_verified, ...t.first_steps.account, href: '/account' },
     {
-      done: able.value.length > 0,
-      ...(first_app ? t.first_steps.approval : t.first_steps.app),
-      href: first_app ? `/apps/${first_app.id}` : '/apps/new',
+      done: me.value!.email_verified,
+      ...t.first_steps.account,
+      go: (
+        <a class="button main-action" href="/verify-email?next=/console">
+          {t.first_steps.account.action}
+        </a>
+      ),
     },
-    { done: all.some((d) => d.deployed_at), ...t.first_steps.deployment, href: '/new' },
-    {
-      done: all.some((d) => d.custom_domain),
-      ...t.first_steps.domain,
-      href: all[0] ? `/deployments/${all[0].id}/domain` : '/new',
-    },
-    { done: me.value!.stats.total_spent > 0, ...t.first_steps.spend, href: '/points' },
+    ...(waiting_app
+      ? [
+          {
+            done: false,
+            ...t.first_steps.approval,
+            go: (
+              <div class="row tight">
+                <LinkButton href={`/apps/${waiting_app.id}`}>{t.first_steps.approval.action}</LinkButton>
+                <LinkButton href="/new" kinds={['main-action']}>
+                  {t.overview.run}
+                </LinkButton>
+              </div>
+            ),
+          },
+        ]
+      : []),
+    { done: all.some(has_run), ...t.first_steps.deployment, go: <RunButtons /> },
+    ...(may_have_domain()
+      ? [
+          {
+            done: all.some(is_served),
+            ...t.first_steps.domain,
+            go: (
+              <LinkButton href={all[0] ? `/deployments/${all[0].id}/domain` : '/new'} kinds={['main-action']}>
+                {t.first_steps.domain.action}
+              </LinkButton>
+            ),
+          },
+        ]
+      : []),
   ];
   if (steps.every((step) => step.done)) return null;
   const next = steps.findIndex((step) => !step.done);
@@ -130,7 +194,7 @@ function FirstSteps({ hide }: { hide: () => void }) {
       </ol>
       <div class="next row apart">
         <p class="soft">{steps[next]!.text}</p>
-        <LinkOrPage href={steps[next]!.href}>{steps[next]!.action}</LinkOrPage>
+        {steps[next]!.go}
       </div>
     </Card>
   );
@@ -138,33 +202,13 @@ function FirstSteps({ hide }: { hide: () => void }) {
 
 // The first steps lead on by themselves as long as they are shown.
 function EmptyOverview({ led }: { led: boolean }) {
-  if (!apps.value?.length)
-    return (
-      <Empty icon="deployments" title={t.overview.no_app} text={t.overview.no_app_text}>
-        {!led && (
-          <LinkButton href="/apps/new" kinds={['main-action']} icon="plus">
-            {t.apps.create}
-          </LinkButton>
-        )}
-      </Empty>
-    );
-  if (!able.value.length)
-    return (
-      <Empty icon="key" title={t.overview.not_able} text={t.overview.not_able_text}>
-        {!led && (
-          <LinkButton href={`/apps/${apps.value[0]!.id}`} kinds={['main-action']}>
-            {t.overview.see_app}
-          </LinkButton>
-        )}
-      </Empty>
-    );
+  const waits = !!apps.value?.length && !able.value.length;
   return (
-    <Empty icon="deployments" title={t.overview.nothing} text={t.overview.nothing_text}>
-      {!led && (
-        <LinkButton href="/new" kinds={['main-action']} icon="plus">
-          {t.overview.create}
-        </LinkButton>
-      )}
+    <Empty
+      icon={waits ? 'key' : 'deployments'}
+      title={waits ? t.overview.not_able : t.overview.nothing}
+      text={waits ? t.overview.not_able_text : t.overview.nothing_text}>
+      {!led && <RunButtons />}
     </Empty>
   );
 }
@@ -215,7 +259,8 @@ export function OverviewScreen() {
         ) : undefined
       }
       actions={
-        able.value.length > 0 && (
+        deployments.value &&
+        (all.length > 0 || !led) && (
           <LinkButton href="/new" kinds={['main-action']} icon="plus">
             {t.overview.create}
           </LinkButton>

@@ -2,6 +2,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/base/url.h"
 #include "controller/domain/accounts/returning_users.h"
 
 namespace berth::accounts {
@@ -133,12 +134,14 @@ std::chrono::seconds until_next_letters(db::Tx& tx) {
 }
 
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
-                                   const std::string& token) {
+                                   const std::string& token, const std::string& next) {
+  const bool leads_on = !next.empty() && next.size() <= max_next_length;
   return {
       .to = user.email,
       .subject = "Verify your email address",
       .body = "Hello " + user.username + ",\n\nopen this link to verify your address:\n\n  " +
               base_url + "/verify-email?token=" + token +
+              (leads_on ? "&next=" + percent_encode(next) : "") +
               "\n\nPrograms can send the token to POST /api/auth/verify-email. It works once, "
               "within 24 hours.\nIf you didn't create an account, you don't have to do anything.\n",
       .token = token};

@@ -31,9 +31,9 @@ int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purp
 std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
                                          EmailPurpose purpose);
 
-// Return letters with a link that contains the token.
+// Return letters with a link that contains the token. `next` is that of a Registration.
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
-                                   const std::string& token);
+                                   const std::string& token, const std::string& next);
 outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
                             const std::string& token);
 // Puts a letter to the user into the outbox and returns true. An unverified address may belong to

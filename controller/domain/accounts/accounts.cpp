@@ -9,11 +9,13 @@
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
+#include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/accounts/given_up_names.h"
 #include "controller/domain/accounts/returning_users.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/rewards.h"
 
@@ -56,7 +58,9 @@ std::optional<std::string> referrer(db::Tx& tx, const std::optional<std::string>
   return rows.text("id");
 }
 
-void refuse_taken(db::Tx& tx, const Registration& registration) {
+}  // namespace
+
+void check_not_taken(db::Tx& tx, const Registration& registration) {
   Details taken;
   if (tx.number(R"(SELECT count(*) FROM users WHERE email_key = $1)",
                 email_key(registration.email)) > 0 ||
@@ -68,14 +72,16 @@ void refuse_taken(db::Tx& tx, const Registration& registration) {
   if (taken.size() > 1)
     throw Error(Code::validation_failed, "email and username have already been taken", taken);
   if (!taken.empty()) throw invalid_field(taken.begin()->first, taken.begin()->second.front());
-  take_up(tx, "username", NameKind::user, registration.username, "");
 }
 
-void send_verification(db::Tx& tx, const User& user, const Keys& keys,
-                       const std::string& base_url) {
+namespace {
+
+void send_verification(db::Tx& tx, const User& user, const Keys& keys, const std::string& base_url,
+                       const std::string& next) {
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
-  if (send(tx, user, keys, verification_letter(user, base_url, token), LetterKind::verification))
+  if (send(tx, user, keys, verification_letter(user, base_url, token, next),
+           LetterKind::verification))
     return;
   Error refusal(Code::rate_limited,
                 "this address has received as many mails as it may today; try again tomorrow");
@@ -161,7 +167,8 @@ void check_not_reserved(std::string_view username, const ReservedNames& reserved
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url) {
   tx.require_serializable();
-  refuse_taken(tx, registration);
+  check_not_taken(tx, registration);
+  take_up(tx, "username", NameKind::user, registration.username, "");
   const auto referred_by = referrer(tx, registration.referral_code);
   const std::int64_t number =
       tx.number(R"(SELECT coalesce(max(registration_number), 0) + 1 FROM users)");
@@ -183,8 +190,12 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
         SET direct_referrals = direct_referrals + 1
         WHERE id = $1)",
         *referred_by);
+  if (registration.may_be_admin && number == 1) {
+    set_admin(tx, id, true);
+    audit::record(tx, "first-account-admin", "user.make_admin", id);
+  }
   const User user = *find(tx, id);
-  send_verification(tx, user, keys, base_url);
+  send_verification(tx, user, keys, base_url, registration.next);
   return user;
 }
 
@@ -243,7 +254,7 @@ void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bo
 }
 
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
-                         const std::string& base_url) {
+                         const std::string& base_url, const std::string& next) {
   tx.require_serializable();
   if (user.email_verified) throw Error(Code::invalid_state, "the address is already verified");
   if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
@@ -252,7 +263,7 @@ void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
     refusal.retry_after = until_one_mail_less(tx, user.id, EmailPurpose::verify_email);
     throw refusal;
   }
-  send_verification(tx, user, keys, base_url);
+  send_verification(tx, user, keys, base_url, next);
 }
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {

@@ -50,7 +50,12 @@ struct Registration {
   std::string username;
   std::string password_hash;  // from PasswordHasher, computed before the transaction
   std::optional<std::string> referral_code;
+  // Where the link in the mail leads on to: a path of berth's own, or empty.
+  std::string next = {};
+  // Whether the account becomes the platform's admin if it is the first one.
+  bool may_be_admin = false;
 };
+inline constexpr size_t max_next_length = 1500;  // a longer path isn't put into mails
 
 // The points that the treasury pays for signing up, and the multipliers of the first and the early
 // users by their registration number. Configuration key `rewards`.
@@ -71,6 +76,8 @@ void check_name(const std::string& field, std::string_view name, const ReservedN
 // The same for a username.
 void check_not_reserved(std::string_view username, const ReservedNames& reserved);
 
+// Throws validation_failed that names the fields of address and username that are taken.
+void check_not_taken(db::Tx& tx, const Registration& registration);
 // Creates an account, and puts the mail that verifies its address into the outbox. The caller has
 // checked the values with the functions above. Throws validation_failed if the address or the
 // username is taken or was given up a short time ago (given_up_names.h), or the referral code is
@@ -97,9 +104,10 @@ std::string verify_email(db::Tx& tx, const std::string& token, const SignupBonus
 // (returning_users.h) gets no bonus.
 void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus = {});
 // Mails a new token. Throws invalid_state if the address is already verified, and rate_limited
-// after max_verification_mails_per_hour or if the address may get no further mail today.
+// after max_verification_mails_per_hour or if the address may get no further mail today. `next` is
+// that of a Registration.
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
-                         const std::string& base_url);
+                         const std::string& base_url, const std::string& next = {});
 
 // What login compares a password with. Addresses are compared by email_key(). Returns nothing if no
 // account has the address.

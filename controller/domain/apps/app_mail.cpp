@@ -13,15 +13,18 @@ void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& d
   for (const auto& name : request.requested.names())
     scopes.append(scopes.empty() ? "" : ", ").append(name);
   const bool approved = request.status == RequestStatus::approved;
-  std::string body = "Hello " + owner->username + ",\n\nthe scopes that \"" + app->app_name +
-                     "\" asked for were " + std::string(to_string(request.status)) + ": " + scopes +
+  if (request.tier)
+    scopes.append(scopes.empty() ? "" : ", ").append("the tier ").append(*request.tier);
+  std::string body = "Hello " + owner->username + ",\n\nwhat \"" + app->app_name +
+                     "\" asked for was " + std::string(to_string(request.status)) + ": " + scopes +
                      ".\n";
   if (request.reason) body += "\nThe reason: " + *request.reason + "\n";
-  if (approved) body += "\nFrom now on, the app can ask users for them.\n";
+  if (approved && !request.requested.names().empty())
+    body += "\nFrom now on, the app can ask users for these scopes.\n";
   outbox::put(tx, data_key,
               {.to = owner->email,
-               .subject = approved ? "Your app's scopes were approved"
-                                   : "Your app's scopes were not approved",
+               .subject = approved ? "Your app's request was approved"
+                                   : "Your app's request was not approved",
                .body = body});
 }
 

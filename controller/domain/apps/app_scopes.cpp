@@ -16,6 +16,7 @@ ScopeRequest request_of(const db::Query& row) {
   return {.id = row.text("id"),
           .app_id = row.text("app_id"),
           .requested = stored_scopes(row.text("requested_scopes")),
+          .tier = row.text_or_null("tier"),
           .status = db::enum_of<RequestStatus>(row, "status"),
           .reason = row.text_or_null("reason"),
           .inserted_at = row.instant("inserted_at"),
@@ -23,7 +24,7 @@ ScopeRequest request_of(const db::Query& row) {
 }
 
 const std::string select_requests = R"(
-    SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
+    SELECT id, app_id, requested_scopes, tier, status, reason, inserted_at, decided_at
     FROM scope_requests
     )";
 const std::string select_request = select_requests + R"(WHERE id = $1)";
@@ -97,12 +98,14 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, RequestStatus status,
   const ScopeRequest decided = request_of(rows);
   // An owner who withdraws their own request needs no event about it.
   if (status != RequestStatus::withdrawn)
-    webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
-                   {{"id", id},
-                    {"app_id", decided.app_id},
-                    {"status", status},
-                    {"requested_scopes", decided.requested.names()},
-                    {"reason", reason ? nlohmann::json(*reason) : nlohmann::json(nullptr)}});
+    webhooks::emit(
+        tx, decided.app_id, "scope_request.decided", id,
+        {{"id", id},
+         {"app_id", decided.app_id},
+         {"status", status},
+         {"requested_scopes", decided.requested.names()},
+         {"tier", decided.tier ? nlohmann::json(*decided.tier) : nlohmann::json(nullptr)},
+         {"reason", reason ? nlohmann::json(*reason) : nlohmann::json(nullptr)}});
   return decided;
 }
 
@@ -118,17 +121,20 @@ void store_scopes(db::Tx& tx, const App& app) {
 
 }  // namespace
 
-ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked) {
+ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked,
+                            const std::optional<std::string>& tier) {
   tx.require_serializable();
-  const bool can_be_had = asked.within(app.approved_scopes);
+  const bool can_be_had = asked.within(app.approved_scopes) && (!tier || tier == app.promoted_tier);
   ScopeSet scopes = asked;
+  std::optional<std::string> asked_tier = tier;
   std::optional<std::string> replaced;
   if (const auto pending = can_be_had ? std::nullopt : pending_of(tx, app.id)) {
     scopes = pending->requested | asked;
+    if (!tier) asked_tier = pending->tier;
     // Automatic scopes need no approval, so they make no difference. Approved ones do: they may be
     // revoked before the request is decided.
     const ScopeSet automatic = ScopeSet::automatic();
-    if (pending->requested - automatic == scopes - automatic) {
+    if (pending->requested - automatic == scopes - automatic && pending->tier == asked_tier) {
       tx.require_change(R"(
           UPDATE scope_requests
           SET requested_scopes = $2
@@ -143,9 +149,9 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked) {
   }
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(
-      INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at)
-      VALUES ($1, $2, $3, 'pending', $4))",
-             id, app.id, scopes.text(), tx.now());
+      INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at, tier)
+      VALUES ($1, $2, $3, 'pending', $4, $5))",
+             id, app.id, scopes.text(), tx.now(), asked_tier);
   if (can_be_had) return approve(tx, id, "automatic");
   ScopeRequest made = get_pending(tx, id);
   made.replaces = replaced;
@@ -166,7 +172,8 @@ ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id)
   return decide(tx, request_id, RequestStatus::withdrawn, std::nullopt, app.owner_id);
 }
 
-ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor) {
+ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor,
+                     const std::optional<std::string>& reason) {
   const ScopeRequest request = get_pending(tx, request_id);
   // The app exists, because deleting an app withdraws its requests.
   App app = find(tx, request.app_id).value();
@@ -175,7 +182,7 @@ ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::strin
   store_scopes(tx, app);
   audit::record(tx, actor, "scope_request.approve", request_id,
                 nlohmann::json{{"app_id", app.id}, {"scopes", request.requested.names()}}.dump());
-  return decide(tx, request_id, RequestStatus::approved, std::nullopt, actor);
+  return decide(tx, request_id, RequestStatus::approved, reason, actor);
 }
 
 ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,

@@ -77,6 +77,7 @@ struct ScopeRequest {
   std::string id;
   std::string app_id;
   ScopeSet requested;
+  std::optional<std::string> tier = {};  // the slug of a deploy tier that is asked for, too
   RequestStatus status = RequestStatus::pending;
   std::optional<std::string> reason;
   Instant inserted_at;
@@ -187,18 +188,25 @@ App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 // Asks the admins to approve scopes. If none of them needs approval, or all are approved, the
 // request is approved at once. Otherwise the scopes of the pending request are asked for, too, so
 // that an app has at most one. If it had all of them already (apart from automatic ones), it is
-// returned; if not, it is withdrawn and another one takes its place.
-ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked);
+// returned; if not, it is withdrawn and another one takes its place. With `tier`, which has to be
+// the slug of a tier that needs a promotion, that is asked for, too, in place of another one.
+ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked,
+                            const std::optional<std::string>& tier = {});
 // Returns the requests of the app, or of all apps, with the status, or with any; newest first.
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
                                  std::optional<RequestStatus> status, const PageRequest& page);
 // Withdraws a request of the app. Throws like approve().
 ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id);
-// Used by admins; `actor` is the admin's id. Both throw scope_request_not_found, and invalid_state
-// if the request isn't pending.
-ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor);
+// Used by admins; `actor` is the admin's id, and the owner reads `reason`. Both throw
+// scope_request_not_found, and invalid_state if the request isn't pending.
+ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor,
+                     const std::optional<std::string>& reason = {});
 ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,
                     const std::string& actor);
+// Approves a request and promotes the app to the tier that it asks for, if it asks for one. Throws
+// like approve() and promote(). Like promote(), it is implemented in lifecycle.
+ScopeRequest grant(db::Tx& tx, const std::string& request_id, const std::string& actor,
+                   const std::optional<std::string>& reason = {});
 // Takes scopes away from the app. Tokens that contain them lose them at once. The app stays
 // registered for them, so an admin may approve them again. Throws app_not_found.
 App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,

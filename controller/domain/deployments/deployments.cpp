@@ -31,6 +31,29 @@ LogEntry log_of(const db::Query& row) {
           .inserted_at = row.instant("inserted_at")};
 }
 
+constexpr int most_numbered_names = 20;  // before a name gets random digits
+
+std::string with_ending(const std::string& name, const std::string& ending) {
+  std::string begin = name.substr(0, max_name_length - ending.size());
+  while (begin.ends_with('-')) begin.pop_back();
+  return begin + ending;
+}
+
+}  // namespace
+
+std::string free_name(db::Tx& tx, const std::string& name) {
+  constexpr int first_number = 2;
+  if (!holder_of_name(tx, name)) return name;
+  for (int number = first_number; number < most_numbered_names; ++number)
+    if (const std::string next = with_ending(name, "-" + std::to_string(number));
+        !holder_of_name(tx, next))
+      return next;
+  constexpr size_t random_digits = 3;
+  return with_ending(name, "-" + hex(random_bytes(random_digits)));
+}
+
+namespace {
+
 // The checks of a create request, in the order of precedence that the API documents.
 tiers::Tier check_order(db::Tx& tx, const apps::App& app, const custom_domains::Claimant& claimant,
                         const Order& order) {

@@ -204,6 +204,10 @@ struct Actor {
 Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rules& rules,
                   const std::string& data_key);
 
+// Returns why no deployment may have the name; nothing if one may. Who has it isn't looked at.
+std::optional<std::string> refusal_of_name(const std::string& name, const Rules& rules);
+// Returns a name that nobody has: `name` itself, or one that begins like it.
+std::string free_name(db::Tx& tx, const std::string& name);
 // Returns the app's deployment. Throws deployment_not_found, or forbidden if another app owns it.
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id);
 // Returns the deployment, even if it is destroyed; nothing if there never was one.

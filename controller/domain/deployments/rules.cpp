@@ -63,16 +63,7 @@ bool is_reserved(const std::string& name, const ReservedNames& reserved) {
 }
 
 void check_name(const std::string& name, const Rules& rules, Details& wrong) {
-  if (name.size() > max_name_length || !is_host_label(name))
-    wrong["name"].push_back(
-        "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
-        "ends");
-  else if (domain_names::has_reserved_hyphens(name) && !domain_names::unicode_of(name))
-    wrong["name"].push_back(
-        "must not have hyphens as its third and fourth characters, unless it is valid punycode "
-        "(xn--): no certificate is issued for it");
-  else if (is_reserved(name, rules.reserved_names))
-    wrong["name"].push_back("is reserved for the platform; choose another");
+  if (auto why = refusal_of_name(name, rules)) wrong["name"].push_back(*std::move(why));
 }
 
 // The name of a label, or a value that isn't empty (kubernetes.io, "Labels and Selectors"). Keys
@@ -133,11 +124,24 @@ void check_registry(const std::string& image, const Rules& rules) {
   std::string list;
   for (const std::string& prefix : rules.registries)
     list.append(list.empty() ? "" : ", ").append(prefix).append("/");
-  throw Error(Code::unsupported_registry, "the image must begin with one of: " + list,
-              {{"image", {"must begin with one of: " + list}}});
+  const std::string why =
+      "must begin with one of: " + list + "; an admin changes this list by the key registries";
+  throw Error(Code::unsupported_registry, "the image " + why, {{"image", {why}}});
 }
 
 }  // namespace
+
+std::optional<std::string> refusal_of_name(const std::string& name, const Rules& rules) {
+  if (name.size() > max_name_length || !is_host_label(name))
+    return "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at "
+           "both ends";
+  if (domain_names::has_reserved_hyphens(name) && !domain_names::unicode_of(name))
+    return "must not have hyphens as its third and fourth characters, unless it is valid punycode "
+           "(xn--): no certificate is issued for it";
+  if (is_reserved(name, rules.reserved_names))
+    return "is reserved for the platform; choose another";
+  return std::nullopt;
+}
 
 void check(const Order& order, const Rules& rules) {
   Details wrong;

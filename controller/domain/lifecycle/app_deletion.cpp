@@ -69,4 +69,11 @@ App promote(db::Tx& tx, const std::string& app_id, const std::string& tier,
   return app;
 }
 
+ScopeRequest grant(db::Tx& tx, const std::string& request_id, const std::string& actor,
+                   const std::optional<std::string>& reason) {
+  ScopeRequest request = approve(tx, request_id, actor, reason);
+  if (request.tier) promote(tx, request.app_id, *request.tier, actor);
+  return request;
+}
+
 }  // namespace berth::apps

@@ -14,6 +14,11 @@ def list_tiers(scene):
     return scene.owner_api.get("/api/deploy/tiers")
 
 
+@driver("deploymentName")
+def deployment_name(scene):
+    return scene.owner_api.get("/api/deploy/names/" + scene.new_name("free"))
+
+
 @driver("createDeployment")
 def create_deployment(scene):
     return scene.new_deployment()
@@ -167,6 +172,11 @@ def rollback_deployment(scene):
 @driver("containerLogs")
 def container_logs(scene):
     return scene.owner_api.get(running(scene) + "/container-logs?tail=1")
+
+
+@driver("followedLogs")
+def followed_logs(scene):
+    return scene.owner_api.get("/api/deploy/container-logs?logs=" + running(scene).rsplit("/", 1)[1])
 
 
 @driver("deploymentEvents")

@@ -1,0 +1,187 @@
+// The output of the containers of several deployments as one stream. A browser opens few
+// connections to a server, and a console in many tabs may show many logs.
+#include "api/gate/event_stream.h"
+#include "api/resources/shared.h"
+#include "controller/domain/deployments/deployments.h"
+
+namespace berth::api {
+namespace {
+
+constexpr std::size_t max_followed = 20;  // logs of a stream
+// How many existing lines of a log are sent that the caller has none of.
+constexpr int first_tail = 5'000;
+
+struct Wish {
+  std::string deployment_id;
+  std::string after;  // the id of the last line that the caller has; empty if they have none
+};
+
+std::vector<Wish> decode_wishes(const std::string& text) {
+  const auto refuse = [] {
+    throw invalid_field("logs",
+                        "must be 1 to 20 ids of deployments, separated by commas, each with ~ and "
+                        "the id of a line behind it or without");
+  };
+  std::vector<Wish> wishes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string entry = text.substr(begin, end - begin);
+    const std::size_t mark = std::min(entry.find('~'), entry.size());
+    Wish wish = {.deployment_id = entry.substr(0, mark),
+                 .after = mark < entry.size() ? entry.substr(mark + 1) : ""};
+    if (wish.deployment_id.empty() || wish.after.size() > max_event_id_bytes) refuse();
+    wishes.push_back(std::move(wish));
+    begin = end + 1;
+  }
+  if (wishes.size() > max_followed) refuse();
+  return wishes;
+}
+
+std::string event(const char* name, const json& data) {
+  return encode_event(
+      {.id = "", .name = name, .data = data.dump(-1, ' ', false, json::error_handler_t::replace)});
+}
+
+// The logs that are being sent. Its functions run on the connection's thread.
+class LogsStream {
+ public:
+  LogsStream(const Call& call, const Services& services, const std::vector<Wish>& wishes)
+      : services_(services),
+        owner_id_(call.caller->user_id),
+        app_id_(call.caller->app_id),
+        bearer_(call, services),
+        permit_(services.memory.events->admit(bearer_.holder())) {
+    for (const Wish& wish : wishes) open(wish);
+  }
+
+  Next step(const Sink& sink) {
+    if (!bearer_.still_good()) return Next::end;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_ >= bearer_check_interval) {
+      looked_ = now;
+      end_those_without_a_deployment();
+    }
+    std::string text = std::exchange(waiting_, "");
+    if (logs_.empty() && text.empty()) return Next::end;
+    // Each log is waited for a part of the time.
+    const std::chrono::milliseconds patience =
+        text.empty() ? stream_step / int(logs_.size()) : std::chrono::milliseconds(0);
+    for (Log& log : logs_) read(log, patience, text);
+    std::erase_if(logs_, [](const Log& log) { return log.read == nullptr; });
+    if (!text.empty()) {
+      spoke_ = now;
+      return sink(text) ? Next::more : Next::end;
+    }
+    if (now - spoke_ < heartbeat_interval) return Next::more;
+    spoke_ = now;
+    return sink(encode_heartbeat()) ? Next::more : Next::end;
+  }
+
+ private:
+  struct Log {
+    std::string deployment_id;
+    container_logs::Reader read;  // null once it has ended
+  };
+
+  void open(const Wish& wish) {
+    try {
+      services_.db.read([&](db::Tx& tx) { check(tx, wish.deployment_id); });
+      container_logs::Wanted wanted = {.deployment_id = wish.deployment_id,
+                                       .follow = container_logs::Follow::yes,
+                                       .tail = first_tail};
+      if (!wish.after.empty()) wanted.after = wish.after;
+      logs_.push_back({wish.deployment_id, services_.cluster.container_logs(wanted)});
+    } catch (const Error& error) {
+      waiting_ += ended(wish.deployment_id, error);
+    }
+  }
+  // A log that can't be read doesn't keep the others from being read.
+  void read(Log& log, std::chrono::milliseconds patience, std::string& text) {
+    try {
+      const container_logs::Batch batch = log.read(patience);
+      for (const container_logs::Line& line : batch.lines)
+        text += event("line",
+                      {{"deployment_id", log.deployment_id}, {"id", line.id}, {"text", line.text}});
+      if (batch.problem)
+        text +=
+            event("problem", {{"deployment_id", log.deployment_id}, {"message", *batch.problem}});
+      if (!batch.ended) return;
+      text += event("end", {{"deployment_id", log.deployment_id}});
+    } catch (const Error& error) {
+      text += ended(log.deployment_id, error);
+    }
+    log.read = nullptr;
+  }
+  static std::string ended(const std::string& id, const Error& error) {
+    return event("end",
+                 {{"deployment_id", id}, {"code", name(error.code)}, {"message", error.what()}});
+  }
+  void check(db::Tx& tx, const std::string& id) const {
+    if (!app_id_.empty()) {
+      if (deployments::get_owned(tx, app_id_, id).status != deployments::Status::destroyed) return;
+    } else if (const auto row = deployments::find(tx, id); row && row->owner_id == owner_id_) {
+      if (row->status != deployments::Status::destroyed) return;
+    } else {
+      throw Error(Code::deployment_not_found, "there is no such deployment");
+    }
+    throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
+  }
+  void end_those_without_a_deployment() {
+    services_.db.read([&](db::Tx& tx) {
+      for (Log& log : logs_) try {
+          check(tx, log.deployment_id);
+        } catch (const Error& error) {
+          waiting_ += ended(log.deployment_id, error);
+          log.read = nullptr;
+        }
+    });
+    std::erase_if(logs_, [](const Log& log) { return log.read == nullptr; });
+  }
+
+  const Services& services_;
+  const std::string owner_id_;
+  const std::string app_id_;  // empty: all of the owner's apps
+  BearerCheck bearer_;
+  const std::unique_ptr<EventHub::Permit> permit_;
+  std::vector<Log> logs_;
+  std::string waiting_;  // to be sent
+  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point looked_ = spoke_;
+};
+
+Reply followed_logs(const Call& call, const Services& services) {
+  const std::vector<Wish> wishes = decode_wishes(call.query("logs").value_or(""));
+  const auto logs = std::make_shared<LogsStream>(call, services, wishes);
+  return event_reply([logs](const Sink& sink) { return logs->step(sink); });
+}
+
+constexpr Param logs_query[] = {
+    {.name = "logs",
+     .description = "The ids of the deployments, separated by commas, 20 at most. Behind an id and "
+                    "~ may follow the id of a line, after which that log is read on; otherwise it "
+                    "begins with its last 5000 lines.",
+     .example = "01936f5e-7c1a-7000-8000-000000000005",
+     .required = true}};
+
+constexpr Route rows[] = {
+    {.request = "GET /api/deploy/container-logs",
+     .name = "followedLogs",
+     .tag = "Deployments",
+     .summary = "Follow the output of several deployments' containers on one connection, as "
+                "server-sent events",
+     .text =
+         "Sends what the containers have written and go on writing, until the token or the last "
+         "log ends. A log that ends, or that the caller may not read, doesn't end the others.",
+     .guards = {oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all), stream_openings},
+     .query = logs_query,
+     .answer = {.status = 200, .schema = "FollowedLogs", .content_type = "text/event-stream"},
+     .errors = {Code::validation_failed},
+     .served_by = {.page = "/console"},
+     .run = FreeHandler{followed_logs}},
+};
+
+}  // namespace
+
+std::span<const Route> followed_logs_routes() { return rows; }
+
+}  // namespace berth::api
