@@ -29,6 +29,7 @@ export type Tell = (news: News) => void;
 const shortest_wait = 1_000;
 const longest_wait = 30_000;
 const gathering = 50; // ms in which logs that are opened together become one request
+const told_each = 200; // ms; lines that come in between are told together, so that many logs don't keep tabs busy
 const most_logs = 20; // of a stream, as the server has it
 const kept_lines = 5_000; // of a log, for tabs that open it later
 const most_of_urls = 2; // connections at a time for streams that aren't shared
@@ -172,11 +173,20 @@ class LogOfDeployment extends Shared {
   failures = 0;
   retry: ReturnType<typeof setTimeout> | undefined;
 
-  take(events: StreamEvent[]): void {
+  private untold: StreamEvent[] = [];
+  private telling: ReturnType<typeof setTimeout> | undefined;
+
+  take(line: StreamEvent): void {
     this.failures = 0;
-    this.lines.push(...events);
+    this.lines.push(line);
+    this.untold.push(line);
     if (this.lines.length > 2 * kept_lines) this.lines.splice(0, this.lines.length - kept_lines);
-    this.tell({ events });
+    this.telling ??= setTimeout(() => this.tell_lines(), told_each);
+  }
+  tell_lines(): void {
+    clearTimeout(this.telling);
+    this.telling = undefined;
+    if (this.untold.length) this.tell({ events: this.untold.splice(0) });
   }
   become(state: 'open' | 'waiting' | 'ended'): void {
     this.state = state;
@@ -193,6 +203,7 @@ class LogStream {
   add(deployment: string, follower: Tell): void {
     let log = this.logs.get(deployment);
     if (!log) this.logs.set(deployment, (log = new LogOfDeployment()));
+    log.tell_lines();
     log.followers.add(follower);
     follower({ state: log.state });
     if (log.lines.length) follower({ events: log.lines.slice(-kept_lines) });
@@ -243,19 +254,18 @@ class LogStream {
     }, gathering);
   }
   private take(events: StreamEvent[]): void {
-    const lines = new Map<LogOfDeployment, StreamEvent[]>();
     for (const { name, data } of events) {
       const { deployment_id, id = '', text = '', code, message } = JSON.parse(data);
       const log = this.logs.get(deployment_id);
       if (!log) continue;
-      if (name === 'line') lines.set(log, [...(lines.get(log) ?? []), { id, name: 'message', data: text }]);
+      if (name === 'line') log.take({ id, name: 'message', data: text });
       else if (name === 'problem') log.tell({ events: [{ id: '', name, data: JSON.stringify({ message }) }] });
       else if (name === 'end') this.ended(log, code, message);
     }
-    for (const [log, some] of lines) log.take(some);
   }
   // A log that isn't there yet is looked for again.
   private ended(log: LogOfDeployment, code?: string, message?: string): void {
+    log.tell_lines();
     log.become('ended');
     if (!code) return;
     log.tell({ refused: { status: code === 'unavailable' ? 503 : 409, retry: 0, body: { error: { code, message } } } });

@@ -19,14 +19,14 @@ export async function eventually(what, look, patient_for = patience) {
 }
 
 export class Platform {
-  static async start(program, flags = ['--rate-limits', 'off']) {
+  static async start(program, flags = ['--rate-limits', 'off'], speed = 10) {
     const platform = new Platform();
     platform.dir = mkdtempSync(join(tmpdir(), 'berth-pages-'));
     const data = join(platform.dir, 'data');
     const log = openSync(join(platform.dir, 'log'), 'a');
     platform.process = spawn(
       program,
-      ['--data-dir', data, '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--simulated-speed', '10', ...flags],
+      ['--data-dir', data, '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--simulated-speed', String(speed), ...flags],
       { stdio: ['ignore', log, log] },
     );
     const address = join(data, 'berthd.addr');

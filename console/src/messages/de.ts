@@ -168,6 +168,7 @@ export const de: Messages = {
     address: (url) => `Es wird unter ${url} stehen`,
     taken: (name) => `${name} ist vergeben.`,
     take: (name) => `${name} nehmen`,
+    choose_free: 'Wählen Sie einen Namen, den niemand hat.',
     bad_port: 'Ein Port ist eine Zahl von 1 bis 65535.',
     bad_path: 'Ein Pfad beginnt mit /.',
     bad_variable: (name) => `${name} ist kein Name einer Variablen: Buchstaben, Ziffern und _, keine Ziffer am Anfang.`,

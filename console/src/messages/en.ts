@@ -165,6 +165,7 @@ export const en = {
     address: (url: string) => `It will be at ${url}`,
     taken: (name: string) => `${name} is taken.`,
     take: (name: string) => `Take ${name}`,
+    choose_free: 'Choose a name that nobody has.',
     bad_port: 'A port is a number from 1 to 65535.',
     bad_path: 'A path begins with /.',
     bad_variable: (name: string) =>

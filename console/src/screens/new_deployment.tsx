@@ -114,12 +114,12 @@ function fields_of({ chosen, free, app, image, name, said, take }: Shown): Field
       most: most_in_name,
       errors: ['subdomain_taken'],
       check: (text: string) =>
-        !is_name(text) ? t.create.bad_name : said && !said.available ? t.create.taken(text) : undefined,
+        !is_name(text) ? t.create.bad_name : said && !said.available ? t.create.choose_free : undefined,
       hint: !name ? (
         t.create.name_hint
       ) : said?.proposal ? (
         <span class="row tight">
-          <span class="wrong">{t.create.taken(name)}</span>
+          <span>{t.create.taken(name)}</span>
           <Button slim onClick={() => take(said.proposal!)}>
             {t.create.take(said.proposal)}
           </Button>

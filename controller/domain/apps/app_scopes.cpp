@@ -79,7 +79,7 @@ ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& a
 
 std::optional<ScopeRequest> pending_of(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(R"(
-    SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
+    SELECT id, app_id, requested_scopes, tier, status, reason, inserted_at, decided_at
     FROM scope_requests
     WHERE app_id = $1 AND status = 'pending')",
                        app_id);
