@@ -70,7 +70,7 @@ struct Rules {
   oauth::Policy oauth = {};
   deployments::Rules deployments = {};
   // Whether the first account, if it is made on this machine, becomes the admin, whose own requests
-  // are approved at once (resources/own_machine.h).
+  // are approved at once (resources/accounts/own_machine.h).
   bool first_account_admin = false;
 };
 
