@@ -4,6 +4,7 @@
 #include "berthd/exit_codes.h"
 #include "controller/base/ascii.h"
 #include "manifests/manifests.h"
+#include "reconcilers/cluster/instances.h"
 
 namespace berth {
 namespace {
@@ -150,6 +151,8 @@ api::ClusterView ClusterWork::view() {
         if (!health) return std::nullopt;
         return api::Health{.ready = health->ready, .age = health->age};
       },
+      .instances_of =
+          [this](const std::string& id) { return reconcilers::instances_of(engine_.cache(), id); },
       .usage_of =
           [this](const deployments::Deployment& row) {
             const reconcilers::Usage usage = engine_.usage(row);

@@ -171,9 +171,6 @@ Bearer by_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
   return use_access_token(tx, shown, access);
 }
 
-// Whether a request changes nothing as far as its method says (RFC 9110, section 9.2.1).
-bool is_read(std::string_view method) { return method == "GET" || method == "HEAD"; }
-
 Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Services& services) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
@@ -305,20 +302,30 @@ Error no_admin(const accounts::User& user, const char* why, const std::string& s
 
 }  // namespace
 
-void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id) {
+bool is_read(std::string_view method) { return method == "GET" || method == "HEAD"; }
+
+void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
+                 AdminAccess access) {
   if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
   if (!user.totp_enabled)
     throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
-  if (!accounts::has_fresh_second_factor(tx, session_id))
+  const bool reads = access == AdminAccess::reads;
+  const Duration age = reads ? Duration(accounts::second_factor_reads_for)
+                             : Duration(accounts::second_factor_fresh_for);
+  if (!accounts::has_proven_second_factor(tx, session_id, age))
     throw no_admin(user,
-                   "the second factor was last proven more than 15 minutes ago; prove it again",
+                   reads
+                       ? "the second factor was last proven more than 12 hours ago; prove it again"
+                       : "the second factor was last proven more than 15 minutes ago; prove it "
+                         "again",
                    "prove_second_factor");
 }
 
-Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services) {
+Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
+                   AdminAccess access) {
   return noting_refusals({.token = jwt, .is_console = true}, [&] {
     Bearer bearer = use_session(tx, jwt, services);
-    admit_admin(tx, *bearer.user, bearer.session_id);
+    admit_admin(tx, *bearer.user, bearer.session_id, access);
     return bearer;
   });
 }

@@ -47,14 +47,22 @@ Shown shown_by(const Request& request, const Services& services);
 // internal access. Throws like authenticate().
 Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
 
+// Whether a request changes nothing as far as its method says (RFC 9110, section 9.2.1).
+bool is_read(std::string_view method);
+
+// What an admin is about to do.
+enum class AdminAccess { reads, changes };
 // Admits the user of a session as an admin of the platform: for the API, by check_admin(), and for
-// the hosted pages. They need a second factor that they have proven in this session within
-// accounts::second_factor_fresh_for. Throws forbidden; its detail `step_up` is
+// the hosted pages. They need a second factor that they have proven in this session: within
+// accounts::second_factor_fresh_for for what changes something, and within
+// accounts::second_factor_reads_for for what only reads. Throws forbidden; its detail `step_up` is
 // `enable_second_factor` or `prove_second_factor` if that would help.
-void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id);
+void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
+                 AdminAccess access);
 // Returns the admin who uses the console, by the JWT of their session cookie. Throws what
 // authenticate() throws for a session, and what admit_admin() throws.
-Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services);
+Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
+                   AdminAccess access);
 
 // Whether a route with this access requires a token. Open routes and those below /api/internal/
 // don't.

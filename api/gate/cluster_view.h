@@ -13,6 +13,7 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/instances.h"
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
 
@@ -91,6 +92,8 @@ struct ClusterView {
   // Answers from memory. The result is empty if no container was started. If the function is empty,
   // the health is unknown.
   std::function<std::optional<Health>(const std::string& deployment_id)> health_of = {};
+  // If the function is empty, nothing is known.
+  instances::Of instances_of = {};
   // Takes a few seconds at most. If the function is empty, the usage is unknown.
   std::function<Usage(const deployments::Deployment& deployment)> usage_of = {};
   // If the function is empty, nothing is known.

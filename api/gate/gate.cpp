@@ -271,8 +271,9 @@ std::optional<Bearer> Gate::admit_admin(Passage& passage) {
         secrets <= 1 ? request.headers.get("x-internal-secret") : "more than one",
         accounts::network_of(passage.address), passage.started);
   } else {
-    admin =
-        services_.db.read_committed([&](db::Tx& tx) { return check_admin(tx, jwt, services_); });
+    const auto access = is_read(request.method) ? AdminAccess::reads : AdminAccess::changes;
+    admin = services_.db.read_committed(
+        [&](db::Tx& tx) { return check_admin(tx, jwt, services_, access); });
     if (admin->ends_idle)
       services_.logins.session_uses.note(admin->session_id, services_.clock.now());
     ClaimantOfThread::set_account(admin->user->id);

@@ -355,7 +355,8 @@ json security_schemes(const std::string& base_url) {
              "`Sec-Fetch-Site: same-origin` and `Berth-Console: 1`. The header Berth-App, with an "
              "id or client_id, chooses one of the user's apps where they have several. Below "
              "/api/internal/ it works for admins who have proven their second factor within the "
-             "last 15 minutes (stepUp); `details.step_up` of a 403 says what is missing."}}},
+             "last 15 minutes, or 12 hours for what only reads (stepUp); `details.step_up` of a "
+             "403 says what is missing."}}},
           {"internal",
            {{"type", "apiKey"},
             {"in", "header"},

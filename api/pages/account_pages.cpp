@@ -5,6 +5,7 @@
 #include "api/resources/email_changes.h"
 #include "controller/base/program_name.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/deployments/tiers.h"
 #include "controller/domain/oauth/devices.h"
 
 namespace berth::api::pages {
@@ -78,11 +79,37 @@ Page change(Visit& visit, const std::string& done, Work&& work) {
 
 }  // namespace
 
+namespace {
+
+// The tiers that can be paid for with points, for the prices on the start page.
+Values prices_of(const Services& services) {
+  Values prices(Values::type::list);
+  for (const tiers::Tier& tier : services.db.read([](db::Tx& tx) { return tiers::list(tx); })) {
+    if (tier.payment_method != tiers::PaymentMethod::service_points) continue;
+    const std::int64_t points = tier.monthly_cost_points.value_or(0);
+    Values values(Values::type::object);
+    values.set("name", tier.name);
+    values.set("price", points == 0 ? "Free" : std::to_string(points) + " points");
+    values.set("is_paid", flag(points > 0));
+    values.set("memory", std::to_string(tier.memory_limit_mb) + " MiB memory");
+    values.set("cpu", std::to_string(tier.cpu_limit_millicores) + " mCPU");
+    values.set("has_domain", flag(tier.custom_domain_allowed));
+    values.set("by_admin", flag(!tier.auto_approve));
+    prices.push_back(values);
+  }
+  return prices;
+}
+
+}  // namespace
+
 // The page for visitors who enter the platform's address.
 Page show_home(Visit& visit) {
   if (visit.visitor) return go_to("/console");
   Page page = {.title = "Run containers without running a cluster", .content = "start"};
   page.values.set("wide", flag(true));
+  const Values prices = prices_of(visit.services);
+  page.values.set("has_prices", flag(!prices.is_empty_list()));
+  page.values.set("prices", prices);
   const KubernetesState kubernetes = visit.services.cluster.state();
   page.values.set("simulated", flag(kubernetes == KubernetesState::simulated));
   page.values.set(

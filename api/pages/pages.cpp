@@ -172,9 +172,11 @@ struct Asset {
   const char* content_type;
   const std::string& (*content)();
 };
-constexpr std::array<Asset, 3> assets = {{
+constexpr std::array<Asset, 4> assets = {{
     {"/assets/pages.css", "text/css; charset=utf-8", stylesheet},
     {"/assets/berth.svg", "image/svg+xml", icon},
+    // What browsers ask for on their own, such as for a file of JSON that is opened in a tab.
+    {"/favicon.ico", "image/svg+xml", icon},
     {"/robots.txt", "text/plain; charset=utf-8", robots},
 }};
 
@@ -222,8 +224,9 @@ void show(const Visit& visit, Page page, Response& response) {
 // Returns why the visitor isn't admitted as an admin, by the same rule as for the API.
 std::optional<Error> refusal_of_admin(const Visit& visit) {
   try {
-    visit.services.db.read(
-        [&](db::Tx& tx) { admit_admin(tx, visit.user(), visit.visitor->session_id); });
+    visit.services.db.read([&](db::Tx& tx) {
+      admit_admin(tx, visit.user(), visit.visitor->session_id, AdminAccess::changes);
+    });
     return std::nullopt;
   } catch (const Error& refusal) {
     return refusal;
@@ -274,6 +277,29 @@ Page answer(Visit& visit, Who who, Stores stores, Page (*run)(Visit&)) {
   }
 }
 
+// Whether a browser looks for a page where there is none. What is below these paths, or has a route
+// of its own, is the API's to answer.
+bool seeks_page(const Request& request) {
+  constexpr std::array of_programs = {"/api/", "/.well-known/", "/health"};
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  return reads && wants_html(request) && std::ranges::none_of(of_programs, [&](const char* path) {
+           return request.path.starts_with(path);
+         });
+}
+
+void show_no_page(Response& response) {
+  Page page = message("There is no such page",
+                      {"The address may be mistyped, or what it led to may be gone. The console is "
+                       "at /console, the documentation at /docs."},
+                      "/", "To the start page");
+  page.values.set("title", page.title);
+  response.status = 404;
+  add_security_headers(response, policy_for(page.form_target));
+  response.add_header("Cache-Control", "no-store");
+  response.content_type = "text/html; charset=utf-8";
+  response.body = render(page.content, page.values);
+}
+
 std::string refusal_of_form(const Visit& visit) {
   const std::string expected = visit.csrf;
   const bool ours = is_same_origin(visit.http) && visit.form.count("csrf") == 1 &&
@@ -299,7 +325,13 @@ bool Pages::handle(const Request& request, Response& response) {
     return true;
   }
   const Row* row = find(request, request.path);
-  if (row == nullptr) return redirect_from_slash(request, response);
+  if (row == nullptr) {
+    if (redirect_from_slash(request, response)) return true;
+    if (!seeks_page(request)) return false;
+    show_no_page(response);
+    response.add_header("X-Request-Id", new_uuid(services_.clock.now()));
+    return true;
+  }
   const auto started = std::chrono::steady_clock::now();
   const std::string request_id = new_uuid(services_.clock.now());
   const ClaimantOfThread claimant(Claimant::of_thread());  // a copy, in which the user is named

@@ -74,8 +74,10 @@ Page enable_totp(Visit& visit) {
       [&] {
         require_proof(visit);
         return codes_page(services.db.write([&](db::Tx& tx) {
-          return two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
-                                    services.base_url);
+          auto codes = two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
+                                          services.base_url);
+          accounts::note_second_factor(tx, visit.visitor->session_id);
+          return codes;
         }));
       },
       [&] {

@@ -3,6 +3,7 @@
 #include "api/resources/apps.h"
 
 #include "api/resources/accounts/own_machine.h"
+#include "api/resources/internal.h"
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
@@ -12,6 +13,9 @@ namespace {
 
 // The value of token_endpoint_auth_method for a public client (RFC 7591, section 2).
 constexpr const char* no_authentication = "none";
+
+// How many of an app's scope requests, the newest, admins are shown with it.
+constexpr int shown_scope_requests = 20;
 
 }  // namespace
 
@@ -30,6 +34,21 @@ json encode(db::Tx& tx, const apps::App& app) {
           {"session_tokens", app.session_tokens},
           {"refresh_requires_client", app.refresh_requires_client},
           {"token_endpoint_auth_method", app.is_public ? no_authentication : "client_secret_basic"},
+          {"inserted_at", to_iso8601(app.inserted_at)}};
+}
+
+json encode_for_admin(db::Tx& tx, const apps::App& app) {
+  const auto owner = accounts::find(tx, app.owner_id);
+  return {{"id", app.id},
+          {"app_name", app.app_name},
+          {"client_id", app.client_id},
+          {"owner_id", app.owner_id},
+          {"owner", owner ? json(owner->username) : json()},
+          {"allowed_scopes", app.allowed_scopes.names()},
+          {"approved_scopes", app.approved_scopes.names()},
+          {"promoted_tier", or_null(app.promoted_tier)},
+          {"listed", app.listed},
+          {"suspended", app.suspended},
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
@@ -83,22 +102,31 @@ Reply my_apps(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply list_all_apps(db::Tx& tx, const Call& call, const Services&) {
-  const auto encode_for_admin = [&](const apps::App& app) {
-    const auto owner = accounts::find(tx, app.owner_id);
-    return json{{"id", app.id},
-                {"app_name", app.app_name},
-                {"client_id", app.client_id},
-                {"owner_id", app.owner_id},
-                {"owner", owner ? json(owner->username) : json()},
-                {"allowed_scopes", app.allowed_scopes.names()},
-                {"approved_scopes", app.approved_scopes.names()},
-                {"promoted_tier", or_null(app.promoted_tier)},
-                {"listed", app.listed},
-                {"suspended", app.suspended},
-                {"inserted_at", to_iso8601(app.inserted_at)}};
-  };
   return {.body = encode_page("apps", apps::list_all(tx, call.query("q"), call.page()),
-                              encode_for_admin)};
+                              [&](const apps::App& app) { return encode_for_admin(tx, app); })};
+}
+
+Reply get_any_app(db::Tx& tx, const Call& call, const Services&) {
+  const auto app = apps::find(tx, call.id());
+  if (!app) throw Error(Code::app_not_found, "there is no such app");
+  json requests = json::array();
+  const PageRequest newest = {.page = 1, .page_size = shown_scope_requests};
+  for (const auto& request : apps::list_requests(tx, app->id, std::nullopt, newest).items)
+    requests.push_back(request_or_null(request));
+  const auto size = deployments::size_of_app(tx, app->id);
+  json body = encode_for_admin(tx, *app);
+  body.update({{"app_description", app->app_description},
+               {"website_url", or_null(app->website_url)},
+               {"redirect_uris", app->redirect_uris}});
+  const ledger::Account account = ledger::app_account(app->id);
+  return {.body = {{"app", std::move(body)},
+                   {"balance", ledger::balance(tx, account)},
+                   {"users", apps::count_users(tx, app->id)},
+                   {"deployments", size.deployments},
+                   {"memory_mb", size.memory_mb},
+                   {"cpu_millicores", size.cpu_millicores},
+                   {"scope_requests", std::move(requests)},
+                   {"movements", encode_movements(tx, account)}}};
 }
 
 Reply public_app(db::Tx& tx, const Call& call, const Services&) {
@@ -178,6 +206,18 @@ constexpr Route rows[] = {
      .answer = {200, "InternalAppList"},
      .served_by = {.page = "/console/admin"},
      .run = ReadHandler{list_all_apps}},
+    {.request = "GET /api/internal/apps/{id}",
+     .name = "getAnyApp",
+     .tag = "Internal",
+     .summary = "Show an app of any operator: its owner, its points, its requests",
+     .text = "Returns the app with what it has and uses, the newest 20 of its scope requests, and "
+             "the newest 20 movements of its points without what people wrote about them.",
+     .guards = admins,
+     .in_path = {&internal_app_in_path},
+     .answer = {200, "InternalAppDetails"},
+     .errors = {Code::app_not_found},
+     .served_by = {"berth admin show", "/console/admin"},
+     .run = ReadHandler{get_any_app}},
     {.request = "GET /api/oauth/apps/{client_id}",
      .name = "publicApp",
      .tag = "OAuth",

@@ -18,28 +18,36 @@ json encode(const billing::Entry& entry) {
           {"at", to_iso8601(entry.at)}};
 }
 
+}  // namespace
+
+json encode_billing(db::Tx& tx, const std::string& deployment_id) {
+  const billing::View view = billing::view(tx, deployment_id);
+  json history = json::array();
+  for (const billing::Entry& entry : view.history) history.push_back(encode(entry));
+  return {{"deployment_id", deployment_id},
+          {"billing_status", view.status},
+          {"tier", view.tier},
+          {"period",
+           {{"start", to_iso8601(view.period.start)},
+            {"end", to_iso8601(view.period.end)},
+            {"paid", view.is_paid}}},
+          {"next_renewal", or_null(view.next_renewal)},
+          {"amount", view.price},
+          {"balance", view.balance},
+          {"warned_at", or_null(view.warned_at)},
+          {"stops_at", or_null(view.stops_at)},
+          {"history", std::move(history)}};
+}
+
+namespace {
+
 deployments::AdminAction action_of(const Call& call) {
   return {.admin = call.admin, .request_id = call.request_id};
 }
 
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services&) {
-  const auto row = deployments::get_owned(tx, call.caller->app_id, call.id());
-  const billing::View view = billing::view(tx, row.id);
-  json history = json::array();
-  for (const billing::Entry& entry : view.history) history.push_back(encode(entry));
-  return {.body = {{"deployment_id", row.id},
-                   {"billing_status", view.status},
-                   {"tier", view.tier},
-                   {"period",
-                    {{"start", to_iso8601(view.period.start)},
-                     {"end", to_iso8601(view.period.end)},
-                     {"paid", view.is_paid}}},
-                   {"next_renewal", or_null(view.next_renewal)},
-                   {"amount", view.price},
-                   {"balance", view.balance},
-                   {"warned_at", or_null(view.warned_at)},
-                   {"stops_at", or_null(view.stops_at)},
-                   {"history", std::move(history)}}};
+  return {.body =
+              encode_billing(tx, deployments::get_owned(tx, call.caller->app_id, call.id()).id)};
 }
 
 Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -47,13 +55,21 @@ Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services)
                               services)};
 }
 
+Reply refund_deployment(db::Tx& tx, const Call& call, const Services&) {
+  const std::string id = call.id("deployment_id");
+  const std::int64_t amount = call.body.at("amount");
+  const std::int64_t balance =
+      billing::refund(tx, action_of(call), id, amount, call.body.at("reason"));
+  return {
+      .status = 201,
+      .body = {
+          {"amount", amount}, {"refundable", billing::refundable(tx, id)}, {"balance", balance}}};
+}
+
 Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = encode_both(
               deployments::reactivate(tx, action_of(call), call.id("deployment_id")), services)};
 }
-
-constexpr Placeholder deployment_of_internal_in_path = {
-    "InternalDeploymentId", "The id of the deployment.", "01936f5e-7c1a-7000-8000-000000000005"};
 
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/billing",
@@ -77,7 +93,7 @@ constexpr Route rows[] = {
              "change it until it is reactivated. It isn't renewed meanwhile.",
      .guards = admins,
      .stores = Stores::administration,
-     .in_path = {&deployment_of_internal_in_path},
+     .in_path = {&internal_deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
      .errors = {Code::deployment_not_found, Code::deployment_destroyed},
      .served_by = {"berth admin suspend", "/console/admin"},
@@ -90,11 +106,26 @@ constexpr Route rows[] = {
              "period is paid.",
      .guards = admins,
      .stores = Stores::administration,
-     .in_path = {&deployment_of_internal_in_path},
+     .in_path = {&internal_deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
      .errors = {Code::deployment_not_found, Code::deployment_destroyed},
      .served_by = {"berth admin reactivate", "/console/admin"},
      .run = WriteHandler{reactivate_deployment}},
+    {.request = "POST /api/internal/deploy/apps/{deployment_id}/refund",
+     .name = "refundDeployment",
+     .tag = "Internal",
+     .summary = "Give an app back points that one of its deployments was charged",
+     .text = "Moves points from the treasury to the app, at most as many as the deployment was "
+             "charged and not given back. The reason is kept in the audit log.",
+     .guards = admins,
+     .stores = Stores::administration,
+     .in_path = {&internal_deployment_in_path},
+     .body = {"RefundRequest"},
+     .answer = {201, "RefundResult"},
+     .errors = {Code::deployment_not_found, Code::unavailable},
+     .idempotency = Idempotency::kept,
+     .served_by = {"berth admin refund", "/console/admin"},
+     .run = WriteHandler{refund_deployment}},
 };
 
 }  // namespace

@@ -73,6 +73,7 @@ Wanted decode(const Call& call, const std::string& id) {
   if (wanted.run == container_logs::Run::previous && wanted.follow == container_logs::Follow::yes)
     throw invalid_field("follow",
                         "can't be combined with previous, because the previous run is over");
+  wanted.instance = call.query("instance");
   if (const auto since = call.query("since")) {
     wanted.since = decode_since(*since, Clock().now());
     wanted.tail = container_logs::max_tail;
@@ -181,7 +182,12 @@ constexpr Param container_logs_query[] = {
      .example = "15m"},
     {.name = "previous",
      .description = "If it is true, the output of the run before the last crash is returned.",
-     .example = "true"}};
+     .example = "true"},
+    {.name = "instance",
+     .description =
+         "The name of one of the deployment's containers (instances): only its output is "
+         "returned. Without it, the newest container that has written something is read.",
+     .example = "berth-01936f5e-7d9f8b6c5-x2x7q"}};
 
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/container-logs",

@@ -33,7 +33,9 @@ ShownHealth health_of(const Deployment& row, const Services& services) {
   return {live->ready ? healthy : failing, services.clock.now() - live->age};
 }
 
-json encode_log(const deployments::LogEntry& entry) {
+}  // namespace
+
+json encode(const deployments::LogEntry& entry) {
   return {{"id", entry.id},
           {"action", entry.action},
           {"status", entry.status},
@@ -41,8 +43,6 @@ json encode_log(const deployments::LogEntry& entry) {
           {"details", entry.details ? json::parse(*entry.details) : json(nullptr)},
           {"inserted_at", to_iso8601(entry.inserted_at)}};
 }
-
-}  // namespace
 
 std::string url_of(const Deployment& row, const Services& services) {
   return services.cluster.url_of(
@@ -140,10 +140,11 @@ Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) 
 Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
   const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
   if (call.query("page") || call.query("page_size") || call.query("cursor"))
-    return {.body = encode_page("logs", deployments::logs(tx, row.id, call.page()), encode_log)};
+    return {.body = encode_page("logs", deployments::logs(tx, row.id, call.page()),
+                                [](const deployments::LogEntry& entry) { return encode(entry); })};
   json logs = json::array();
   for (const deployments::LogEntry& entry : deployments::newest_logs(tx, row.id))
-    logs.push_back(encode_log(entry));
+    logs.push_back(encode(entry));
   return {.body = {{"logs", std::move(logs)}}};
 }
 

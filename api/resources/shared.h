@@ -35,6 +35,8 @@ inline constexpr Placeholder campaign_in_path = {"CampaignId", "The id of the ca
                                                  "01936f5e-7c1a-7000-8000-00000000000a"};
 inline constexpr Placeholder deployment_in_path = {"DeploymentId", "The id of the deployment.",
                                                    "01936f5e-7c1a-7000-8000-000000000005"};
+inline constexpr Placeholder internal_deployment_in_path = {
+    "InternalDeploymentId", "The id of the deployment.", "01936f5e-7c1a-7000-8000-000000000005"};
 inline constexpr Placeholder internal_app_in_path = {"InternalAppId", "The id of the app.",
                                                      "01936f5e-7c1a-7000-8000-000000000002"};
 inline constexpr Placeholder own_app_in_path = {"OwnAppId", "The id of one of the caller's apps.",

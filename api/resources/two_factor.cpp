@@ -27,8 +27,10 @@ Reply enable_totp(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("logging in now requires a code; keep the recovery codes in a safe place",
                       services.db.write([&](db::Tx& tx) {
-                        return two_factor::enable(tx, *call.user, call.body.at("code"),
-                                                  services.keys, services.base_url);
+                        auto codes = two_factor::enable(tx, *call.user, call.body.at("code"),
+                                                        services.keys, services.base_url);
+                        accounts::note_second_factor(tx, call.session_id);
+                        return codes;
                       }));
 }
 
@@ -121,7 +123,8 @@ constexpr Route rows[] = {
      .summary = "Prove the password or the second factor again in this session",
      .text =
          "Proves the password or the second factor again in this session. Changing factors wants "
-         "it, and the console's calls below /api/internal/, where the proof counts for 15 minutes.",
+         "it, and the console's calls below /api/internal/, where the proof counts for 15 minutes, "
+         "and for 12 hours if they only read.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::sign_in,
      .body = {"StepUpRequest"},

@@ -4,14 +4,15 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/accounts/encode_user.h"
+#include "api/resources/internal.h"
 #include "api/resources/shared.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/ways_in.h"
 
 namespace berth::api {
-namespace {
 
-json encode(const accounts::User& user) {
+json encode_for_admin(const accounts::User& user) {
   json body = encode_user(user);
   body.update({{"suspended", user.suspended},
                {"points", user.points},
@@ -20,7 +21,40 @@ json encode(const accounts::User& user) {
   return body;
 }
 
+namespace {
+
+// How many of a user's apps, the newest, they are shown with, and of their sessions.
+constexpr int shown_apps = 50;
+
+json encode(const accounts::User& user) { return encode_for_admin(user); }
+
 Reply envelope(const accounts::User& user) { return {.body = {{"user", encode(user)}}}; }
+
+Reply get_user(db::Tx& tx, const Call& call, const Services&) {
+  const auto user = accounts::find(tx, call.id());
+  if (!user) throw Error(Code::user_not_found, "there is no such user");
+  const accounts::Stats stats = accounts::stats(tx, user->id);
+  json owned = json::array();
+  for (const auto& app :
+       apps::list_owned(tx, user->id, {.page = 1, .page_size = shown_apps}).items) {
+    json entry = encode_for_admin(tx, app);
+    entry["balance"] = ledger::balance(tx, ledger::app_account(app.id));
+    owned.push_back(std::move(entry));
+  }
+  const auto sessions = accounts::list_sessions(tx, user->id, {.page = 1, .page_size = 1});
+  return {
+      .body = {{"user", encode(*user)},
+               {"stats",
+                {{"direct_referrals", stats.direct_referrals},
+                 {"connected_apps", stats.connected_apps},
+                 {"total_earned", stats.total_earned},
+                 {"total_spent", stats.total_spent}}},
+               {"sessions", sessions.total},
+               {"last_login_at",
+                sessions.items.empty() ? json() : json(to_iso8601(sessions.items[0].created_at))},
+               {"apps", std::move(owned)},
+               {"movements", encode_movements(tx, ledger::user_account(user->id))}}};
+}
 
 Reply list_users(db::Tx& tx, const Call& call, const Services&) {
   return {.body =
@@ -75,6 +109,19 @@ constexpr Route rows[] = {
      .answer = {200, "InternalUserList"},
      .served_by = {"berth admin users list", "/console/admin"},
      .run = ReadHandler{list_users}},
+    {.request = "GET /api/internal/users/{id}",
+     .name = "getUser",
+     .tag = "Internal",
+     .summary = "Show an account: its apps, its points, its logins",
+     .text = "Returns the account with the newest 50 of its apps and what they have, the newest 20 "
+             "movements of its points without what people wrote about them, and how many sessions "
+             "it has.",
+     .guards = admins,
+     .in_path = {&account_in_path},
+     .answer = {200, "InternalUserDetails"},
+     .errors = {Code::user_not_found},
+     .served_by = {"berth admin show", "/console/admin"},
+     .run = ReadHandler{get_user}},
     {.request = "POST /api/internal/users/{id}/promote",
      .name = "promoteUser",
      .tag = "Internal",

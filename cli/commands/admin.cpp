@@ -150,6 +150,7 @@ void add_admin_commands(CLI::App& root, Run& run) {
   add_requests(*admin, run);
   add_grants(*admin, run);
   add_revocation(*admin, run);
+  add_admin_look_commands(*admin, run);
   add_admin_people_commands(*admin, run);
   add_admin_platform_commands(*admin, run);
 }

@@ -190,6 +190,20 @@ void add_update(CLI::App& deploy, Run& run) {
   add_wait(*command, flags->waiting);
 }
 
+void instances(Run& run, const DeployFlags& flags) {
+  const json body = run.api().get(deployment_path(run.api(), flags.name, "/instances"));
+  run.out().list(body, body.at("instances"),
+                 {{"INSTANCE", "name"},
+                  {"IMAGE", "image"},
+                  {"STATE", "state"},
+                  {"REASON", "reason"},
+                  {"SERVES", "ready"},
+                  {"NEWEST", "newest"},
+                  {"RESTARTS", "restarts"},
+                  {"NODE", "node"},
+                  {"SINCE", "started_at"}});
+}
+
 // The server returns its newest 1,000 entries, the newest last.
 void history(Run& run, const DeployFlags& flags) {
   json body = run.api().get(deployment_path(run.api(), flags.name, "/logs"));
@@ -212,6 +226,11 @@ void add_looks(CLI::App& deploy, Run& run) {
                               "berth deploy get hello", [&run, got] { show(run, *got); }),
                  got->name);
   add_status_command(deploy, run);
+  const SharedDeployFlags running = std::make_shared<DeployFlags>();
+  add_deployment(
+      *add_command(deploy, "instances", "List a deployment's containers, and what each runs",
+                   "berth deploy instances hello", [&run, running] { instances(run, *running); }),
+      running->name);
   const SharedDeployFlags past = std::make_shared<DeployFlags>();
   CLI::App* command =
       add_command(deploy, "history", "List what was done with a deployment last, with the results",

@@ -25,6 +25,7 @@ struct LogFlags {
   bool timestamps = false;
   int tail = -1;
   std::string since;
+  std::string instance;
 };
 
 struct Source {
@@ -38,12 +39,15 @@ std::string query_of(const LogFlags& flags) {
   if (flags.previous) query.emplace_back("previous", "true");
   if (flags.tail >= 0) query.emplace_back("tail", std::to_string(flags.tail));
   if (!flags.since.empty()) query.emplace_back("since", flags.since);
+  if (!flags.instance.empty()) query.emplace_back("instance", flags.instance);
   return query.empty() ? "" : "?" + encoded(query);
 }
 
 std::vector<Source> sources_of(Run& run, const LogFlags& flags) {
   if (flags.all == !flags.names.empty())
     throw Failure(Exit::usage, "whose logs?", "Name deployments, or pass --all.");
+  if (!flags.instance.empty() && (flags.all || flags.names.size() > 1))
+    throw Failure(Exit::usage, "--instance needs one deployment", "Name the one that it is of.");
   std::vector<Source> sources;
   if (flags.all) {
     const json list = run.api().all("/api/deploy/apps", "deployments");
@@ -248,6 +252,9 @@ void add_logs_command(CLI::App& parent, Run& run) {
       ->check(CLI::Range(0, most_lines));
   command->add_option("--since", flags->since,
                       "Print only lines since this time, or of the last 10m or 1h30m");
+  command->add_option("--instance", flags->instance,
+                      "Print only the output of this container, of those that `berth deploy "
+                      "instances` lists");
   command->add_flag("--timestamps,-t", flags->timestamps,
                     "Print the time of each line; -o json and yaml always have it");
   command

@@ -56,9 +56,11 @@ bool has_previous(const Object& pod) {
   return !field(container_status(pod), {"lastState", "terminated"}).is_null();
 }
 
-// The deployment's pods, oldest first.
-std::vector<ObjectPtr> pods_of(const Cache& cache, const std::string& id) {
-  std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(id);
+// The deployment's pods, or the one that is wanted, oldest first.
+std::vector<ObjectPtr> pods_of(const Cache& cache, const Wanted& wanted) {
+  std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(wanted.deployment_id);
+  if (wanted.instance)
+    std::erase_if(pods, [&](const ObjectPtr& pod) { return name_of(*pod) != *wanted.instance; });
   std::ranges::sort(pods, {},
                     [](const ObjectPtr& pod) { return std::pair(made_at(*pod), name_of(*pod)); });
   return pods;
@@ -213,7 +215,9 @@ class LogReader {
 // Where to begin: after the position that the caller gave, or else with the newest container that
 // has a log.
 LogCursor LogReader::begin() {
-  const auto pods = pods_of(cache_, wanted_.deployment_id);
+  const auto pods = pods_of(cache_, wanted_);
+  if (wanted_.instance && pods.empty())
+    throw Error(Code::invalid_state, "the deployment doesn't have this container any more");
   LogPosition position;
   if (wanted_.after) {
     const auto given = LogPosition::parse(*wanted_.after);
@@ -355,7 +359,7 @@ void LogReader::read_pod(const Object& pod, const std::stop_token& stop) {
 
 void LogReader::follow(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto pods = pods_of(cache_, wanted_.deployment_id);
+    const auto pods = pods_of(cache_, wanted_);
     const auto same = std::ranges::find(pods, cursor_.position().pod,
                                         [](const auto& pod) { return name_of(*pod); });
     const Object* here = same == pods.end() ? nullptr : same->get();
@@ -369,6 +373,7 @@ void LogReader::follow(const std::stop_token& stop) {
         move_to(*next);
         continue;
       }
+      if (wanted_.instance) return;
     }
     queue_.wait(look_interval, stop);
   }
@@ -382,7 +387,7 @@ void LogReader::run(const std::stop_token& stop) {
     } else if (wanted_.run == Run::previous) {
       read(*pod_, Run::previous, stop);
     } else {
-      if (!pod_) pod_ = next_pod(pods_of(cache_, wanted_.deployment_id));
+      if (!pod_) pod_ = next_pod(pods_of(cache_, wanted_));
       if (pod_ && name_of(*pod_) != cursor_.position().pod) move_to(*pod_);
       if (pod_) read_pod(*pod_, stop);
     }

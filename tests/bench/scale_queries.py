@@ -208,7 +208,7 @@ def of_deployments(ids):
         Statement("status of a deployment", rows, "WHERE d.id = $1", lambda: (ids.living(),)),
         Statement("renewals that are due", billing + "renewals.cpp", "WHERE due_at IS NOT NULL AND due_at <= $1",
                   lambda: (soon + ids.random.randrange(DAY), 100)),
-        Statement("receipts of a deployment", billing + "view.cpp", "0 AS is_tier_change", lambda: (ids.living(), 200)),
+        Statement("receipts of a deployment", billing + "view.cpp", "'charge' AS kind", lambda: (ids.living(), 200)),
     ]
 
 

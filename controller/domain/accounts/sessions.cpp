@@ -55,9 +55,9 @@ void note_proof(db::Tx& tx, const std::string& session_id) {
   tx.execute(R"(UPDATE sessions SET authenticated_at = $2 WHERE id = $1)", session_id, tx.now());
 }
 
-bool has_fresh_second_factor(db::Tx& tx, const std::string& session_id) {
+bool has_proven_second_factor(db::Tx& tx, const std::string& session_id, Duration age) {
   return tx.number(R"(SELECT count(*) FROM sessions WHERE id = $1 AND second_factor_at > $2)",
-                   session_id, tx.now() - second_factor_fresh_for) > 0;
+                   session_id, tx.now() - age) > 0;
 }
 
 void note_second_factor(db::Tx& tx, const std::string& session_id) {

@@ -46,11 +46,13 @@ bool has_fresh_proof(db::Tx& tx, const std::string& session_id);
 // Records that the user has just entered one in this session.
 void note_proof(db::Tx& tx, const std::string& session_id);
 
-// How long after proving the second factor a session may act as an admin.
+// How long after proving the second factor a session may act as an admin, and how long it may read
+// as one.
 inline constexpr std::chrono::minutes second_factor_fresh_for{15};
-// Whether the second factor was proven in this session within second_factor_fresh_for. Returns
-// false if there is no such session.
-bool has_fresh_second_factor(db::Tx& tx, const std::string& session_id);
+inline constexpr std::chrono::hours second_factor_reads_for{12};
+// Whether the second factor was proven in this session within `age`. Returns false if there is no
+// such session.
+bool has_proven_second_factor(db::Tx& tx, const std::string& session_id, Duration age);
 // Records that the user has just proven it in this session.
 void note_second_factor(db::Tx& tx, const std::string& session_id);
 

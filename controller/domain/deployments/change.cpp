@@ -38,6 +38,7 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
   nlohmann::json details = {{"kind", to_string(RolloutKind::patch)}, {"fields", fields}};
   if (next.tier)
     details["tier"] = {{"from", next.before.tier}, {"to", next.tier->slug}, {"amount", next.price}};
+  details["changes"] = described_differences(next.before, next.order);
   const bool rolls_out = next.replaces_container() && row.status != Status::stopped;
   if (next.replaces_container()) details["generation"] = row.generation + 1;
   write_log(tx, row.id,

@@ -30,6 +30,9 @@ struct Wanted {
   int tail = default_tail;                 // number of existing lines, at most
   std::optional<std::int64_t> since = {};  // nanoseconds since the epoch
   std::optional<std::string> after = {};   // the id of a line; only lines after it are read
+  // The name of one container's pod. Then nothing of the others is read, and a log that is followed
+  // ends with it.
+  std::optional<std::string> instance = {};
 };
 
 struct Line {

@@ -103,7 +103,8 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   nlohmann::json details = {{"kind", to_string(RolloutKind::rollback)},
                             {"generation", row.generation + 1},
                             {"to_generation", to.generation},
-                            {"image", rollout.container.image}};
+                            {"image", rollout.container.image},
+                            {"changes", described_differences(before, order)}};
   if (to_log_id) details["to_log_id"] = *to_log_id;
   write_log(tx, id,
             {.action = LogAction::deploy,

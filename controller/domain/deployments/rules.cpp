@@ -235,4 +235,55 @@ Differences differences(const Order& from, const Order& to) {
   return found;
 }
 
+namespace {
+
+// How much of a value the log keeps of a difference, in bytes.
+constexpr size_t max_described_value = 512;
+
+nlohmann::json described(const nlohmann::json& value) {
+  if (value.is_number() || value.is_null()) return value;
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  return cut(text, max_described_value);
+}
+
+nlohmann::json described_variables(const Secrets& from, const Secrets& to) {
+  nlohmann::json found = {{"field", "env_vars"},
+                          {"added", nlohmann::json::array()},
+                          {"changed", nlohmann::json::array()},
+                          {"removed", nlohmann::json::array()}};
+  for (const auto& [name, value] : to.env) {
+    const auto before = from.env.find(name);
+    if (before == from.env.end())
+      found["added"].push_back(name);
+    else if (before->second != value)
+      found["changed"].push_back(name);
+  }
+  for (const auto& [name, value] : from.env)
+    if (!to.env.contains(name)) found["removed"].push_back(name);
+  return found;
+}
+
+}  // namespace
+
+nlohmann::json described_differences(const Order& from, const Order& to) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const ContainerField& field : container_fields) {
+    const nlohmann::json before = value_of(from.container, field);
+    const nlohmann::json after = value_of(to.container, field);
+    if (before != after)
+      all.push_back({{"field", field.name}, {"from", described(before)}, {"to", described(after)}});
+  }
+  if (from.secrets.env != to.secrets.env)
+    all.push_back(described_variables(from.secrets, to.secrets));
+  if (from.secrets.registry_credentials != to.secrets.registry_credentials)
+    all.push_back({{"field", "registry_credentials"}});
+  if (from.custom_domain != to.custom_domain)
+    all.push_back({{"field", "custom_domain"},
+                   {"from", described(from.custom_domain ? nlohmann::json(*from.custom_domain)
+                                                         : nlohmann::json())},
+                   {"to", described(to.custom_domain ? nlohmann::json(*to.custom_domain)
+                                                     : nlohmann::json())}});
+  return all;
+}
+
 }  // namespace berth::deployments

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "controller/domain/apps/apps.h"
@@ -29,6 +30,10 @@ struct Differences {
   std::vector<std::string> other;      // those that leave it running
 };
 Differences differences(const Order& from, const Order& to);
+// The same differences for people, as a JSON array of {field, from, to}: long values are cut. Of
+// variables it has the names alone ({field, added, changed, removed}), and of credentials nothing
+// but the field.
+nlohmann::json described_differences(const Order& from, const Order& to);
 
 // Returns the tier with this slug. Throws unknown_tier or payment_method_unsupported.
 tiers::Tier payable_tier(db::Tx& tx, const std::string& slug);

@@ -1,6 +1,7 @@
 #include "controller/domain/ledger/closed_days.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "controller/base/crypto.h"
@@ -292,8 +293,8 @@ void DayWalk::end(db::Tx& tx, const Open& open) {
     violation("the transaction " + open.id + " lacks postings");
   else if (open.sum != 0)
     violation("the transaction " + open.id + " is off by " + std::to_string(open.sum));
-  if (open.kind == "deployment" || open.kind == "tier_change" || open.kind == "build")
-    check_charge(tx, open);
+  constexpr std::array with_receipts = {"deployment", "tier_change", "deployment_refund", "build"};
+  if (std::ranges::find(with_receipts, open.kind) != with_receipts.end()) check_charge(tx, open);
 }
 
 void DayWalk::check_charge(db::Tx& tx, const Open& open) {

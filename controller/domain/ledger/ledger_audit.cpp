@@ -65,7 +65,7 @@ constexpr std::string_view transactions_of_deployments = R"(
     SELECT t.id_high, t.id_low
     FROM ledger_transactions t
     JOIN ledger_kinds k ON k.number = t.kind
-    WHERE k.kind IN ('deployment', 'tier_change'))";
+    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund'))";
 
 // An account's points in and out, less those of its newest day, and less its balance.
 constexpr std::string_view totals_that_differ = R"(

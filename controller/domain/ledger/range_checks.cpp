@@ -39,6 +39,10 @@ constexpr std::string_view charges = R"(
       SELECT deployment_id, transaction_id, amount
       FROM deployment_tier_changes
       WHERE deployment_id > $1 AND (deployment_id <= $2 OR $2 IS NULL)
+      UNION ALL
+      SELECT deployment_id, transaction_id, -amount
+      FROM deployment_refunds
+      WHERE deployment_id > $1 AND (deployment_id <= $2 OR $2 IS NULL)
     ) AS m
     JOIN deployments d ON d.id = m.deployment_id
     LEFT JOIN ledger_accounts a ON a.id = 'app:' || d.app_id)";
@@ -190,6 +194,7 @@ std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id) {
   return tx.number(R"(
       SELECT (SELECT count(*) FROM deployment_charges WHERE transaction_id = $1)
            + (SELECT count(*) FROM deployment_tier_changes WHERE transaction_id = $1)
+           + (SELECT count(*) FROM deployment_refunds WHERE transaction_id = $1)
            + (SELECT count(*) FROM build_charges WHERE transaction_id = $1))",
                    transaction_id);
 }

@@ -296,8 +296,14 @@ struct Admin : Person {
   std::string step_up(const json& proof) {
     return outcome("POST", "/api/auth/step-up", console(jwt), proof.dump());
   }
+  // What only reads.
   Answered treasury(const Fields& more = {}) {
     return get("/api/internal/treasury", console(jwt, more));
+  }
+  // What changes something.
+  std::string mint() {
+    return outcome("POST", "/api/internal/points/mint", console(jwt),
+                   R"({"account": {"kind": "treasury"}, "amount": 1, "reason": "test"})");
   }
 };
 
@@ -322,6 +328,11 @@ TEST_CASE("admins use the console with a second factor that they have just prove
   CHECK(a.treasury().status == 200);
   CHECK(a.get("/api/internal/nothing", console(a.jwt)).status == 404);
   a.g.world.clock.advance(15min - 1s);
+  CHECK(a.mint() == "201");
+  a.g.world.clock.advance(1s);
+  CHECK(a.mint() == "403 forbidden");
+  CHECK(a.treasury().status == 200);
+  a.g.world.clock.advance(12h - 15min - 1s);
   CHECK(a.treasury().status == 200);
   a.g.world.clock.advance(1s);
   CHECK(a.treasury().error() == "403 forbidden");
@@ -387,7 +398,20 @@ TEST_CASE("a login with the second factor is a proof of it") {
   // A password alone, later, proves no second factor.
   a.g.world.clock.advance(15min);
   CHECK(a.step_up({{"password", "correct horse battery"}}) == "200");
-  CHECK(a.treasury().error() == "403 forbidden");
+  CHECK(a.mint() == "403 forbidden");
+}
+
+TEST_CASE("setting up the second factor is a proof of it") {
+  Admin a;
+  a.promote();
+  a.g.world.write([&](db::Tx& tx) {
+    a.secret = two_factor::set_up(tx, a.user, a.g.world.keys).secret;
+    tx.execute("UPDATE sessions SET authenticated_at = $1", tx.now());
+  });
+  CHECK(a.mint() == "403 forbidden");
+  CHECK(a.outcome("POST", "/api/auth/totp/enable", console(a.jwt),
+                  json{{"code", a.code()}}.dump()) == "200");
+  CHECK(a.mint() == "201");
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ std::map<std::string, Texts> enums_of_code() {
       {"/Fleet/properties/cluster/properties/state", all<api::KubernetesState>()},
       {"/FriendshipResponse/properties/status", all<friends::Status>()},
       {"/HealthResponse/properties/kubernetes", all<api::KubernetesState>()},
+      {"/InstanceList/properties/instances/items/properties/state", all<instances::State>()},
       {"/IsolationMode", all<isolation::Mode>()},
       {"/IsolationReport/allOf/1/properties/paths/items/properties/result",
        all<isolation::Result>()},

@@ -194,6 +194,11 @@ def list_users(scene):
     return scene.admin.get("/api/internal/users")
 
 
+@driver("getUser")
+def get_user(scene):
+    return scene.admin.get(f"/api/internal/users/{scene.new_user().id}")
+
+
 @driver("promoteUser")
 def promote_user(scene):
     return scene.admin.post(f"/api/internal/users/{scene.new_user().id}/promote", {"tier": "basic"})

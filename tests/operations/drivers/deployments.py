@@ -179,6 +179,11 @@ def followed_logs(scene):
     return scene.owner_api.get("/api/deploy/container-logs?logs=" + running(scene).rsplit("/", 1)[1])
 
 
+@driver("listInstances")
+def list_instances(scene):
+    return scene.owner_api.get(running(scene) + "/instances")
+
+
 @driver("deploymentEvents")
 def deployment_events(scene):
     return scene.owner_api.get(of(scene, "/events"))
@@ -200,3 +205,28 @@ def reactivate_deployment(scene):
     made = scene.new_deployment().expect(201).id
     scene.admin.post(f"/api/internal/deploy/apps/{made}/suspend").expect(200)
     return scene.admin.post(f"/api/internal/deploy/apps/{made}/reactivate")
+
+
+@driver("listAllDeployments")
+def list_all_deployments(scene):
+    return scene.admin.get("/api/internal/deploy/apps?q=s&status=running")
+
+
+@driver("getAnyDeployment")
+def get_any_deployment(scene):
+    return scene.admin.get(f"/api/internal/deploy/apps/{scene.deployment}")
+
+
+@driver("refundDeployment")
+def refund_deployment(scene):
+    tier = new_tier(scene).expect(201)["tier"]["slug"]
+    scene.mint({"kind": "app", "id": scene.app.id})
+    scene.admin.post(f"/api/internal/apps/{scene.app.id}/promote", {"tier": tier}).expect(200)
+    order = {"name": scene.new_name("paid"), "image": "docker.io/library/hello:1", "tier": tier}
+    made = scene.owner_api.post("/api/deploy/apps", order).expect(201).id
+    return scene.admin.post(f"/api/internal/deploy/apps/{made}/refund", {"amount": 1, "reason": "for the tests"})
+
+
+@driver("internalSearch")
+def internal_search(scene):
+    return scene.admin.get("/api/internal/search?q=a")

@@ -39,6 +39,11 @@ def list_all_apps(scene):
     return scene.admin.get("/api/internal/apps?q=a")
 
 
+@driver("getAnyApp")
+def get_any_app(scene):
+    return scene.admin.get(f"/api/internal/apps/{scene.app.id}")
+
+
 @driver("myApps")
 def my_apps(scene):
     return scene.operator.get("/api/oauth/my-apps")

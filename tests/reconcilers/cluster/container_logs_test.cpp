@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "reconcilers/cluster/instances.h"
 #include "tests/domain/world.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
@@ -36,4 +37,25 @@ TEST_CASE("two operators don't take all readers of logs", "[pool:log_readers]") 
   CHECK(opens("root", "192.0.2.1", Standing::essential).empty());
   open.clear();
   CHECK(opens("mallory", "192.0.2.1").empty());
+}
+
+TEST_CASE("the log of one container is read by its name, and the containers say what each runs") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  world.wake();
+  const std::string id = world.deploy(world.new_app());
+  REQUIRE(world.is(id, deployments::Status::running));
+  const auto all = instances_of(world.engine().cache(), id);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].is_newest);
+  CHECK(all[0].is_ready);
+  CHECK(all[0].state == instances::State::running);
+  CHECK(all[0].image == world.row(id).container.image);
+  ContainerLogs logs(world.engine().client(), world.engine().cache());
+  const ClaimantOfThread claimant({.account = "ada", .address = "192.0.2.1"});
+  CHECK(berth::test::refusal([&] {
+          logs.open({.deployment_id = id, .instance = all[0].name})(std::chrono::seconds(5));
+        }).empty());
+  CHECK(berth::test::refusal([&] { logs.open({.deployment_id = id, .instance = "another"}); }) ==
+        "409 invalid_state");
 }

@@ -64,9 +64,9 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id);
 // settling. A new price applies from each deployment's next period.
 void tier_changed(db::Tx& tx, const std::string& tier_id);
 
-enum class EntryKind { charge, tier_change };
+enum class EntryKind { charge, tier_change, refund };
 constexpr auto texts_of(EntryKind) {
-  return EnumTexts<EntryKind::tier_change>{"charge", "tier_change"};
+  return EnumTexts<EntryKind::refund>{"charge", "tier_change", "refund"};
 }
 
 struct Entry {
@@ -93,6 +93,17 @@ struct View {
 };
 // Throws deployment_not_found.
 View view(db::Tx& tx, const std::string& deployment_id);
+
+// Gives the app back points of what the deployment was charged, from the treasury. They may be as
+// many as it was charged, less what it was credited and refunded. They are marked like a gift. The
+// reason goes to the audit log and the row of the refund. Works for destroyed deployments, too.
+// Returns the app's balance afterwards. Throws deployment_not_found, validation_failed if the
+// amount is too large, and unavailable if the treasury has too few points.
+std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
+                    const std::string& deployment_id, std::int64_t amount,
+                    const std::string& reason);
+// Returns how many points can be refunded. Throws nothing for an unknown deployment.
+std::int64_t refundable(db::Tx& tx, const std::string& deployment_id);
 
 // ---- For the billing loop -----------------------------------------------------------------------
 

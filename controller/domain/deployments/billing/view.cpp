@@ -1,6 +1,7 @@
 // The billing of a deployment as its operator sees it.
 #include <algorithm>
 
+#include "controller/db/enum_column.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/numbers.h"
@@ -8,33 +9,38 @@
 namespace berth::billing {
 namespace {
 
-// A charge has its transaction's id, and a change one of its own. Both begin with their times.
+// A charge has its transaction's id, and a change or a refund one of its own. All begin with their
+// times.
 std::vector<Entry> history(db::Tx& tx, const std::string& deployment_id) {
   std::vector<Entry> entries;
   auto row = tx.query(R"(
-      SELECT 0 AS is_tier_change, t.slug AS tier, NULL AS from_tier, c.period_start, c.amount,
+      SELECT 'charge' AS kind, t.slug AS tier, NULL AS from_tier, c.period_start, c.amount,
              c.transaction_id, c.transaction_id AS id
       FROM deployment_charges c
       LEFT JOIN deploy_tiers t ON t.id = c.tier_id
       WHERE c.deployment_id = $1
       UNION ALL
-      SELECT 1, n.slug, o.slug, x.period_start, x.amount, x.transaction_id, x.id
+      SELECT 'tier_change', n.slug, o.slug, x.period_start, x.amount, x.transaction_id, x.id
       FROM deployment_tier_changes x
       JOIN deploy_tiers n ON n.id = x.to_tier_id
       JOIN deploy_tiers o ON o.id = x.from_tier_id
       WHERE x.deployment_id = $1
+      UNION ALL
+      SELECT 'refund', t.slug, NULL, r.at, -r.amount, r.transaction_id, r.id
+      FROM deployment_refunds r
+      JOIN deploy_tiers t ON t.id = r.tier_id
+      WHERE r.deployment_id = $1
       ORDER BY id DESC
       LIMIT $2)",
                       deployment_id, max_entries);
   while (row.next())
-    entries.push_back(
-        {.kind = row.flag("is_tier_change") ? EntryKind::tier_change : EntryKind::charge,
-         .tier = row.text("tier"),
-         .from_tier = row.text_or_null("from_tier"),
-         .period_start = row.instant("period_start"),
-         .amount = row.integer("amount"),
-         .transaction_id = row.text_or_null("transaction_id"),
-         .at = ledger::time_of_id(ledger::parts_of_id(row.text("id")))});
+    entries.push_back({.kind = db::enum_of<EntryKind>(row, "kind"),
+                       .tier = row.text("tier"),
+                       .from_tier = row.text_or_null("from_tier"),
+                       .period_start = row.instant("period_start"),
+                       .amount = row.integer("amount"),
+                       .transaction_id = row.text_or_null("transaction_id"),
+                       .at = ledger::time_of_id(ledger::parts_of_id(row.text("id")))});
   return entries;
 }
 
