@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, Route, Router, Switch, useLocation } from 'wouter-preact';
 import type { ApiError } from './api';
 import { Select } from './components/fields';
+import { Help, places } from './components/help';
 import { Icon, type IconName } from './components/icons';
 import { Notes } from './components/notes';
 import { Palette } from './components/palette';
@@ -39,37 +40,56 @@ const menu: { href: string; name: string; icon: IconName; of: RegExp }[] = [
 
 const shortcut = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : t.palette.shortcut;
 
-function Side({ open, close, find }: { open: boolean; close: () => void; find: () => void }) {
+function Side({ open, close, find, help }: { open: boolean; close: () => void; find: () => void; help: () => void }) {
   const [path] = useLocation();
+  // Where an admin administers, the menu has that alone, so that it fits on a low screen.
+  const administers = me.value!.is_admin && /^\/admin(\/|$)/.test(path);
   return (
     <aside class={`side${open ? ' open' : ''}`} id="side" aria-label={t.menu.label}>
       <Link href="/" class="brand" onClick={close}>
         <Icon name="berth" size={24} />
         berth
       </Link>
-      <nav aria-label={t.menu.screens} class="menu">
-        {menu
-          .filter((entry) => is_of_use(entry.href))
-          .map((entry) => (
-            <Link
-              key={entry.href}
-              href={entry.href}
-              onClick={close}
-              aria-current={entry.of.test(path) ? 'page' : undefined}>
-              <Icon name={entry.icon} />
-              {entry.name}
-            </Link>
-          ))}
-      </nav>
-      {me.value!.is_admin && (
+      {!administers && (
+        <nav aria-label={t.menu.screens} class="menu">
+          {menu
+            .filter((entry) => is_of_use(entry.href))
+            .map((entry) => (
+              <Link
+                key={entry.href}
+                href={entry.href}
+                onClick={close}
+                aria-current={entry.of.test(path) ? 'page' : undefined}>
+                <Icon name={entry.icon} />
+                {entry.name}
+              </Link>
+            ))}
+        </nav>
+      )}
+      {me.value!.is_admin && !administers && (
         <nav aria-label={t.admin.heading} class="menu small-menu">
-          <h2>{t.admin.heading}</h2>
+          <Link href="/admin" onClick={close}>
+            <Icon name="shield" />
+            {t.admin.heading}
+          </Link>
+        </nav>
+      )}
+      {administers && (
+        <nav aria-label={t.admin.heading} class="menu small-menu administers">
+          <Link href="/" onClick={close}>
+            <Icon name="back" />
+            {t.menu.back}
+          </Link>
           {admin_sections.map((entry) => (
             <Link
               key={entry.key}
               href={entry.href}
               onClick={close}
-              aria-current={path === entry.href ? 'page' : undefined}>
+              aria-current={
+                path === entry.href || (path.startsWith(`${entry.href}/`) && entry.href !== '/admin')
+                  ? 'page'
+                  : undefined
+              }>
               <Icon name={entry.icon} />
               {entry.name}
             </Link>
@@ -77,8 +97,12 @@ function Side({ open, close, find }: { open: boolean; close: () => void; find: (
         </nav>
       )}
       <div class="foot">
-        {simulated.value && <p class="simulated">{t.frame.simulated}</p>}
-        <div class="menu">
+        {simulated.value && (
+          <p class="simulated" title={t.frame.simulated}>
+            {t.frame.simulated_short}
+          </p>
+        )}
+        <div class="menu tools">
           <button
             type="button"
             class="find"
@@ -90,6 +114,15 @@ function Side({ open, close, find }: { open: boolean; close: () => void; find: (
             {t.palette.open}
             <kbd>{shortcut}</kbd>
           </button>
+          <Button
+            kinds={['plain']}
+            icon="help"
+            label={t.help.open}
+            onClick={() => {
+              close();
+              help();
+            }}
+          />
         </div>
         <div class="menu language">
           <Icon name="globe" />
@@ -129,6 +162,33 @@ function Strips() {
       {wait > 0 && <div class="strip">{t.errors.limited(wait)}</div>}
     </div>
   );
+}
+
+const is_typing = (event: KeyboardEvent) =>
+  event.metaKey ||
+  event.ctrlKey ||
+  event.altKey ||
+  !!(event.target as Element | null)?.closest?.('input, textarea, select, dialog, [contenteditable]');
+const patience_with_second_key = 1_000; // ms
+
+// The keys that work wherever nothing is being typed: ? for help, g and another one to go somewhere.
+function Keys({ help }: { help: () => void }) {
+  const [, go] = useLocation();
+  useEffect(() => {
+    let g = 0;
+    const keys = (event: KeyboardEvent) => {
+      if (is_typing(event)) return;
+      const place = Date.now() - g < patience_with_second_key ? places[event.key] : undefined;
+      g = event.key === 'g' ? Date.now() : 0;
+      if (event.key === '?') help();
+      else if (place) go(place[0]);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', keys);
+    return () => removeEventListener('keydown', keys);
+  }, []);
+  return null;
 }
 
 // Shown over whatever is being typed, which stays: the person logs in again in another tab.
@@ -182,7 +242,7 @@ function Screens() {
       <Route path="/apps/new" component={NewAppScreen} />
       <Route path="/apps/:id/:tab?">{({ id, tab }) => <AppScreen key={id} id={id!} tab={tab ?? 'overview'} />}</Route>
       <Route path="/account" component={LazyAccount} />
-      <Route path="/admin/:part?">{({ part }) => <LazyAdmin part={part ?? 'requests'} />}</Route>
+      <Route path="/admin/:part?/:id?">{({ part, id }) => <LazyAdmin part={part ?? 'requests'} id={id} />}</Route>
       <Route>
         <Page title={t.lost.heading}>
           <section class="card">
@@ -201,6 +261,7 @@ function Screens() {
 export function Console() {
   const [open, set_open] = useState(false);
   const [finding, find] = useState(false);
+  const [helping, ask_help] = useState(false);
   const [failed, fail] = useState<ApiError | null>(null);
   async function begin() {
     fail(null);
@@ -260,7 +321,7 @@ export function Console() {
             onClick={() => set_open(!open)}
           />
         </header>
-        <Side open={open} close={() => set_open(false)} find={() => find(true)} />
+        <Side open={open} close={() => set_open(false)} find={() => find(true)} help={() => ask_help(true)} />
         <div>
           <Strips />
           <main class="main" id="main" tabIndex={-1}>
@@ -269,6 +330,8 @@ export function Console() {
         </div>
       </div>
       {finding && <Palette onClose={() => find(false)} />}
+      {helping && <Help shortcut={shortcut} onClose={() => ask_help(false)} />}
+      <Keys help={() => ask_help(true)} />
       <Proof />
       {expired.value && <Expired />}
       <Notes />

@@ -1,6 +1,6 @@
 // What the screens share: the apps, their deployments, the tiers; and the stream that keeps the deployments current.
 import { batch, computed, signal } from '@preact/signals';
-import { type Answer, ApiError, type Body, call, every, pages } from './api';
+import { type Answer, type ApiError, type Body, call, every, pages } from './api';
 import { expired, me, offline } from './session';
 import { follow, type StreamEvent } from './stream';
 
@@ -29,8 +29,7 @@ export const listed = computed(() =>
 );
 export const app_of = (id: string) => apps.value?.find((app) => app.id === id);
 
-export const most_tiles = 24; // more deployments are shown as rows
-const first_page = most_tiles + 1; // enough to know how the list is shown, and quick to load
+const first_page = 25; // what fits on a screen, and is quick to load
 
 export async function load_apps(): Promise<void> {
   apps.value = (await every((page) => call('get', '/api/operator/apps', { query: page }))).flatMap((page) => page.apps);
@@ -38,14 +37,6 @@ export async function load_apps(): Promise<void> {
 
 const by_id = (all: Deployment[]) => Object.fromEntries(all.map((deployment) => [deployment.id, deployment]));
 const pages_of_deployments = () => pages((query) => call('get', '/api/deploy/apps', { query }), first_page);
-
-// Shows the first page while the stream is being opened. What changes in between is corrected by load().
-async function load_first(): Promise<void> {
-  await load_apps();
-  if (!able.value.length) return;
-  const { value: page } = await pages_of_deployments().next();
-  if (page && !complete.value) deployments.value = { ...by_id(page.deployments), ...deployments.value };
-}
 
 async function load_deployments(): Promise<void> {
   const all: Record<string, Deployment> = {};
@@ -140,7 +131,7 @@ function took(events: StreamEvent[]): void {
 
 let end: (() => void) | null = null;
 let fallback: ReturnType<typeof setTimeout> | undefined;
-const patience_with_stream = 1_500; // ms
+const patience_with_stream = 700; // ms; a stream that takes longer has the lists read again
 
 function load_once(): void {
   clearTimeout(fallback);
@@ -148,10 +139,10 @@ function load_once(): void {
 }
 
 // Reads all deployments, and follows everything that happens to the account's apps, on one connection, for as long as
-// the console is open. The list is read once the stream is there, so that no change falls in between.
+// the console is open. The lists are read once, when the stream is there, so that no change falls in between; the apps,
+// which are needed first, are already on their way (begin.ts).
 export function follow_all(): void {
   end?.();
-  if (!complete.value) void load_first().catch(() => {}); // load() says what is wrong
   clearTimeout(fallback);
   fallback = setTimeout(load_once, patience_with_stream);
   end = follow(

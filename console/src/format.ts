@@ -3,10 +3,12 @@ import { locale } from './messages/language';
 
 const numbers = new Intl.NumberFormat(locale);
 const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
-const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long' });
-const moment_short = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
-const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
-const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+// One clock of 24 hours for everything: logs, plots, and the exact times of dates.
+const hourCycle = 'h23';
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long', hourCycle });
+const moment_short = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', hourCycle });
+const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle });
+const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle });
 const short = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 

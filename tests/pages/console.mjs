@@ -134,7 +134,7 @@ test('a deployment is created by keyboard and becomes running while one looks on
   await page.getByRole('heading', { level: 1, name: 'hello' }).waitFor();
   await status('Running');
   ours = new URL(page.url()).pathname.split('/').at(-1);
-  await page.getByText('Rolled out, for the first time').first().waitFor();
+  await page.getByText('First rollout hello:1').first().waitFor();
   const asked = seen.slice(before_it).filter((text) => text.startsWith(platform.base) && text.includes('/api/'));
   assert.ok(asked.length <= 14, `few requests, as nothing polls:\n${asked.join('\n')}`);
   await look('running');
@@ -145,12 +145,19 @@ test('variables are pasted, replaced and removed; their values are never shown',
   await link('Variables').click();
   await page.getByText('GREETING').waitFor();
   assert.ok(!(await page.locator('main').innerText()).includes('hello world'));
-  await page.getByLabel('Name of variable 1').fill('EXTRA');
+  await button('Add a variable').click();
+  await page.getByLabel('Name of variable 3').fill('EXTRA');
   await page.getByLabel('Value of EXTRA').fill('1');
   await button('Save 1 variable').click();
   await page.locator('code', { hasText: 'EXTRA' }).waitFor();
-  await button('Remove LOG_LEVEL').click();
-  await button('Remove').click();
+  await button('Text').click();
+  const text = page.getByLabel('Variables as the text of a .env file');
+  assert.equal(await text.inputValue(), 'EXTRA=••••••\nGREETING=••••••\nLOG_LEVEL=••••••');
+  await text.fill('EXTRA=2\nGREETING=••••••\n');
+  await page.locator('.difference', { hasText: '~EXTRA' }).filter({ hasText: '−LOG_LEVEL' }).waitFor();
+  await button('Table').click();
+  await look('variables-changed');
+  await button('Save 2 variables').click();
   await page.locator('code', { hasText: 'LOG_LEVEL' }).waitFor({ state: 'detached' });
   await status('Running');
   await look('variables');
@@ -162,16 +169,33 @@ test('a failing image says why and how to fix it, and is rolled back', async () 
   await fill('Image', 'docker.io/library/crash:1');
   await look('settings');
   await button('Save and roll out').click();
-  await page.getByRole('heading', { name: /The new container fails/ }).waitFor();
+  const banner = page.locator('.banner', { has: page.getByRole('heading', { name: /The new container fails/ }) });
+  await banner.waitFor();
+  // Which image serves, which one failed, where it stopped, its last lines, and the ways on.
+  await banner.getByText('docker.io/library/hello:1', { exact: true }).waitFor();
+  await banner.getByText('docker.io/library/crash:1', { exact: true }).waitFor();
+  await banner.getByText('Step 3 of 5: Start').waitFor();
+  await banner.getByRole('heading', { name: 'Its last lines' }).waitFor();
+  await banner.getByRole('button', { name: 'Try again' }).waitFor();
+  await banner.getByRole('button', { name: 'Roll back to hello:1' }).waitFor();
   await look('failed');
+  await link('Overview').click();
+  const containers = page.locator('.card', { has: page.getByRole('heading', { name: 'Containers' }) });
+  await containers.getByText('version before').waitFor();
+  await containers.locator('li', { hasText: 'new version' }).getByRole('link', { name: 'Log' }).click();
+  await page.locator('.log .line', { hasText: 'simulated crash' }).first().waitFor();
+  assert.match(await page.getByLabel('Container', { exact: true }).locator('option:checked').innerText(), /crash:1/);
+  await page.getByLabel('Container', { exact: true }).selectOption({ index: 0 });
   await link('History').click();
-  await page.getByText('Failed', { exact: true }).first().waitFor();
+  await page.locator('.events li', { hasText: 'Failed' }).locator('.difference', { hasText: 'hello:1' }).getByText('crash:1').waitFor();
   await look('history');
   await button('More actions').focus();
   await page.keyboard.press('Enter');
   await page.locator('[role=menuitem]:focus').waitFor();
   await page.keyboard.press('Enter');
-  await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+  await page.getByRole('dialog').getByText('docker.io/library/hello:1', { exact: true }).waitFor();
+  await look('rollback');
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back to hello:1' }).click();
   await page.getByRole('heading', { name: /The new container fails/ }).waitFor({ state: 'detached' });
   await status('Running');
   nothing_wrong();
@@ -183,6 +207,7 @@ test('it is stopped by mouse, started again, and restarted by keyboard', async (
   await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
   await status('Stopped');
   await button('Start').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
   await status('Running');
   await button('Restart').focus();
   await page.keyboard.press('Enter');
@@ -202,6 +227,11 @@ test('with another tier, a domain of one’s own shows the records to set', asyn
   await link('Choose another tier').click();
   await page.getByLabel(/Basic/).check({ force: true });
   await button('Change the tier').click();
+  const sum = page.getByRole('dialog').getByRole('group', { name: 'What it costs' });
+  await sum.getByText(/points every 30 days, next on/).waitFor();
+  await look('tier-sum');
+  assert.match(await sum.innerText(), /Taken now\s+[\d,]+ points[\s\S]*The app has\s+5,000 points\s+Left after that\s+[\d,]+ points/);
+  await page.getByRole('dialog').getByRole('button', { name: 'Change the tier' }).click();
   await page.getByText('Saved. A new container is on its way.').waitFor();
   await link('Domain').click();
   await fill('Domain', 'www.hello.example');
@@ -286,6 +316,48 @@ test('⌘K leads to a deployment by its name', async () => {
   await link('Deployments').click();
   await page.getByRole('link', { name: 'hello', exact: true }).waitFor();
   await look('overview');
+  nothing_wrong();
+});
+
+test('⌘K finds actions, parts of a deployment and the documentation; ? shows the keys', async () => {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('talking logs');
+  await page.getByRole('option', { name: /talking › Logs/ }).waitFor();
+  const words = page.getByLabel('Find a deployment, an app or a screen');
+  await words.fill('operators');
+  await page.getByRole('option', { name: /Operators.*Documentation/ }).first().waitFor();
+  await words.fill('send points');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByLabel('To the user').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('h1').click();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText('Keys and help').waitFor();
+  await look('keys');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('a');
+  await page.getByRole('heading', { level: 1, name: 'Apps' }).waitFor();
+  assert.equal(await page.title(), 'Apps · berth');
+  assert.match(await page.getByRole('link', { name: 'Docs' }).getAttribute('href'), /^\/docs\//);
+  nothing_wrong();
+});
+
+test('a page load asks for each list once', async () => {
+  for (const path of ['', `/deployments/${ours}`, '/apps', '/points']) {
+    const before_it = seen.length;
+    await page.goto(`${platform.base}/console${path}`);
+    await page.locator('h1').waitFor();
+    await page.waitForLoadState('load');
+    await eventually('everything was asked for', async () => {
+      const count = seen.length;
+      await new Promise((done) => setTimeout(done, 300));
+      return count === seen.length;
+    });
+    const asked = seen.slice(before_it).filter((text) => text.startsWith(`${platform.base}/api/`) && !/\/api\/(auth\/me|events)/.test(text)).map((text) => text.trim());
+    assert.ok(asked.length >= 2, asked.join('\n'));
+    assert.deepEqual(asked.filter((text, index) => asked.indexOf(text) !== index), [], path);
+  }
   nothing_wrong();
 });
 

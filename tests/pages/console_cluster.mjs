@@ -62,7 +62,7 @@ test('a container runs, live on the screen', async () => {
   await button('Create and start').click();
   await heading(site, 1).waitFor();
   await status('Running');
-  await page.getByText('Rolled out, for the first time').first().waitFor();
+  await page.getByText(/^First rollout/).first().waitFor();
   desk.nothing_wrong();
 });
 
@@ -105,8 +105,8 @@ test('an image that fails is rolled back, and the page was served all the while'
   await heading(/The new container fails/).waitFor();
   await picture('failed');
   await button('More actions').click();
-  await page.getByRole('menuitem', { name: 'Roll back' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+  await page.getByRole('menuitem', { name: /^Roll back to/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /^Roll back to/ }).click();
   await heading(/The new container fails/).waitFor({ state: 'detached' });
   await status('Running');
   await link('History').click();

@@ -85,6 +85,26 @@ export function Select({
   );
 }
 
+// A box that is ticked at once; its label is shown or only read out.
+export function Tick({
+  label,
+  value,
+  onTick,
+  shown,
+}: {
+  label: string;
+  value: boolean;
+  onTick: (yes: boolean) => void;
+  shown?: boolean;
+}) {
+  return (
+    <label class="tick">
+      <input type="checkbox" checked={value} onChange={(event) => onTick(event.currentTarget.checked)} />
+      <span class={shown ? 'small' : 'unseen'}>{label}</span>
+    </label>
+  );
+}
+
 // Words that something on the screen is searched for.
 export function Words({
   label,

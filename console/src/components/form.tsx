@@ -53,6 +53,7 @@ interface FormProps<B> {
   // Sends the body. `once` is a key of idempotency, which is another one for each other body.
   run: (body: B, once: string) => Promise<void>;
   children?: ComponentChildren;
+  below?: (typed: Partial<B>) => ComponentChildren; // the fields: what follows from what is typed, such as a sum
   beside?: ComponentChildren; // the button
   aside?: string; // the title of a card beside those of the fields, which has the children and the button
   onClose?: () => void;
@@ -69,6 +70,7 @@ export function Form<B extends object>({
   danger,
   run,
   children,
+  below,
   beside,
   aside,
   onClose,
@@ -179,6 +181,7 @@ export function Form<B extends object>({
     <form class="stack" ref={form} onSubmit={send} noValidate>
       {children}
       {fields.length > 0 && entries(fields)}
+      {below?.(fields.reduce((all, field) => with_value(all, field.name, value(field)), {} as B))}
       {stray}
       <div class={onClose ? 'actions row' : 'row'}>
         {onClose && <Button onClick={onClose}>{t.frame.cancel}</Button>}
@@ -224,15 +227,18 @@ export function Confirm({
 // Fields that a list is filtered by: each change counts at once, or with an action all of them when it is chosen.
 export function Filter<F extends object>({
   fields,
+  values = {},
   action,
   onFilter,
 }: {
   fields: FieldOf<F>[];
+  values?: Partial<F>; // what the fields have at first
   action?: string;
   onFilter: (filter: Partial<F>) => void;
 }) {
   const [entered, enter] = useDraft();
-  const typed = (field: FieldOf<F>, from = entered) => from[field.name] ?? typed_of(field, undefined);
+  const typed = (field: FieldOf<F>, from = entered) =>
+    from[field.name] ?? typed_of(field, (values as Record<string, unknown>)[field.name]);
   const filter = (from: Entered) =>
     onFilter(
       Object.fromEntries(

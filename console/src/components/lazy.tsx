@@ -42,7 +42,7 @@ function lazily<P extends object>(one_of: (screens: Screens) => ComponentType<P>
   };
 }
 
-export const LazyAdmin = lazily<{ part: string }>((screens) => screens.AdminScreen);
+export const LazyAdmin = lazily<{ part: string; id?: string | undefined }>((screens) => screens.AdminScreen);
 export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((screens) => screens.MarketScreen);
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);

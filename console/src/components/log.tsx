@@ -1,5 +1,6 @@
 // A container's output: followed live, searched, downloaded. Only the lines that can be seen are elements of the page,
 // so that 100,000 lines scroll as smoothly as ten.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { fill } from '../api';
 import { save_file } from '../files';
@@ -43,7 +44,19 @@ function Marked({ text, needle }: { text: string; needle: string }) {
   );
 }
 
-export function Log({ id, app, name }: { id: string; app: string; name: string }) {
+export function Log({
+  id,
+  app,
+  name,
+  instance = '',
+  beside,
+}: {
+  id: string;
+  app: string;
+  name: string;
+  instance?: string; // the one container whose output is shown
+  beside?: ComponentChildren; // stands before the other tools
+}) {
   const all = useRef<Line[]>([]);
   const [count, set_count] = useState(0); // changes with each line that arrives
   const [paused, pause] = useState(false);
@@ -62,8 +75,14 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
     set_count(0);
     refuse('');
     const account = me.value!.id;
-    const url = fill('/api/deploy/apps/{id}/container-logs', { id }, { previous: true, tail: first_tail });
-    return follow(previous ? { kind: 'url', url, app, account } : { kind: 'log', deployment: id, account }, {
+    const url = fill(
+      '/api/deploy/apps/{id}/container-logs',
+      { id },
+      { ...(previous ? { previous: true } : { follow: true }), tail: first_tail, instance },
+    );
+    // All logs that are followed as a whole share one connection; one container's has its own.
+    const alone = previous || instance !== '';
+    return follow(alone ? { kind: 'url', url, app, account } : { kind: 'log', deployment: id, account }, {
       onEvents: (all_events) => {
         // The server can't read the log at the moment, and goes on trying.
         const problem = all_events.findLast((event) => event.name === 'problem');
@@ -78,7 +97,7 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
       onState: set_state,
       onRefused: (error) => refuse(error.message),
     });
-  }, [id, app, previous]);
+  }, [id, app, previous, instance]);
 
   // While the log is paused, the lines that are shown stay as they are.
   const frozen = useRef<Line[]>([]);
@@ -130,6 +149,7 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
   return (
     <section class="log" aria-label={t.logs.label}>
       <div class="tools">
+        {beside}
         <Words label={t.logs.search} value={words} onWords={search} />
         <span class="small number" aria-live="off">
           {needle ? t.logs.found(lines.length, all.current.length) : t.logs.lines(all.current.length)}

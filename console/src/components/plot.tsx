@@ -12,6 +12,8 @@ const dashes = [4, 4]; // px
 
 // Returns how the times of an axis are written, by the number of seconds that it spans.
 const notation = (span: number) => (span < ten_minutes ? time_of_day : span < two_days ? clock_time : short_date);
+const beside_label = 16; // px
+const axis_font = (scale: number) => `${12 * scale}px system-ui`;
 const colour_of = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(token).trim();
 
 export interface Line {
@@ -20,6 +22,8 @@ export interface Line {
 }
 interface PlotProps {
   times: number[]; // s since 1970
+  from?: number | undefined; // where the axis of times begins, and ends, if there is less to show
+  to?: number | undefined;
   lines: readonly Line[]; // one, or up to four, which get a legend
   label: string; // for people who can't see the plot
   show?: (value: number) => string; // of the legend and the axis
@@ -86,7 +90,7 @@ function Legend({
   );
 }
 
-export function Plot({ times, lines, label, show = compact, limit, marks = [] }: PlotProps) {
+export function Plot({ times, from, to, lines, label, show = compact, limit, marks = [] }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const [at, point] = useState<number | null>(null);
   const with_legend = lines.length > 1 || limit !== undefined || marks.length > 0;
@@ -103,8 +107,9 @@ export function Plot({ times, lines, label, show = compact, limit, marks = [] }:
         stroke: colour_of('--faint'),
         grid: { stroke: colour_of('--line'), width: 1 },
         ticks: { show: false },
-        font: '12px system-ui',
+        font: axis_font(1),
       };
+      const shown_span = (to ?? times.at(-1)!) - (from ?? times[0]!);
       const paths = Plotter.paths.stepped!({ align: 1 });
       plot = new Plotter(
         {
@@ -114,6 +119,7 @@ export function Plot({ times, lines, label, show = compact, limit, marks = [] }:
           cursor: { y: false },
           padding: [8, 24, 0, 0],
           scales: {
+            ...(from === undefined || to === undefined ? {} : { x: { range: () => [from, to] as [number, number] } }),
             y: {
               range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 0) * 1.1, (limit ?? 0) * 1.05)],
             },
@@ -122,9 +128,19 @@ export function Plot({ times, lines, label, show = compact, limit, marks = [] }:
             {
               ...axis,
               size: 28,
-              values: (_, ticks) => ticks.map((tick) => notation(times.at(-1)! - times[0]!)(tick * 1_000)),
+              space: 64,
+              values: (_, ticks) => ticks.map((tick) => notation(shown_span)(tick * 1_000)),
             },
-            { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => show(tick)) },
+            {
+              ...axis,
+              // As wide as the longest label, so that none is cut off.
+              size: (drawn, labels) => {
+                drawn.ctx.font = axis_font(devicePixelRatio);
+                const widest = Math.max(0, ...(labels ?? []).map((one) => drawn.ctx.measureText(one).width));
+                return Math.ceil(widest / devicePixelRatio) + beside_label;
+              },
+              values: (_, ticks) => ticks.map((tick) => show(tick)),
+            },
           ],
           series: [
             {},
@@ -157,7 +173,7 @@ export function Plot({ times, lines, label, show = compact, limit, marks = [] }:
       scheme.removeEventListener('change', draw);
       plot?.destroy();
     };
-  }, [times, lines, marks]);
+  }, [times, from, to, lines, marks]);
   return (
     <>
       <div class="plot" ref={place} role="img" aria-label={label} />

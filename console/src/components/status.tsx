@@ -19,14 +19,17 @@ export function StatusBadge({ deployment }: { deployment: Deployment }) {
 
 export const is_busy = (deployment: Deployment) => deployment.status === 'pending' || deployment.status === 'deploying';
 
-const steps = ['created', 'pulling', 'starting', 'probing', 'running'] as const;
+export const steps = ['created', 'pulling', 'starting', 'probing', 'running'] as const;
 
 // Which step a deployment is at, and whether it has failed there.
-function step_of({ status, phase, reason, cause }: Deployment): { at: number; failed: boolean } {
-  if (status === 'running') return { at: steps.length, failed: false };
+export function step_of({ status, phase, reason, cause }: Pick<Deployment, 'status' | 'phase' | 'reason' | 'cause'>): {
+  at: number;
+  failed: boolean;
+} {
+  if (status === 'running' && reason !== 'rollout_failed') return { at: steps.length, failed: false };
   const why = cause ?? reason;
   if (status === 'errored' || why) {
-    const failed_at: Record<string, number> = { image_pull_failed: 1, port_not_listening: 3 };
+    const failed_at: Record<string, number> = { image_pull_failed: 1, image_too_large: 1, port_not_listening: 3 };
     const early = [
       'cluster_refused',
       'cluster_unreachable',
@@ -68,6 +71,9 @@ export function explain(deployment: Deployment): { title: string; fix: string } 
   const cause = deployment.cause ? t.reasons[deployment.cause as Reason] : undefined;
   return cause ? { title: `${own.title} ${cause.title}`, fix: cause.fix } : own;
 }
+
+// Whether a rollout or the container has failed, so that there is more to say than the reason.
+export const has_failed = ({ status, reason }: Deployment) => status === 'errored' || reason === 'rollout_failed';
 
 export function ReasonBanner({ deployment }: { deployment: Deployment }) {
   const why = explain(deployment);

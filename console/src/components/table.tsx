@@ -1,7 +1,7 @@
 // Tables, the pages of long ones, and what is shown in their place while they are loaded.
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api';
-import { number } from '../format';
+import { number, time_of_day } from '../format';
 import { t } from '../messages';
 import { Bones, Button, Failed } from './ui';
 
@@ -60,14 +60,27 @@ export function Pages({ of, turn }: { of: Paged; turn: (page: number) => void })
   );
 }
 
-// Shows what was read, that it is being read, or why it couldn't be read.
+// Shows what was read, and how old it is if it couldn't be read again; that it is being read; or why it couldn't be.
 export function Read<T>({
   of,
   children,
 }: {
-  of: { value: T | null; error: ApiError | null; again: () => void };
+  of: { value: T | null; error: ApiError | null; at: number; again: () => void };
   children: (value: T) => ComponentChildren;
 }) {
+  // What was read before is still worth something, as long as nobody takes it for new.
+  if (of.error && of.value !== null)
+    return (
+      <>
+        <p class="stale small" role="status">
+          {t.frame.stale(time_of_day(of.at))} {of.error.message}{' '}
+          <Button slim onClick={of.again}>
+            {t.frame.again}
+          </Button>
+        </p>
+        {children(of.value)}
+      </>
+    );
   if (of.error)
     return (
       <div class="body">

@@ -6,6 +6,7 @@ import { Link } from 'wouter-preact';
 import { ApiError } from '../api';
 import { exact, relative } from '../format';
 import { t } from '../messages';
+import { HelpLink } from './help';
 import { Icon, type IconName } from './icons';
 import { note } from './notes';
 
@@ -71,6 +72,7 @@ export function LinkButton({
 // A screen: its heading gets the focus when the screen is opened, so that a screen reader announces the screen.
 export function Page({
   title,
+  part,
   crumbs,
   badge,
   below,
@@ -79,6 +81,7 @@ export function Page({
   children,
 }: {
   title: string;
+  part?: string; // of the screen that is shown, such as a tab; stands in the window's title
   crumbs?: [string, string][];
   badge?: ComponentChildren;
   below?: ComponentChildren;
@@ -88,8 +91,8 @@ export function Page({
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · berth`;
-  }, [title]);
+    document.title = [part, title, crumbs?.at(-1)?.[0], 'berth'].filter(Boolean).join(' · ');
+  }, [part, title]);
   useEffect(() => {
     if (document.activeElement === document.body || document.activeElement?.closest('.side'))
       heading.current?.focus({ preventScroll: true });
@@ -116,7 +119,10 @@ export function Page({
           </div>
           {below}
         </div>
-        {actions && <div class="row tight actions">{actions}</div>}
+        <div class="row tight actions">
+          <HelpLink />
+          {actions}
+        </div>
       </div>
       {children}
     </div>

@@ -7,17 +7,18 @@ import type { ApiError } from '../api';
 export function useReading<T>(
   read: () => Promise<T>,
   keys: unknown[],
-): { value: T | null; error: ApiError | null; done: boolean; again: () => void } {
-  const [state, set] = useState<{ value: T | null; error: ApiError | null; done: boolean }>({
+): { value: T | null; error: ApiError | null; done: boolean; at: number; again: () => void } {
+  const [state, set] = useState<{ value: T | null; error: ApiError | null; done: boolean; at: number }>({
     value: null,
     error: null,
     done: false,
+    at: 0, // when the value was read, in ms since the epoch
   });
   const turn = useRef(0);
   const again = useCallback(() => {
     const mine = ++turn.current;
     read().then(
-      (value) => mine === turn.current && set({ value, error: null, done: true }),
+      (value) => mine === turn.current && set({ value, error: null, done: true, at: Date.now() }),
       (error) => mine === turn.current && set((before) => ({ ...before, error })),
     );
   }, keys);

@@ -1,6 +1,7 @@
 // Editing environment variables: rows of name and value, and a whole .env file pasted into one of them.
+import { useState } from 'preact/hooks';
 import { t } from '../messages';
-import { Button } from './ui';
+import { Button, Time } from './ui';
 import { type Pair, parse_env } from './values';
 
 export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs: Pair[]) => void }) {
@@ -56,5 +57,158 @@ export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs
         <span class="small faint">{t.variables.paste_hint}</span>
       </div>
     </div>
+  );
+}
+
+// A variable as it is edited: one that is stored has no value here, because values are never given back.
+export interface Edited {
+  name: string;
+  stored: boolean;
+  value?: string | undefined; // undefined: the stored one stays
+  removed?: boolean;
+  set_at?: string | null;
+}
+
+const unchanged = '••••••'; // stands for a stored value in the text
+const quoted = (value: string) => (/[\s"'#\\]/.test(value) ? JSON.stringify(value) : value);
+
+export const text_of = (rows: Edited[]) =>
+  rows
+    .filter((row) => row.name && !row.removed)
+    .map((row) => `${row.name}=${row.value === undefined ? unchanged : quoted(row.value)}`)
+    .join('\n');
+
+// What the text says, as rows: a stored variable that isn't named any more is removed.
+export function rows_of(text: string, before: Edited[]): Edited[] {
+  const named = new Map(parse_env(text).map(({ name, value }) => [name, value]));
+  const kept = before
+    .filter((row) => row.stored)
+    .map((row) => {
+      const value = named.get(row.name);
+      const { removed: _, ...rest } = row;
+      return value === undefined
+        ? { ...rest, value: undefined, removed: true }
+        : { ...rest, value: value === unchanged ? undefined : value };
+    });
+  const fresh = [...named]
+    .filter(([name, value]) => value !== unchanged && !kept.some((row) => row.name === name))
+    .map(([name, value]) => ({ name, stored: false, value }));
+  return [...kept, ...fresh];
+}
+
+// What has to be sent, and what people are told of it.
+export function changes_of(rows: Edited[]) {
+  const env_vars: Record<string, string | null> = {};
+  const added: string[] = [],
+    changed: string[] = [],
+    removed: string[] = [];
+  for (const { name, stored, value, removed: gone } of rows) {
+    if (!name.trim()) continue;
+    if (gone) removed.push(name);
+    else if (value !== undefined) (stored ? changed : added).push(name.trim());
+    else continue;
+    env_vars[name.trim()] = gone ? null : (value ?? '');
+  }
+  return { env_vars, added, changed, removed };
+}
+
+// All variables in a table, names and values side by side.
+export function VariableTable({ rows, onChange }: { rows: Edited[]; onChange: (rows: Edited[]) => void }) {
+  const change = (index: number, part: Partial<Edited>) =>
+    onChange(rows.map((row, i) => (i === index ? { ...row, ...part } : row)));
+  function paste(event: ClipboardEvent, index: number) {
+    const text = event.clipboardData?.getData('text') ?? '';
+    const found = /=/.test(text) ? parse_env(text) : [];
+    if (!found.length) return;
+    event.preventDefault();
+    const rest = rows.filter((row, i) => i !== index || row.stored);
+    const pasted = new Map(found.map(({ name, value }) => [name, value]));
+    onChange([
+      ...rest.map((row) => (pasted.has(row.name) ? { ...row, value: pasted.get(row.name), removed: false } : row)),
+      ...found
+        .filter(({ name }) => !rest.some((row) => row.name === name))
+        .map(({ name, value }) => ({ name, value, stored: false })),
+    ]);
+  }
+  return (
+    <ul class="variables" aria-label={t.variables.heading}>
+      {rows.map((row, index) => (
+        <li key={row.stored ? row.name : index} class={row.removed ? 'gone' : undefined}>
+          {row.stored ? (
+            <code class="name break">{row.name}</code>
+          ) : (
+            <input
+              class="input mono name"
+              aria-label={t.variables.name_of(index + 1)}
+              placeholder="NAME"
+              autocomplete="off"
+              spellcheck={false}
+              value={row.name}
+              onInput={(e) => change(index, { name: e.currentTarget.value })}
+              onPaste={(e) => paste(e, index)}
+            />
+          )}
+          <input
+            class="input mono value"
+            aria-label={t.variables.value_of(row.name || index + 1)}
+            placeholder={row.stored ? t.variables.stored : t.variables.value}
+            autocomplete="off"
+            spellcheck={false}
+            disabled={!!row.removed}
+            value={row.value ?? ''}
+            onInput={(e) => change(index, { value: e.currentTarget.value })}
+          />
+          <span class="small faint when">
+            {row.stored && row.value !== undefined && !row.removed ? (
+              t.variables.changed
+            ) : row.removed ? (
+              t.variables.removed
+            ) : row.set_at ? (
+              <Time at={row.set_at} />
+            ) : (
+              ''
+            )}
+          </span>
+          {row.stored && (row.removed || row.value !== undefined) ? (
+            <Button
+              slim
+              kinds={['plain']}
+              icon="back"
+              label={t.variables.undo(row.name)}
+              onClick={() => change(index, { value: undefined, removed: false })}
+            />
+          ) : (
+            <Button
+              slim
+              kinds={['plain']}
+              icon="trash"
+              label={t.variables.remove(row.name || String(index + 1))}
+              onClick={() =>
+                row.stored ? change(index, { removed: true }) : onChange(rows.filter((_, i) => i !== index))
+              }
+            />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// The same as the text of a .env file.
+export function VariableText({ rows, onChange }: { rows: Edited[]; onChange: (rows: Edited[]) => void }) {
+  const [text, type] = useState(() => text_of(rows));
+  return (
+    <textarea
+      class="input mono"
+      aria-label={t.variables.as_text}
+      rows={Math.max(8, rows.length + 2)}
+      spellcheck={false}
+      autocomplete="off"
+      value={text}
+      onInput={(event) => {
+        type(event.currentTarget.value);
+        onChange(rows_of(event.currentTarget.value, rows));
+      }}
+    />
   );
 }

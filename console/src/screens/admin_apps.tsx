@@ -1,25 +1,51 @@
-// For admins: operators' apps, what they may do, and deployments that an admin stops.
+// For admins: the apps of all operators, and one of them with what it may do, has, did and owes.
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { type Answer, type Body, call } from '../api';
-import { Confirm, type FieldOf, Form, FormDialog, Search } from '../components/form';
+import { FormDialog, Search } from '../components/form';
 import { note } from '../components/notes';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Copy, Empty, Menu, Time } from '../components/ui';
+import { Button, Card, Copy, Empty, Menu, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { tiers } from '../data';
+import { cpu, memory, number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
+import {
+  ActsOn,
+  type AnyApp,
+  app_href,
+  Ask,
+  DeploymentList,
+  Give,
+  Gone,
+  Movements,
+  page_size,
+  UserLink,
+} from './admin_parts';
+import { type Request, RequestList } from './admin_requests';
 
-type App = Answer<'get', '/api/internal/apps'>['apps'][number];
-type Asking = { what: 'promote' | 'revoke' | 'suspend'; app: App };
+type Act = 'promote' | 'revoke' | 'suspend' | 'reactivate' | 'give';
 
-const page_size = 50;
-
-function Ask({ asking, onClose, again }: { asking: Asking; onClose: () => void; again: () => void }) {
-  const { app } = asking;
-  if (asking.what === 'promote')
+function Acting({
+  act,
+  app,
+  balance,
+  onClose,
+  again,
+}: {
+  act: Act;
+  app: AnyApp;
+  balance: number;
+  onClose: () => void;
+  again: () => void;
+}) {
+  const name = app.app_name;
+  if (act === 'give')
+    return <Give to={{ kind: 'app', id: app.id }} name={name} balance={balance} onClose={onClose} onDone={again} />;
+  if (act === 'promote')
     return (
       <FormDialog<Body<'post', '/api/internal/apps/{app_id}/promote'>>
-        title={t.admin.promote_title(app.app_name)}
+        title={t.admin.promote_title(name)}
         action={t.admin.promote}
         onClose={onClose}
         fields={[
@@ -32,16 +58,16 @@ function Ask({ asking, onClose, again }: { asking: Asking; onClose: () => void; 
         ]}
         run={async (body) => {
           await call('post', '/api/internal/apps/{app_id}/promote', { path: { app_id: app.id }, body });
-          note(t.admin.promoted(app.app_name));
+          note(t.admin.promoted(name));
           again();
         }}>
         <p class="soft">{t.admin.promote_text}</p>
       </FormDialog>
     );
-  if (asking.what === 'revoke')
+  if (act === 'revoke')
     return (
       <FormDialog<Body<'post', '/api/internal/apps/{id}/scopes/revoke'>>
-        title={t.admin.revoke_title(app.app_name)}
+        title={t.admin.revoke_title(name)}
         action={t.admin.revoke}
         danger
         onClose={onClose}
@@ -64,21 +90,34 @@ function Ask({ asking, onClose, again }: { asking: Asking; onClose: () => void; 
         <p class="soft">{t.admin.revoke_text}</p>
       </FormDialog>
     );
+  const suspends = act === 'suspend';
   return (
-    <Confirm
-      title={t.admin.suspend_title(app.app_name)}
-      action={t.admin.suspend}
-      danger
+    <Ask
+      title={suspends ? t.admin.suspend_title(name) : t.admin.reactivate_title(name)}
+      text={suspends ? t.admin.suspend_app_text : t.admin.reactivate_app_text}
+      action={suspends ? t.admin.suspend : t.admin.reactivate}
+      danger={suspends}
       onClose={onClose}
       run={async () => {
-        await call('post', '/api/internal/apps/{id}/suspend', { path: { id: app.id } });
-        note(t.admin.app_suspended(app.app_name));
+        const path = { id: app.id };
+        if (suspends) await call('post', '/api/internal/apps/{id}/suspend', { path });
+        else await call('post', '/api/internal/apps/{id}/reactivate', { path });
+        note(suspends ? t.admin.app_suspended(name) : t.admin.app_reactivated(name));
         again();
-      }}>
-      <p>{t.admin.suspend_app_text}</p>
-    </Confirm>
+      }}
+    />
   );
 }
+
+const items = (app: AnyApp, ask: (act: Act) => void) => [
+  { name: t.admin.promote, icon: 'check' as const, run: () => ask('promote') },
+  { name: t.admin.revoke, icon: 'key' as const, run: () => ask('revoke') },
+  app.suspended
+    ? { name: t.admin.reactivate, icon: 'play' as const, run: () => ask('reactivate') }
+    : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => ask('suspend') },
+];
+
+const granted = (app: AnyApp) => app.approved_scopes.filter((scope) => !automatic_scopes.includes(scope));
 
 export function AdminApps() {
   const [asked, look_for] = useState('');
@@ -87,22 +126,7 @@ export function AdminApps() {
     () => call('get', '/api/internal/apps', { query: { page, page_size, ...(asked ? { q: asked } : {}) } }),
     [asked, page],
   );
-  const [asking, ask] = useState<Asking | null>(null);
-  async function reactivate(app: App) {
-    await call('post', '/api/internal/apps/{id}/reactivate', { path: { id: app.id } }).then(
-      () => note(t.admin.app_reactivated(app.app_name)),
-      (failure) => note(failure.message),
-    );
-    list.again();
-  }
-  const items = (app: App) => [
-    { name: t.admin.promote, icon: 'check' as const, run: () => ask({ what: 'promote', app }) },
-    { name: t.admin.revoke, icon: 'key' as const, run: () => ask({ what: 'revoke', app }) },
-    app.suspended
-      ? { name: t.admin.reactivate, icon: 'play' as const, run: () => void reactivate(app) }
-      : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => ask({ what: 'suspend', app }) },
-  ];
-  const granted = (app: App) => app.approved_scopes.filter((scope) => !automatic_scopes.includes(scope));
+  const [asking, ask] = useState<{ act: Act; app: AnyApp } | null>(null);
   return (
     <>
       <p class="soft">{t.admin.apps_text}</p>
@@ -127,14 +151,13 @@ export function AdminApps() {
                     t.admin.owner,
                     t.app.scopes,
                     t.deployment.created,
-                    t.deployment.id,
                     { name: t.admin.action, unseen: true },
                   ]}>
                   {value.apps.map((app) => (
                     <tr key={app.id}>
                       <td>
                         <div class="row tight">
-                          <strong>{app.app_name}</strong>
+                          <Link href={app_href(app.id)}>{app.app_name}</Link>
                           {app.suspended && <span class="badge bad">{t.admin.suspended}</span>}
                         </div>
                         {app.promoted_tier && (
@@ -143,7 +166,9 @@ export function AdminApps() {
                           </div>
                         )}
                       </td>
-                      <td>{app.owner ?? '–'}</td>
+                      <td>
+                        <UserLink id={app.owner_id} name={app.owner} />
+                      </td>
                       <td class="small">
                         {granted(app).map((scope) => (
                           <div key={scope}>{t.scopes[scope as ScopeName] ?? scope}</div>
@@ -153,11 +178,8 @@ export function AdminApps() {
                       <td class="soft">
                         <Time at={app.inserted_at} />
                       </td>
-                      <td>
-                        <Copy text={app.id} label={t.deployment.id} />
-                      </td>
                       <td class="end">
-                        <Menu label={t.admin.more_of(app.app_name)} items={items(app)} />
+                        <Menu label={t.admin.more_of(app.app_name)} items={items(app, (act) => ask({ act, app }))} />
                       </td>
                     </tr>
                   ))}
@@ -168,140 +190,110 @@ export function AdminApps() {
           }
         </Read>
       </Card>
-      {asking && <Ask asking={asking} onClose={() => ask(null)} again={list.again} />}
+      {asking && <Acting {...asking} balance={0} onClose={() => ask(null)} again={list.again} />}
     </>
   );
 }
 
-type Entry = Answer<'get', '/api/internal/audit'>['entries'][number];
-const looked_at = 100; // the newest entries of the audit log of each kind
-const about_deployments = ['deployment.suspend', 'deployment.reactivate'];
+type Details = Answer<'get', '/api/internal/apps/{id}'>;
 
-async function decisions(): Promise<Entry[]> {
-  const pages = await Promise.all(
-    about_deployments.map((action) => call('get', '/api/internal/audit', { query: { action, page_size: looked_at } })),
-  );
-  return pages.flatMap((page) => page.entries).sort((a, b) => (a.id < b.id ? 1 : -1));
-}
-const id_field: FieldOf<{ id: string }> = {
-  name: 'id',
-  label: t.admin.deployment_id,
-  mono: true,
-  hint: t.admin.deployment_hint,
-  errors: ['deployment_not_found', 'deployment_destroyed', 'invalid_state'],
-};
-
-export function AdminDeployments() {
-  const orphans = useReading(() => call('get', '/api/internal/deploy/orphans'), []);
-  const recent = useReading(decisions, []);
-  const [suspending, suspend] = useState(false);
-  async function reactivate(deployment_id: string) {
-    const { deployment } = await call('post', '/api/internal/deploy/apps/{deployment_id}/reactivate', {
-      path: { deployment_id },
-    });
-    note(t.admin.deployment_reactivated(deployment.name ?? deployment.subdomain));
-    recent.again();
-  }
-  // The newest decision about a deployment is the one that holds.
-  const is_newest = (entry: Entry, all: Entry[]) => all.find((one) => one.target === entry.target) === entry;
+function Facts({ of: { app, balance, users, deployments, memory_mb, cpu_millicores } }: { of: Details }) {
   return (
-    <>
-      <Card
-        title={t.admin.decisions}
-        bare
-        actions={
-          <Button slim kinds={['danger']} icon="stop" onClick={() => suspend(true)}>
-            {t.admin.suspend_deployment}
-          </Button>
-        }>
-        <Read of={recent}>
-          {(entries) =>
-            entries.length === 0 ? (
-              <Empty icon="deployments" title={t.admin.no_decisions} text={t.admin.no_decisions_text} />
-            ) : (
-              <Table
-                label={t.admin.decisions}
-                columns={[
-                  t.points_screen.when,
-                  t.admin.action,
-                  t.palette.deployment,
-                  { name: t.admin.reactivate, unseen: true },
-                ]}>
-                {entries.map((entry) => (
-                  <tr key={entry.id}>
-                    <td class="soft">
-                      <Time at={entry.inserted_at} />
-                    </td>
-                    <td>
-                      <span class={`badge ${entry.action === 'deployment.suspend' ? 'bad' : 'good'}`}>
-                        {t.audit_action(entry.action)}
-                      </span>
-                    </td>
-                    <td>
-                      <Copy text={entry.target} label={t.deployment.id} />
-                    </td>
-                    <td class="end">
-                      {entry.action === 'deployment.suspend' && is_newest(entry, entries) && (
-                        <Button
-                          slim
-                          icon="play"
-                          onClick={() => void reactivate(entry.target).catch((failure) => note(failure.message))}>
-                          {t.admin.reactivate}
-                        </Button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </Table>
-            )
-          }
-        </Read>
-      </Card>
-      <div class="columns even">
-        <Card title={t.admin.reactivate_deployment}>
-          <Form<{ id: string }>
-            fields={[id_field]}
-            action={t.admin.reactivate}
-            run={({ id }) => reactivate(id ?? '')}
-          />
-        </Card>
-        <Card title={t.admin.orphans} bare>
-          <Read of={orphans}>
-            {({ deployments }) =>
-              deployments.length === 0 ? (
-                <p class="body soft">{t.admin.no_orphans}</p>
-              ) : (
-                <>
-                  <p class="body soft">{t.admin.orphans_text}</p>
-                  <ul class="list">
-                    {deployments.map((id) => (
-                      <li key={id}>
-                        <Copy text={id} label={t.deployment.id} />
-                      </li>
-                    ))}
-                  </ul>
-                </>
-              )
-            }
-          </Read>
-        </Card>
-      </div>
-      {suspending && (
-        <FormDialog<{ id: string }>
-          title={t.admin.suspend_deployment}
-          action={t.admin.suspend}
-          danger
-          fields={[id_field]}
-          onClose={() => suspend(false)}
-          run={async ({ id }) => {
-            await call('post', '/api/internal/deploy/apps/{deployment_id}/suspend', {
-              path: { deployment_id: id ?? '' },
-            });
-            recent.again();
-          }}>
-          <p class="soft">{t.admin.suspend_deployment_text}</p>
-        </FormDialog>
+    <Card title={t.deployment.facts}>
+      <dl class="facts">
+        <dt>{t.admin.owner}</dt>
+        <dd>
+          <UserLink id={app.owner_id} name={app.owner} />
+        </dd>
+        <dt>{t.menu.points}</dt>
+        <dd class="number">{number(balance)}</dd>
+        <dt>{t.app.users}</dt>
+        <dd class="number">{number(users)}</dd>
+        <dt>{t.menu.deployments}</dt>
+        <dd>
+          {number(deployments)}
+          {deployments > 0 && (
+            <span class="soft">
+              {' '}
+              · {memory(memory_mb)}, {t.deployment.cpus(cpu(cpu_millicores))}
+            </span>
+          )}
+        </dd>
+        <dt>{t.admin.promoted_to}</dt>
+        <dd>{app.promoted_tier ?? '–'}</dd>
+        <dt>{t.app.scopes}</dt>
+        <dd>
+          {granted(app).map((scope) => (
+            <div key={scope}>{t.scopes[scope as ScopeName] ?? scope}</div>
+          ))}
+          {granted(app).length === 0 && '–'}
+        </dd>
+        <dt>{t.app_settings.website}</dt>
+        <dd class="break">{app.website_url ?? '–'}</dd>
+        <dt>{t.app.redirects}</dt>
+        <dd class="break small">{app.redirect_uris.join(', ') || '–'}</dd>
+        <dt>{t.deployment.created}</dt>
+        <dd>
+          <Time at={app.inserted_at} />
+        </dd>
+        <dt>{t.app.client_id}</dt>
+        <dd>
+          <Copy text={app.client_id} label={t.app.client_id} />
+        </dd>
+        <dt>{t.deployment.id}</dt>
+        <dd>
+          <Copy text={app.id} label={t.deployment.id} />
+        </dd>
+      </dl>
+    </Card>
+  );
+}
+
+export function AdminApp({ id }: { id: string }) {
+  const [act, ask] = useState<Act | null>(null);
+  const [round, next] = useState(0);
+  const page = useReading(() => call('get', '/api/internal/apps/{id}', { path: { id } }), [id, round]);
+  const again = () => next(round + 1);
+  if (page.error?.status === 404) return <Gone title={t.app.gone} />;
+  return (
+    <Read of={page}>
+      {(value) => (
+        <>
+          <Page
+            title={value.app.app_name}
+            crumbs={[
+              [t.admin.heading, '/admin'],
+              [t.menu.apps, '/admin/apps'],
+            ]}
+            badge={value.app.suspended && <span class="badge bad">{t.admin.suspended}</span>}
+            below={value.app.app_description && <p class="soft break">{value.app.app_description}</p>}
+            actions={
+              <>
+                <Button icon="points" onClick={() => ask('give')}>
+                  {t.admin.give}
+                </Button>
+                <Menu label={t.admin.more_of(value.app.app_name)} items={items(value.app, ask)} />
+              </>
+            }>
+            <div class="columns">
+              <div class="stack wide">
+                <DeploymentList title={t.menu.deployments} query={{ app_id: id }} apart={{ owner: true, app: true }} />
+                <Card title={t.app.requests} bare>
+                  {value.scope_requests.length === 0 ? (
+                    <p class="body soft">{t.app.no_requests}</p>
+                  ) : (
+                    <RequestList of={value.scope_requests as Request[]} again={again} of_app />
+                  )}
+                </Card>
+                <Movements of={value.movements} />
+                <ActsOn target={id} account={`app:${id}`} round={round} />
+              </div>
+              <Facts of={value} />
+            </div>
+          </Page>
+          {act && <Acting act={act} app={value.app} balance={value.balance} onClose={() => ask(null)} again={again} />}
+        </>
       )}
-    </>
+    </Read>
   );
 }

@@ -1,17 +1,17 @@
 // For admins: what admins did, by whom and when, and all of that as a file.
 import { useState } from 'preact/hooks';
+import { useSearch } from 'wouter-preact';
 import { type Answer, call, every } from '../api';
 import { Confirm, type FieldOf, Filter } from '../components/form';
 import { note } from '../components/notes';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Copy, Empty, Time } from '../components/ui';
+import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { save_file } from '../files';
 import { t } from '../messages';
-import { me } from '../session';
+import { Actor, page_size, Target } from './admin_parts';
 
 type Entry = Answer<'get', '/api/internal/audit'>['entries'][number];
-const page_size = 50;
 type Filtered = Record<'actor' | 'action' | 'target' | 'from' | 'to', string>;
 const fields: FieldOf<Filtered>[] = [
   { name: 'actor', label: t.admin.actor, placeholder: t.admin.actor_hint },
@@ -49,7 +49,8 @@ const csv_of = (entries: Entry[]) =>
     .join('');
 
 export function Audit() {
-  const [filter, set] = useState<Partial<Filtered>>({});
+  const asked = Object.fromEntries(new URLSearchParams(useSearch())) as Partial<Filtered>;
+  const [filter, set] = useState<Partial<Filtered>>(asked);
   const [page, turn] = useState(1);
   const [asking, ask] = useState(false);
   const [exporting, work] = useState(false);
@@ -96,6 +97,7 @@ export function Audit() {
       )}
       <Filter
         fields={fields}
+        values={asked}
         action={t.admin.find_in_audit}
         onFilter={(now) => {
           set(now);
@@ -120,7 +122,9 @@ export function Audit() {
                     <td class="soft">
                       <Time at={entry.inserted_at} />
                     </td>
-                    <td class="break">{entry.actor === `user:${me.value!.id}` ? t.history.you : entry.actor}</td>
+                    <td>
+                      <Actor actor={entry.actor} />
+                    </td>
                     <td>
                       {t.audit_action(entry.action)}
                       {Object.keys(entry.details).length > 0 && (
@@ -138,7 +142,7 @@ export function Audit() {
                       )}
                     </td>
                     <td>
-                      <Copy text={entry.target} label={t.admin.target} />
+                      <Target action={entry.action} target={entry.target} />
                     </td>
                   </tr>
                 ))}

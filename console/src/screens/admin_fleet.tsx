@@ -1,10 +1,13 @@
 // For admins: the state of berthd's work for all deployments.
+import { useEffect } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { type Answer, call } from '../api';
 import { Read, Table } from '../components/table';
 import { Button, Card, Copy, Meter, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { number } from '../format';
+import { number, time_of_day } from '../format';
 import { type Reason, t } from '../messages';
+import { deployment_href } from './admin_parts';
 
 type State = Answer<'get', '/api/internal/fleet'>;
 const hour = 3_600,
@@ -15,6 +18,56 @@ const old_backup = 2 * day;
 const little_room = 0.1; // of the disk
 const much_waits = 100; // mails, or deliveries
 const long_overdue = 10 * 60; // s
+const much_of_budget = 0.8;
+const read_every = 10_000; // ms
+
+interface Problem {
+  text: string;
+  href: string;
+  bad: boolean; // something is broken now; otherwise it will be
+}
+
+// What somebody has to look at, the urgent first.
+export function problems_of(of: State): Problem[] {
+  const { cluster, isolation, reconciles, deployments, certificates, storage, backup, mail, webhooks } = of;
+  const p = t.fleet.problems;
+  const fleet = '/admin/fleet';
+  const all: (Problem | false)[] = [
+    cluster.state === 'unreachable' && { text: p.cluster, href: fleet, bad: true },
+    isolation.state === 'open' && { text: p.isolation, href: fleet, bad: true },
+    storage.disk_bytes > 0 &&
+      storage.disk_free_bytes < little_room * storage.disk_bytes && {
+        text: p.disk(bytes(storage.disk_free_bytes)),
+        href: fleet,
+        bad: true,
+      },
+    deployments.errored > 0 && {
+      text: p.failed(deployments.errored),
+      href: '/admin/deployments?status=errored',
+      bad: true,
+    },
+    reconciles.stalled > 0 && { text: p.stalled(reconciles.stalled), href: fleet, bad: true },
+    (backup.age_seconds ?? 0) > old_backup && {
+      text: p.backup(time(backup.age_seconds ?? 0)),
+      href: fleet,
+      bad: false,
+    },
+    certificates.ordered > much_of_budget * certificates.most && {
+      text: p.certificates(certificates.ordered, certificates.most),
+      href: fleet,
+      bad: false,
+    },
+    certificates.refused > 0 && { text: p.refused(certificates.refused), href: fleet, bad: false },
+    mail.waiting > much_waits && { text: p.mail(mail.waiting), href: fleet, bad: false },
+    webhooks.overdue_seconds > long_overdue && {
+      text: p.webhooks(time(webhooks.overdue_seconds)),
+      href: fleet,
+      bad: false,
+    },
+    of.orphans > 0 && { text: p.orphans(of.orphans), href: fleet, bad: false },
+  ];
+  return all.filter((one) => one !== false).sort((a, b) => Number(b.bad) - Number(a.bad));
+}
 
 const tenths = (value: number) => number(Math.round(value * 10) / 10);
 const time = (seconds: number) =>
@@ -126,7 +179,7 @@ function Figures({ of }: { of: State }) {
             label={f.ordered(number(certificates.window_hours))}
             value={certificates.ordered}
             of={certificates.most}
-            warn={certificates.ordered > 0.8 * certificates.most}
+            warn={certificates.ordered > much_of_budget * certificates.most}
           />
         </div>
       </Card>
@@ -162,29 +215,59 @@ function Figures({ of }: { of: State }) {
   );
 }
 
+// Deployments that have objects on the cluster but no row, so that there is no page of them.
+function Orphans() {
+  const orphans = useReading(() => call('get', '/api/internal/deploy/orphans'), []);
+  return (
+    <Card title={t.admin.orphans} bare>
+      <Read of={orphans}>
+        {({ deployments }) => (
+          <>
+            <p class="body soft">{t.admin.orphans_text}</p>
+            <ul class="list">
+              {deployments.map((id) => (
+                <li key={id}>
+                  <Copy text={id} label={t.deployment.id} />
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Read>
+    </Card>
+  );
+}
+
 export function Fleet() {
   const state = useReading(() => call('get', '/api/internal/fleet'), []);
+  // There are no events of the fleet: it is read again and again while somebody looks at it.
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === 'visible' && state.again(), read_every);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <Read of={state}>
       {(value) => (
         <>
-          <div class="row">
-            <Button icon="restart" onClick={state.again}>
+          <div class="row apart">
+            <p class="small soft" role="status">
+              {t.fleet.live(time_of_day(state.at))}
+            </p>
+            <Button slim icon="restart" onClick={state.again}>
               {t.fleet.again}
             </Button>
           </div>
           <Figures of={value} />
+          {value.orphans > 0 && <Orphans />}
           <Card title={t.fleet.failed} bare>
             {value.failed.length === 0 ? (
               <p class="body soft">{t.fleet.none_failed}</p>
             ) : (
-              <Table
-                label={t.fleet.failed}
-                columns={[t.app.name, t.admin.reason_column, t.points_screen.when, t.deployment.id]}>
+              <Table label={t.fleet.failed} columns={[t.app.name, t.admin.reason_column, t.points_screen.when]}>
                 {value.failed.map((one) => (
                   <tr key={one.id}>
                     <td>
-                      <strong>{one.name}</strong>
+                      <Link href={deployment_href(one.id)}>{one.name}</Link>
                     </td>
                     <td>
                       {one.reason ? (t.reasons[one.reason as Reason] ?? t.reasons.unknown).title : '–'}
@@ -192,9 +275,6 @@ export function Fleet() {
                     </td>
                     <td class="soft">
                       <Time at={one.updated_at} />
-                    </td>
-                    <td>
-                      <Copy text={one.id} label={t.deployment.id} />
                     </td>
                   </tr>
                 ))}

@@ -1,16 +1,18 @@
 // One app: what it may do, its secret, its points, its webhooks, and what it is registered with.
 import { useState } from 'preact/hooks';
-import { useLocation } from 'wouter-preact';
+import { Link, useLocation } from 'wouter-preact';
 import { type Answer, type Body, call } from '../api';
 import { Confirm, FormDialog } from '../components/form';
 import { LazyAppPoints, LazyAppSettings, LazyWebhooks } from '../components/lazy';
 import { note } from '../components/notes';
+import { StatusBadge } from '../components/status';
 import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Menu, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { type App, apps, listed, load, may_deploy, news } from '../data';
+import { type App, apps, complete, listed, load, may_deploy, news } from '../data';
 import { number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
 import { OnceShown, Secret } from './new_app';
+import { short_image } from './rollouts';
 
 const marks = { pending: 'warn', approved: 'good', rejected: 'bad', withdrawn: '' } as const;
 const askable = (Object.keys(t.scopes) as ScopeName[]).filter(
@@ -118,6 +120,43 @@ function Scopes({ app }: { app: App }) {
   );
 }
 
+// The app's deployments, the newest first.
+function Deployments({ app }: { app: App }) {
+  const own = listed.value.filter((deployment) => deployment.app_id === app.id);
+  if (!may_deploy(app) && own.length === 0) return null;
+  return (
+    <Card
+      title={t.menu.deployments}
+      bare
+      actions={
+        may_deploy(app) && (
+          <LinkButton slim href="/new" icon="plus">
+            {t.overview.create}
+          </LinkButton>
+        )
+      }>
+      {own.length === 0 ? (
+        <p class="body soft">{complete.value ? t.app.no_deployments : t.frame.loading}</p>
+      ) : (
+        <ul class="list">
+          {own.map((deployment) => (
+            <li key={deployment.id}>
+              <div class="grow">
+                <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
+                <div class="small faint mono break">{short_image(deployment.container_image)}</div>
+              </div>
+              <StatusBadge deployment={deployment} />
+              <span class="small faint">
+                <Time at={deployment.deployed_at ?? deployment.inserted_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
 const tab_keys = ['overview', 'points', 'webhooks', 'settings'] as const;
 
 function Loaded({ app, tab }: { app: App; tab: string }) {
@@ -129,6 +168,7 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
   return (
     <Page
       title={app.app_name}
+      {...(tab === 'overview' ? {} : { part: t.app.tabs[tab as 'points'] ?? '' })}
       crumbs={[[t.menu.apps, '/apps']]}
       badge={
         <span class={`badge ${may_deploy(app) ? 'good' : 'warn'}`}>
@@ -169,6 +209,7 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       {tab === 'overview' && (
         <div class="columns">
           <div class="stack wide">
+            <Deployments app={app} />
             <Scopes app={app} />
           </div>
           <Card title={t.app.identity}>
@@ -188,7 +229,7 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
                 )}
               </dd>
               <dt>{t.menu.deployments}</dt>
-              <dd>{number(count)}</dd>
+              <dd>{complete.value ? number(count) : '…'}</dd>
               <dt>{t.app.users}</dt>
               <dd>{number(app.total_users)}</dd>
               <dt>{t.deployment.created}</dt>

@@ -1,7 +1,7 @@
 // The account's apps.
 import { Link } from 'wouter-preact';
 import { Bones, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
-import { apps, listed, load, may_deploy, problem } from '../data';
+import { apps, complete, listed, load, may_deploy, problem } from '../data';
 import { t } from '../messages';
 
 export function AppsScreen() {
@@ -45,7 +45,7 @@ export function AppsScreen() {
                 </div>
                 <span class="small faint mono cut">{app.client_id}</span>
                 <div class="row apart tight small faint">
-                  <span>{t.apps.counts(count, app.total_users)}</span>
+                  <span>{complete.value ? t.apps.counts(count, app.total_users) : '…'}</span>
                   <Time at={app.inserted_at} />
                 </div>
               </li>

@@ -4,12 +4,14 @@ import { type Answer, ApiError, type Body, call, every } from '../api';
 import { Confirm, type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Plot } from '../components/plot';
+import { Sum, whole } from '../components/sum';
 import { Read, Table } from '../components/table';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Menu, Meter, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, app_of } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
+import { useBalance } from './balance';
 import { Creatives } from './creatives';
 
 type Campaign = Answer<'get', '/api/external/campaigns'>['campaigns'][number];
@@ -291,6 +293,7 @@ function Placements({ app, campaign }: { app: App; campaign: Campaign }) {
 
 function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again: () => void }) {
   const [asking, ask] = useState<'top_up' | 'cancel' | null>(null);
+  const balance = useBalance(app.id);
   const path = { id: campaign.id };
   const figures = useReading(
     () => call('get', '/api/v1/ads/campaigns/{id}/analytics', { path, app: app.id }),
@@ -432,6 +435,9 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
               errors: ['insufficient_balance'],
             },
           ]}
+          below={({ additional_payment }) => (
+            <Sum now={whole(additional_payment)} later={t.campaigns.no_more} balance={balance} />
+          )}
           run={async (body, once) => {
             await call('put', '/api/external/campaigns/{id}', { path, app: app.id, once, body });
             again();
@@ -450,6 +456,7 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
             again();
           }}>
           <p>{t.campaigns.cancel_text(number(campaign.remaining))}</p>
+          <Sum now={-campaign.remaining} balance={balance} />
         </Confirm>
       )}
     </Page>

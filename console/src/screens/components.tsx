@@ -211,11 +211,8 @@ export function ComponentsScreen() {
       <Rows
         label={c.rows}
         items={rows}
-        row={(n, place) => (
-          <li key={n} {...place}>
-            <span class="grow">{c.row(number(n))}</span>
-          </li>
-        )}
+        columns={[{ key: 'row', name: c.rows }]}
+        row={(n) => <span role="cell">{c.row(number(n))}</span>}
       />
       {asking === 'dialog' && (
         <Confirm title={c.confirm} action={c.danger} danger word="berth" onClose={() => ask(null)} run={async () => {}}>

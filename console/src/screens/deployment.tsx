@@ -1,11 +1,10 @@
 // One deployment: its state, its log, its history, and what can be changed about it.
 import { useEffect, useState } from 'preact/hooks';
-import { useLocation } from 'wouter-preact';
-import { ApiError, call } from '../api';
+import { Link, useLocation } from 'wouter-preact';
+import { call } from '../api';
 import { Confirm } from '../components/form';
 import { LazyBuilds } from '../components/lazy';
-import { Log } from '../components/log';
-import { is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
+import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -13,19 +12,24 @@ import { able, app_of, complete, type Deployment, deployments, forget, news, put
 import { cpu, date, exact, mebibytes, memory, number } from '../format';
 import { t } from '../messages';
 import { DomainTab } from './deployment_domain';
-import { Activity, HistoryTab, useEntries } from './deployment_history';
+import { FailureBanner, type Instance, Instances, useInstances } from './deployment_failure';
+import { Activity, HistoryTab, Rollback, useEntries } from './deployment_history';
+import { LogTab } from './deployment_log';
 import { Plots } from './deployment_plots';
+import { PriceOf, useBilling } from './deployment_price';
+import { rollouts_in, short_image } from './rollouts';
 import { SettingsTab } from './deployment_settings';
 import { VariablesTab } from './deployment_variables';
 
 export const news_of = (id: string) => news.value[id] ?? 0;
 
-function Metrics({ deployment }: { deployment: Deployment }) {
-  const at = { path: { id: deployment.id }, app: deployment.app_id };
-  const { value, again } = useReading(
-    () => call('get', '/api/deploy/apps/{id}/metrics', at),
+const useMetrics = (deployment: Deployment) =>
+  useReading(
+    () => call('get', '/api/deploy/apps/{id}/metrics', { path: { id: deployment.id }, app: deployment.app_id }),
     [deployment.id, deployment.status],
   );
+
+function Metrics({ deployment, of: { value, again } }: { deployment: Deployment; of: ReturnType<typeof useMetrics> }) {
   const mib = value?.memory == null ? null : value.memory / 1_048_576;
   const cpu_limit = deployment.cpu_limit_millicores,
     memory_limit = deployment.memory_limit_mb;
@@ -82,10 +86,7 @@ function Metrics({ deployment }: { deployment: Deployment }) {
 }
 
 function Billing({ deployment }: { deployment: Deployment }) {
-  const { value } = useReading(
-    () => call('get', '/api/deploy/apps/{id}/billing', { path: { id: deployment.id }, app: deployment.app_id }),
-    [deployment.id, deployment.billing_status, deployment.tier],
-  );
+  const { value } = useBilling(deployment);
   if (!value)
     return (
       <Card title={t.billing.heading}>
@@ -153,9 +154,17 @@ function Billing({ deployment }: { deployment: Deployment }) {
   );
 }
 
-function OverviewTab({ deployment }: { deployment: Deployment }) {
+function OverviewTab({
+  deployment,
+  entries,
+  instances,
+}: {
+  deployment: Deployment;
+  entries: ReturnType<typeof useEntries>;
+  instances: Instance[];
+}) {
   const tier = tiers.value?.find((one) => one.slug === deployment.tier);
-  const entries = useEntries(deployment);
+  const metrics = useMetrics(deployment);
   return (
     <>
       {deployment.status !== 'stopped' && (
@@ -167,7 +176,8 @@ function OverviewTab({ deployment }: { deployment: Deployment }) {
       )}
       <div class="columns">
         <div class="stack wide">
-          <Metrics deployment={deployment} />
+          <Metrics deployment={deployment} of={metrics} />
+          <Instances deployment={deployment} instances={instances} />
           <Activity deployment={deployment} entries={entries} />
         </div>
         <div class="stack wide">
@@ -191,7 +201,9 @@ function OverviewTab({ deployment }: { deployment: Deployment }) {
                 </>
               )}
               <dt>{t.deployment.app}</dt>
-              <dd>{app_of(deployment.app_id)?.app_name}</dd>
+              <dd>
+                <Link href={`/apps/${deployment.app_id}`}>{app_of(deployment.app_id)?.app_name}</Link>
+              </dd>
               {deployment.host_server && (
                 <>
                   <dt>{t.deployment.node}</dt>
@@ -211,12 +223,12 @@ function OverviewTab({ deployment }: { deployment: Deployment }) {
           <Billing deployment={deployment} />
         </div>
       </div>
-      {deployment.deployed_at && <Plots deployment={deployment} entries={entries.value} />}
+      {deployment.deployed_at && <Plots deployment={deployment} entries={entries.value} now={metrics.value} />}
     </>
   );
 }
 
-type Asking = 'stop' | 'restart' | 'rollback' | 'delete' | null;
+type Asking = 'start' | 'stop' | 'restart' | 'rollback' | 'delete' | null;
 
 function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const [asking, ask] = useState<Asking>(null);
@@ -225,16 +237,12 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const name = deployment.name ?? deployment.subdomain;
   const at = { path: { id }, app };
   const stopped = deployment.status === 'stopped';
+  const entries = useEntries(deployment);
+  const instances = useInstances(deployment).value ?? [];
+  const { previous } = rollouts_in(entries.value ?? []);
   const restart = async () => {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
-  async function begin() {
-    try {
-      await restart();
-    } catch (error) {
-      note((error as ApiError).message);
-    }
-  }
   const tabs = (['overview', 'logs', 'history', 'builds', 'variables', 'domain', 'settings'] as const).map((key) => ({
     key,
     name: t.deployment.tabs[key],
@@ -243,6 +251,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   return (
     <Page
       title={name}
+      {...(tab === 'overview' ? {} : { part: t.deployment.tabs[tab as 'logs'] ?? '' })}
       crumbs={[[t.menu.deployments, '/']]}
       badge={
         <span role="status">
@@ -260,7 +269,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       actions={
         <>
           {stopped ? (
-            <Button kinds={['main-action']} icon="play" onClick={begin}>
+            <Button kinds={['main-action']} icon="play" onClick={() => ask('start')}>
               {t.deployment.start}
             </Button>
           ) : (
@@ -276,21 +285,43 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
           <Menu
             label={t.deployment.more}
             items={[
-              { name: t.deployment.rollback, icon: 'back', run: () => ask('rollback') },
+              ...(previous
+                ? [
+                    {
+                      name: t.history.back_to(short_image(previous.line.details.image ?? '')),
+                      icon: 'back' as const,
+                      run: () => ask('rollback'),
+                    },
+                  ]
+                : []),
               { name: t.deployment.delete, icon: 'trash', danger: true, run: () => ask('delete') },
             ]}
           />
         </>
       }>
-      <ReasonBanner deployment={deployment} />
+      {has_failed(deployment) ? (
+        <FailureBanner deployment={deployment} entries={entries.value} instances={instances} />
+      ) : (
+        <ReasonBanner deployment={deployment} />
+      )}
       <Tabs label={t.deployment.tabs.label} tabs={tabs} current={tab} />
-      {tab === 'overview' && <OverviewTab deployment={deployment} />}
-      {tab === 'logs' && <Log id={id} app={app} name={name} />}
-      {tab === 'history' && <HistoryTab deployment={deployment} />}
+      {tab === 'overview' && <OverviewTab deployment={deployment} entries={entries} instances={instances} />}
+      {tab === 'logs' && <LogTab deployment={deployment} instances={instances} />}
+      {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
       {tab === 'variables' && <VariablesTab deployment={deployment} />}
       {tab === 'domain' && <DomainTab deployment={deployment} />}
       {tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}
+      {asking === 'start' && (
+        <Confirm
+          title={t.deployment.start_title(name)}
+          action={t.deployment.start}
+          onClose={() => ask(null)}
+          run={restart}>
+          <p>{t.deployment.start_text}</p>
+          <PriceOf deployment={deployment} />
+        </Confirm>
+      )}
       {asking === 'restart' && (
         <Confirm
           title={t.deployment.restart_title(name)}
@@ -298,6 +329,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
           onClose={() => ask(null)}
           run={restart}>
           <p>{t.deployment.restart_text}</p>
+          <PriceOf deployment={deployment} />
         </Confirm>
       )}
       {asking === 'stop' && (
@@ -312,16 +344,14 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
           <p>{t.deployment.stop_text}</p>
         </Confirm>
       )}
-      {asking === 'rollback' && (
-        <Confirm
-          title={t.deployment.rollback_title(name)}
-          action={t.deployment.rollback}
+      {asking === 'rollback' && previous && (
+        <Rollback
+          deployment={deployment}
+          to={previous.line}
+          undone={previous.undone}
           onClose={() => ask(null)}
-          run={async () => {
-            put((await call('post', '/api/deploy/apps/{id}/rollback', { ...at, body: {} })).deployment);
-          }}>
-          <p>{t.deployment.rollback_text}</p>
-        </Confirm>
+          onDone={entries.again}
+        />
       )}
       {asking === 'delete' && (
         <Confirm
@@ -345,14 +375,16 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
 
 export function DeploymentScreen({ id, tab }: { id: string; tab: string }) {
   const deployment = deployments.value?.[id];
-  // A full object has fields that the events don't: the node, when it was deployed, the names of variables.
+  // A full object has fields that the events don't: the node, when it was deployed, the names of variables. The list has
+  // full objects, so that nothing is read until an event has come.
+  const seen = news_of(id);
   useEffect(() => {
-    if (deployment?.status === 'running')
+    if (seen && deployment?.status === 'running')
       void call('get', '/api/deploy/apps/{id}', { path: { id }, app: deployment.app_id }).then(
         (answer) => put(answer.deployment),
         () => {},
       );
-  }, [deployment?.status, deployment?.reason]);
+  }, [!!seen, deployment?.status, deployment?.reason]);
   if (deployment) return <Loaded deployment={deployment} tab={tab} />;
   if (!complete.value)
     return (

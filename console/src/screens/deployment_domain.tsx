@@ -7,6 +7,7 @@ import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Time } fr
 import { useReading } from '../components/use';
 import { change, type Deployment, news, tiers } from '../data';
 import { t } from '../messages';
+import { PriceIfUnpaid } from './deployment_price';
 
 const fields: FieldOf<{ custom_domain: string }>[] = [
   {
@@ -129,6 +130,7 @@ function Claimed({ deployment }: { deployment: Deployment }) {
           onClose={() => release(false)}
           run={() => change(deployment, { custom_domain: null })}>
           <p>{t.domain.release_text}</p>
+          <PriceIfUnpaid deployment={deployment} />
         </Confirm>
       )}
     </>
@@ -150,7 +152,12 @@ export function DomainTab({ deployment }: { deployment: Deployment }) {
     );
   return (
     <Card title={t.domain.heading}>
-      <Form fields={fields} action={t.domain.add} run={(body) => change(deployment, body)} />
+      <Form
+        fields={fields}
+        action={t.domain.add}
+        below={() => <PriceIfUnpaid deployment={deployment} />}
+        run={(body) => change(deployment, body)}
+      />
     </Card>
   );
 }

@@ -1,19 +1,21 @@
-// What was done with a deployment: the rollouts, and by whom.
-import { useState } from 'preact/hooks';
+// What was done with a deployment: a line for each change, with its difference, its result and who did it.
+import { useMemo, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { type Answer, call } from '../api';
+import { call } from '../api';
 import { Confirm } from '../components/form';
-import { Bones, Button, Card, Failed, Time } from '../components/ui';
+import { Read } from '../components/table';
+import { Button, Card, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type Deployment, news, put } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
 import { me } from '../session';
+import { PriceOf } from './deployment_price';
+import { type Difference, type Entry, type Line, lines_of, rollouts_in, short_image, undone_since } from './rollouts';
 
 type DomainState = keyof typeof t.domain.states;
-export type Entry = Answer<'get', '/api/deploy/apps/{id}/logs'>['logs'][number];
 const marks: Record<Entry['status'], string> = { started: 'busy', succeeded: 'good', failed: 'bad', info: '' };
-const newest = 6;
+const newest_lines = 6;
 
 export function useEntries(deployment: Deployment) {
   // An entry is written with each change of the status, of which an event tells.
@@ -26,77 +28,94 @@ export function useEntries(deployment: Deployment) {
   );
 }
 
-interface Details {
-  generation?: number;
-  kind?: string;
-  domain?: string;
-  state?: DomainState;
-  fields?: string[];
-  image?: string;
-  duration_seconds?: number;
-  reason?: string;
+export function title_of({ entry, details, is_rollout }: Line): string {
+  const { kind = '', state, image } = details;
+  if (is_rollout) return t.history.rollout(kind, image ? short_image(image) : '');
+  if (entry.action !== 'deploy') return t.history.action(entry.action);
+  if (state) return t.history.domain(t.domain.states[state as DomainState]);
+  if (entry.status === 'failed') return t.history.broke;
+  return details.fields ? t.history.changed : t.history.recovered;
 }
-const details_of = (entry: Entry) => (entry.details ?? {}) as Details;
-const generation_of = (entry: Entry) => details_of(entry).generation;
-// Changes that need no new container, and the steps of a custom domain, have the same action and no generation.
-const is_rollout = (entry: Entry) => entry.action === 'deploy' && generation_of(entry) !== undefined;
 
-// When rollouts ended, in seconds since 1970.
-export const rollouts_of = (entries: Entry[]) =>
-  entries
-    .filter((entry) => is_rollout(entry) && entry.status !== 'started')
-    .map((entry) => Date.parse(entry.inserted_at) / 1_000);
+const shown = (field: string, value: unknown) => {
+  if (value === null || value === undefined || value === '' || value === '[]') return t.history.nothing;
+  return field === 'image' ? short_image(String(value)) : String(value);
+};
+const full = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-// A rollout has an entry for its start and one for its end. The start is left out once there is an end; a start that
-// has none was overtaken by the next rollout, unless it is the newest.
-function folded(entries: Entry[]): { entry: Entry; overtaken: boolean }[] {
-  const ended = new Set(entries.filter((entry) => is_rollout(entry) && entry.status !== 'started').map(generation_of));
-  const left = entries.filter(
-    (entry) => !is_rollout(entry) || entry.status !== 'started' || !ended.has(generation_of(entry)),
+// One difference: what a field was and is, or which variables came, changed and went.
+function One({ of }: { of: Difference }) {
+  const name = t.history.field(of.field);
+  if (of.added || of.changed || of.removed)
+    return (
+      <span class="difference">
+        <span class="faint">{name}</span>{' '}
+        {(of.added ?? []).map((one) => (
+          <ins key={`+${one}`}>{`+${one}`}</ins>
+        ))}
+        {(of.changed ?? []).map((one) => (
+          <span class="edited" key={`~${one}`}>{`~${one}`}</span>
+        ))}
+        {(of.removed ?? []).map((one) => (
+          <del key={`-${one}`}>{`−${one}`}</del>
+        ))}
+      </span>
+    );
+  if (of.from === undefined && of.to === undefined) return <span class="difference faint">{name}</span>;
+  return (
+    <span class="difference">
+      <span class="faint">{name}</span> <del title={full(of.from)}>{shown(of.field, of.from)}</del>{' '}
+      <span aria-hidden="true">→</span> <ins title={full(of.to)}>{shown(of.field, of.to)}</ins>
+    </span>
   );
-  return left.map((entry, index) => ({ entry, overtaken: entry.status === 'started' && index > 0 }));
 }
 
-function title_of(entry: Entry): string {
-  const { kind = '', state } = details_of(entry);
-  if (entry.action !== 'deploy' || is_rollout(entry)) return t.history.action(entry.action, kind);
-  return state ? t.history.domain(t.domain.states[state]) : t.history.changed;
+export function Differences({ of }: { of: Difference[] }) {
+  if (of.length === 0) return null;
+  return (
+    <div class="differences small">
+      {of.map((one, index) => (
+        <One key={`${one.field}${index}`} of={one} />
+      ))}
+    </div>
+  );
 }
 
-function text_of(entry: Entry): string {
-  const { image, domain, fields, duration_seconds, reason } = details_of(entry);
-  const parts = [image, domain, is_rollout(entry) ? undefined : fields?.join(', ')];
-  if (duration_seconds !== undefined) parts.push(duration(duration_seconds));
-  if (reason !== undefined) parts.push(t.reason_word(reason));
-  return parts.filter(Boolean).join(' · ');
+const who = (entry: Entry) =>
+  entry.initiated_by === me.value!.id ? t.history.you : entry.initiated_by ? t.history.member : t.history.berth;
+
+function why_of({ details, entry }: Line): string {
+  const why = details.cause ?? details.reason;
+  if (entry.status !== 'failed' || !why) return '';
+  return (t.reasons[why as keyof typeof t.reasons] ?? t.reasons.unknown).title;
 }
 
-function Row({ entry, overtaken, actions }: { entry: Entry; overtaken: boolean; actions?: preact.ComponentChildren }) {
+export function HistoryRow({ line, actions }: { line: Line; actions?: preact.ComponentChildren }) {
+  const { entry, details, overtaken } = line;
+  const why = why_of(line);
   return (
     <li>
       <span class={`badge ${overtaken ? '' : marks[entry.status]}`}>
         {overtaken ? t.history.overtaken : t.history.states[entry.status]}
       </span>
       <div class="grow">
-        <div>{title_of(entry)}</div>
-        <div class="small faint cut">{text_of(entry)}</div>
+        <div title={details.image}>
+          {title_of(line)}
+          {details.domain && <span class="faint"> {details.domain}</span>}
+        </div>
+        <Differences of={details.changes ?? (details.fields ?? []).map((field) => ({ field }))} />
+        {why && <div class="small minus">{why}</div>}
       </div>
       <span class="small faint">
-        {entry.initiated_by === me.value!.id ? t.history.you : entry.initiated_by ? t.history.member : t.history.berth}{' '}
-        · <Time at={entry.inserted_at} />
+        {who(entry)} · <Time at={entry.inserted_at} />
+        {details.duration_seconds !== undefined && ` · ${duration(details.duration_seconds)}`}
       </span>
       {actions}
     </li>
   );
 }
 
-export function Activity({
-  deployment,
-  entries: { value, error, again },
-}: {
-  deployment: Deployment;
-  entries: ReturnType<typeof useEntries>;
-}) {
+export function Activity({ deployment, entries }: { deployment: Deployment; entries: ReturnType<typeof useEntries> }) {
   return (
     <Card
       title={t.history.latest}
@@ -106,81 +125,120 @@ export function Activity({
           {t.history.all}
         </Link>
       }>
-      {error ? (
-        <div class="body">
-          <Failed error={error} again={again} />
-        </div>
-      ) : !value ? (
-        <div class="body">
-          <Bones />
-        </div>
-      ) : (
-        <ul class="list events">
-          {folded(value)
-            .slice(0, newest)
-            .map((one) => (
-              <Row key={one.entry.id} {...one} />
-            ))}
-        </ul>
-      )}
+      <Read of={entries}>
+        {(value) => (
+          <ul class="list events">
+            {lines_of(value)
+              .slice(0, newest_lines)
+              .map((line) => (
+                <HistoryRow key={line.entry.id} line={line} />
+              ))}
+          </ul>
+        )}
+      </Read>
     </Card>
   );
 }
 
-export function HistoryTab({ deployment }: { deployment: Deployment }) {
-  const { value, error, again } = useEntries(deployment);
-  const [to, ask] = useState<Entry | null>(null);
-  // The rollouts that ran, except the present one, can be rolled back to.
-  const ran = (value ?? []).filter((entry) => entry.status === 'succeeded' && is_rollout(entry));
-  const image = (entry: Entry) => details_of(entry).image ?? '';
+// Asks before a rollback, and says what it leads to: which image, from when, and what will be different.
+export function Rollback({
+  deployment,
+  to,
+  undone,
+  onClose,
+  onDone,
+}: {
+  deployment: Deployment;
+  to: Line;
+  undone: Difference[];
+  onClose: () => void;
+  onDone?: () => void;
+}) {
+  const image = to.details.image ?? '';
+  return (
+    <Confirm
+      title={t.history.back_title(short_image(image))}
+      action={t.history.back_to(short_image(image))}
+      onClose={onClose}
+      run={async () => {
+        const answer = await call('post', '/api/deploy/apps/{id}/rollback', {
+          path: { id: deployment.id },
+          app: deployment.app_id,
+          body: { to_log_id: to.entry.id },
+        });
+        put(answer.deployment);
+        onDone?.();
+      }}>
+      <dl class="facts">
+        <dt>{t.history.from}</dt>
+        <dd>
+          <code>{deployment.container_image}</code>
+        </dd>
+        <dt>{t.history.to}</dt>
+        <dd>
+          <code>{image}</code>
+          <div class="small faint">
+            {t.history.ran} <Time at={to.entry.inserted_at} /> · {who(to.entry)}
+          </div>
+        </dd>
+        {undone.length > 0 && (
+          <>
+            <dt>{t.history.undone}</dt>
+            <dd>
+              <Differences of={undone} />
+            </dd>
+          </>
+        )}
+      </dl>
+      <p class="soft">{t.history.back_text}</p>
+      <PriceOf deployment={deployment} />
+    </Confirm>
+  );
+}
+
+export function HistoryTab({
+  deployment,
+  entries,
+}: {
+  deployment: Deployment;
+  entries: ReturnType<typeof useEntries>;
+}) {
+  const [to, ask] = useState<Line | null>(null);
+  const lines = useMemo(() => lines_of(entries.value ?? []), [entries.value]);
+  const { targets } = useMemo(() => rollouts_in(entries.value ?? []), [entries.value]);
+  const can_go_back = (line: Line) => targets.some((one) => one.entry.id === line.entry.id);
   return (
     <Card title={t.history.heading} bare>
-      {error ? (
-        <div class="body">
-          <Failed error={error} again={again} />
-        </div>
-      ) : !value ? (
-        <div class="body">
-          <Bones />
-        </div>
-      ) : (
-        <ul class="list events">
-          {folded(value).map(({ entry, overtaken }) => (
-            <Row
-              key={entry.id}
-              entry={entry}
-              overtaken={overtaken}
-              actions={
-                ran.includes(entry) &&
-                entry !== ran[0] && (
-                  <Button slim icon="back" onClick={() => ask(entry)}>
-                    {t.history.back_to_this}
-                  </Button>
-                )
-              }
-            />
-          ))}
-        </ul>
-      )}
+      <Read of={entries}>
+        {() => (
+          <ul class="list events">
+            {lines.map((line) => (
+              <HistoryRow
+                key={line.entry.id}
+                line={line}
+                actions={
+                  can_go_back(line) && (
+                    <Button slim icon="back" onClick={() => ask(line)}>
+                      {t.history.back_to_this}
+                    </Button>
+                  )
+                }
+              />
+            ))}
+          </ul>
+        )}
+      </Read>
       {to && (
-        <Confirm
-          title={t.history.back_title}
-          action={t.deployment.rollback}
+        <Rollback
+          deployment={deployment}
+          to={to}
+          undone={undone_since(
+            lines.filter((line) => line.is_rollout),
+            to,
+          )}
           onClose={() => ask(null)}
-          run={async () => {
-            put(
-              (
-                await call('post', '/api/deploy/apps/{id}/rollback', {
-                  path: { id: deployment.id },
-                  app: deployment.app_id,
-                  body: { to_log_id: to.id },
-                })
-              ).deployment,
-            );
-            again();
-          }}>
-          <p>{t.history.back_text(image(to))}</p>
-        </Confirm>
+          onDone={entries.again}
+        />
       )}
     </Card>
   );

@@ -6,9 +6,9 @@ import { Read } from '../components/table';
 import { Button, Card } from '../components/ui';
 import { useReading } from '../components/use';
 import type { Deployment } from '../data';
-import { compact, number } from '../format';
+import { compact, number, share } from '../format';
 import { t } from '../messages';
-import { type Entry, rollouts_of } from './deployment_history';
+import { type Entry, rollouts_of } from './rollouts';
 
 type History = Answer<'get', '/api/deploy/apps/{id}/metrics/history'>;
 type Metric = keyof History['series'];
@@ -56,7 +56,21 @@ const plots_of = (deployment: Deployment): Shown[] => [
   },
 ];
 
-function One({ shown, history, times, marks }: { shown: Shown; history: History; times: number[]; marks: number[] }) {
+function One({
+  shown,
+  history,
+  times,
+  from,
+  to,
+  marks,
+}: {
+  shown: Shown;
+  history: History;
+  times: number[];
+  from: number;
+  to: number;
+  marks: number[];
+}) {
   const lines: Line[] = useMemo(
     () =>
       shown.metrics.map(([metric, name]) => ({
@@ -75,6 +89,8 @@ function One({ shown, history, times, marks }: { shown: Shown; history: History;
       ) : (
         <Plot
           times={times}
+          from={from}
+          to={to}
           lines={lines}
           marks={marks}
           show={show}
@@ -92,8 +108,80 @@ function One({ shown, history, times, marks }: { shown: Shown; history: History;
   );
 }
 
-export function Plots({ deployment, entries }: { deployment: Deployment; entries: Entry[] | null }) {
-  const [span, choose] = useState<Window>('day');
+type Now = Answer<'get', '/api/deploy/apps/{id}/metrics'>;
+const now_of: Partial<Record<Metric, (now: Now) => number | null | undefined>> = {
+  cpu: (now) => now.cpu,
+  memory: (now) => now.memory,
+  restarts: (now) => now.restarts,
+};
+const least_window = 10 * 60_000; // ms
+const second = 1_000;
+
+// The shortest window that has all of a young deployment's life.
+const window_of = (age: number): Window =>
+  (Object.keys(windows) as Window[]).find((one) => age <= windows[one]) ?? 'day';
+
+// The history with what was measured right now at its end, so that there is something to see from the first minute on.
+function with_now(history: History, now: Now | null): History {
+  if (!now || Date.parse(history.from) + history.count * history.step * second < Date.now() - 2 * history.step * second)
+    return history;
+  const series = Object.fromEntries(
+    Object.entries(history.series).map(([metric, values]) => {
+      const present = now_of[metric as Metric]?.(now);
+      const last = values.length - 1;
+      const known = present === undefined || present === null || last < 0 || values[last] !== null;
+      return [metric, known ? values : [...values.slice(0, last), present]];
+    }),
+  );
+  return { ...history, series } as History;
+}
+
+const sum = (values: readonly (number | null)[] = []) => values.reduce<number>((all, one) => all + (one ?? 0), 0);
+
+// What the reader wants to know first: how many requests came, how many failed, and how long they took.
+function Figures({ of }: { of: History }) {
+  const { series } = of;
+  const by_class = (['requests_2xx', 'requests_3xx', 'requests_4xx', 'requests_5xx'] as const).map(
+    (one) => series[one],
+  );
+  const all = by_class.reduce((total, values) => total + sum(values), 0);
+  const known = by_class.some((values) => values?.some((value) => value !== null));
+  const latest = (metric: Metric) => series[metric]?.findLast((value) => value !== null);
+  const milliseconds = (value: number | null | undefined) =>
+    value == null ? '–' : t.plots.ms(number(Math.round(value)));
+  return (
+    <div class="figures">
+      <div class="figure">
+        <span class="small faint">{t.metrics.requests}</span>
+        <span class="value">{known ? number(all) : '–'}</span>
+      </div>
+      <div class="figure">
+        <span class="small faint">{t.plots.errors}</span>
+        <span class="value">{known ? share(all ? sum(series.requests_5xx) / all : 0) : '–'}</span>
+      </div>
+      <div class="figure">
+        <span class="small faint">{t.plots.half_within}</span>
+        <span class="value">{milliseconds(latest('latency_p50'))}</span>
+      </div>
+      <div class="figure">
+        <span class="small faint">{t.plots.most_within}</span>
+        <span class="value">{milliseconds(latest('latency_p95'))}</span>
+      </div>
+    </div>
+  );
+}
+
+export function Plots({
+  deployment,
+  entries,
+  now,
+}: {
+  deployment: Deployment;
+  entries: Entry[] | null;
+  now: Now | null;
+}) {
+  const born = Date.parse(deployment.inserted_at);
+  const [span, choose] = useState<Window>(() => window_of(Date.now() - born));
   const history = useReading(() => {
     const from = new Date(Date.now() - windows[span]).toISOString();
     const query = { from, step: of_minutes.includes(span) ? (60 as const) : (900 as const) };
@@ -103,15 +191,19 @@ export function Plots({ deployment, entries }: { deployment: Deployment; entries
       query,
     });
   }, [deployment.id, span]);
+  const shown = useMemo(() => history.value && with_now(history.value, now), [history.value, now]);
   const times = useMemo(() => {
     if (!history.value) return [];
     const { from, step, count } = history.value;
-    return Array.from({ length: count }, (_, index) => Date.parse(from) / 1_000 + index * step);
+    return Array.from({ length: count }, (_, index) => Date.parse(from) / second + index * step);
   }, [history.value]);
   const marks = useMemo(
     () => rollouts_of(entries ?? []).filter((at) => at >= (times[0] ?? Infinity)),
     [entries, times],
   );
+  // A young deployment's plots begin with it, and not with hours in which there was nothing.
+  const to = (times.at(-1) ?? 0) + (history.value?.step ?? 0);
+  const from = Math.max(times[0] ?? 0, Math.min(born, Date.now() - least_window) / second);
   return (
     <Card
       title={t.plots.heading}
@@ -128,11 +220,22 @@ export function Plots({ deployment, entries }: { deployment: Deployment; entries
       }>
       <Read of={history}>
         {(value) => (
-          <div class="body plots">
-            {plots_of(deployment).map((shown) => (
-              <One key={shown.name} shown={shown} history={value} times={times} marks={marks} />
-            ))}
-            <p class="small faint">{t.plots.explained}</p>
+          <div class="body stack wide">
+            <Figures of={shown ?? value} />
+            <div class="plots">
+              {plots_of(deployment).map((one) => (
+                <One
+                  key={one.name}
+                  shown={one}
+                  history={shown ?? value}
+                  times={times}
+                  from={from}
+                  to={to}
+                  marks={marks}
+                />
+              ))}
+              <p class="small faint">{t.plots.explained}</p>
+            </div>
           </div>
         )}
       </Read>

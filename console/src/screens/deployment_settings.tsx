@@ -1,13 +1,16 @@
 // What can be changed about a deployment: what it runs, the tier; and deleting it.
+import { useState } from 'preact/hooks';
 import { type Body, call } from '../api';
 import { AskTier } from '../components/ask_tier';
-import { Form } from '../components/form';
+import { Confirm, Form } from '../components/form';
 import { note } from '../components/notes';
 import { Button, Card } from '../components/ui';
 import { useReading } from '../components/use';
-import { app_of, change, type Deployment } from '../data';
+import { app_of, change, type Deployment, tiers } from '../data';
 import { t } from '../messages';
 import { container_fields, container_values, tier_field } from './deployment_fields';
+import { PriceIfUnpaid, PriceOfTier } from './deployment_price';
+import { label_texts, parse_labels } from './deployments_table';
 
 export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; onDelete: () => void }) {
   const free = useReading(
@@ -20,6 +23,8 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
   }
   const [image, ...others] = container_fields;
   const app = app_of(deployment.app_id);
+  const [moving, move] = useState<string | null>(null); // to the tier with this slug
+  const wanted = tiers.value?.find((one) => one.slug === moving);
   return (
     <div class="stack wide">
       <Card title={t.settings.container}>
@@ -28,6 +33,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           values={container_values(deployment)}
           changes
           action={t.settings.save}
+          below={() => <PriceIfUnpaid deployment={deployment} />}
           run={save}
         />
       </Card>
@@ -37,9 +43,33 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           values={{ tier: deployment.tier }}
           changes
           action={t.settings.change_tier}
-          run={save}
+          run={async ({ tier }) => move(tier ? String(tier) : null)}
         />
+        {wanted && (
+          <Confirm
+            title={t.settings.tier_title(wanted.name)}
+            action={t.settings.change_tier}
+            onClose={() => move(null)}
+            run={() => save({ tier: wanted.slug })}>
+            <p>{t.settings.tier_text}</p>
+            <PriceOfTier deployment={deployment} tier={wanted.slug} price={wanted.monthly_cost_points ?? 0} />
+          </Confirm>
+        )}
         {app && <AskTier app={app} />}
+      </Card>
+      <Card title={t.table.labels}>
+        <Form<{ labels: string[] }>
+          key={JSON.stringify(deployment.labels)}
+          fields={[{ name: 'labels', label: t.table.labels, kind: 'lines', hint: t.settings.labels_hint }]}
+          values={{ labels: label_texts(deployment) }}
+          changes
+          action={t.app.save}
+          below={() => <PriceIfUnpaid deployment={deployment} />}
+          run={async ({ labels }) => {
+            await change(deployment, { labels: parse_labels(labels ?? []) });
+            note(t.app.changed);
+          }}
+        />
       </Card>
       <Card title={t.settings.end}>
         <div class="row apart">

@@ -1,84 +1,99 @@
-// The names of a deployment's variables. Values are never given back; a new value replaces the old one.
+// A deployment's variables: names and values side by side, as a table or as the text of a .env file. Values are never
+// given back; what isn't typed anew stays.
 import { useState } from 'preact/hooks';
-import { type TypedVariables, variables_of } from '../components/values';
-import { Confirm, Form, useDraft } from '../components/form';
+import { call } from '../api';
 import { note } from '../components/notes';
-import { Button, Card, Empty } from '../components/ui';
+import { Read } from '../components/table';
+import { Button, Card, Failed } from '../components/ui';
+import { useReading, useSubmit } from '../components/use';
+import { changes_of, type Edited, VariableTable, VariableText } from '../components/variables';
 import { change, type Deployment } from '../data';
 import { t } from '../messages';
-import { variables_field } from './deployment_fields';
+import { Differences } from './deployment_history';
+import { PriceIfUnpaid } from './deployment_price';
 
-const one_row = [{ name: '', value: '' }];
+const fresh = (): Edited => ({ name: '', stored: false, value: '' });
 
-export function VariablesTab({ deployment }: { deployment: Deployment }) {
-  const draft = useDraft();
-  const [typed, type] = draft;
-  const { pairs, pasted } = (typed.env_vars ?? { pairs: one_row, pasted: '' }) as TypedVariables;
-  const [removing, remove] = useState<string | null>(null);
-  const names = [...(deployment.env_keys ?? [])].sort();
-  const count = Object.keys(variables_of({ pairs, pasted })).length;
-  async function save(env_vars: Record<string, string | null>) {
+function Editor({ deployment, stored, again }: { deployment: Deployment; stored: Edited[]; again: () => void }) {
+  const [rows, edit] = useState<Edited[]>(() => (stored.length ? stored : [fresh()]));
+  const [as_text, show_text] = useState(false);
+  const { env_vars, added, changed, removed } = changes_of(rows);
+  const waiting = Object.keys(env_vars).length;
+  const { busy, error, submit } = useSubmit(async () => {
     await change(deployment, { env_vars });
     note(t.variables.saved);
-  }
-  // Puts a row for the variable before those that were typed.
-  function replace(name: string) {
-    const others = pairs.filter((pair) => pair.name && pair.name !== name);
-    type({ env_vars: { pairs: [{ name, value: '' }, ...others], pasted } });
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.pair .value')?.focus());
-  }
+    again();
+  });
   return (
-    <div class="columns">
-      <Card title={t.variables.heading} bare>
-        {names.length === 0 ? (
-          <Empty icon="key" title={t.variables.none} text={t.variables.none_text} />
+    <Card
+      title={t.variables.heading}
+      actions={
+        <div class="row tight" role="group" aria-label={t.variables.form}>
+          {([false, true] as const).map((text) => (
+            <button
+              key={String(text)}
+              type="button"
+              class="button slim"
+              aria-pressed={as_text === text}
+              onClick={() => show_text(text)}>
+              {text ? t.variables.text : t.variables.table}
+            </button>
+          ))}
+        </div>
+      }>
+      <div class="stack">
+        <p class="small soft">
+          {t.variables.sealed} {t.variables.rollout}
+        </p>
+        {as_text ? (
+          <>
+            <VariableText rows={rows} onChange={edit} />
+            <p class="small faint">{t.variables.text_hint}</p>
+          </>
         ) : (
-          <ul class="list">
-            {names.map((name) => (
-              <li key={name}>
-                <code class="grow break">{name}</code>
-                <span class="faint small">{t.variables.hidden}</span>
-                <Button
-                  slim
-                  kinds={['plain']}
-                  icon="edit"
-                  label={t.variables.replace(name)}
-                  onClick={() => replace(name)}
-                />
-                <Button
-                  slim
-                  kinds={['plain']}
-                  icon="trash"
-                  label={t.variables.remove(name)}
-                  onClick={() => remove(name)}
-                />
-              </li>
-            ))}
-          </ul>
+          <>
+            <VariableTable rows={rows} onChange={edit} />
+            <div class="row tight">
+              <Button slim icon="plus" onClick={() => edit([...rows, fresh()])}>
+                {t.variables.add}
+              </Button>
+              <span class="small faint">{t.variables.paste_hint}</span>
+            </div>
+          </>
         )}
-      </Card>
-      <Card title={t.variables.set}>
-        <Form<{ env_vars: Record<string, string> }>
-          draft={draft}
-          fields={[{ ...variables_field, hint: `${t.variables.sealed} ${t.variables.rollout}`, required: true }]}
-          values={{ env_vars: one_row }}
-          action={t.variables.save(count)}
-          run={async ({ env_vars }) => {
-            await save(env_vars);
-            type({});
-          }}
+        {waiting > 0 && <Differences of={[{ field: 'env_vars', added, changed, removed }]} />}
+        <PriceIfUnpaid deployment={deployment} />
+        {error && <Failed error={error} />}
+        <div class="row">
+          <Button kinds={['main-action']} busy={busy} disabled={waiting === 0} onClick={() => submit()}>
+            {t.variables.save(waiting)}
+          </Button>
+          {waiting > 0 && (
+            <Button onClick={() => edit(stored.length ? stored : [fresh()])}>{t.variables.discard}</Button>
+          )}
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+export function VariablesTab({ deployment }: { deployment: Deployment }) {
+  const list = useReading(
+    () => call('get', '/api/deploy/apps/{id}/env', { path: { id: deployment.id }, app: deployment.app_id }),
+    [deployment.id],
+  );
+  return (
+    <Read of={list}>
+      {({ variables }) => (
+        <Editor
+          key={variables.map((one) => one.name + one.digest).join()}
+          deployment={deployment}
+          again={list.again}
+          stored={variables
+            .map(({ name, set_at }) => ({ name, stored: true, set_at: set_at ?? null }))
+            .sort((a, b) => (a.name < b.name ? -1 : 1))}
         />
-      </Card>
-      {removing && (
-        <Confirm
-          title={t.variables.remove(removing)}
-          action={t.variables.remove_short}
-          danger
-          onClose={() => remove(null)}
-          run={() => save({ [removing]: null })}>
-          <p>{t.variables.rollout}</p>
-        </Confirm>
       )}
-    </div>
+    </Read>
   );
 }

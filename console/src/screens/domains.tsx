@@ -6,6 +6,7 @@ import { Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Page } from '../components/ui';
 import { app_of, change, complete, type Deployment, listed, tiers } from '../data';
 import { t } from '../messages';
+import { PriceIfUnpaid } from './deployment_price';
 
 // Shows what the deployment itself says about its domain; only the deployment's page asks for the records.
 function state_of({ status, reason, cause }: Deployment): { mark: string; text: string } {
@@ -88,6 +89,10 @@ export function DomainsScreen() {
           fields={fields}
           action={t.domains.add}
           onClose={() => add(false)}
+          below={({ id }) => {
+            const chosen = free.find((one) => one.id === id);
+            return chosen && <PriceIfUnpaid key={chosen.id} deployment={chosen} />;
+          }}
           run={async ({ id, custom_domain }) => {
             await change(
               free.find((one) => one.id === id)!,

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, ApiError, type Body, call, every } from '../api';
 import { Confirm, type FieldOf, Form, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { Sum } from '../components/sum';
 import { Read, Table } from '../components/table';
 import { Button, Card, Empty, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -92,7 +93,7 @@ function Shop() {
             note(t.shop.bought(asking.item.name));
             done();
           }}>
-          <p>{t.shop.buy_text(t.points(asking.item.price_points), t.points(me.value!.points))}</p>
+          <Sum now={asking.item.price_points} balance={me.value!.points} whose={t.sum.you_have} />
         </Confirm>
       )}
       {asking?.what === 'give' && (
@@ -109,7 +110,7 @@ function Shop() {
             note(t.shop.given(asking.item.name, to));
             done();
           }}>
-          <p class="soft">{t.shop.buy_text(t.points(asking.item.price_points), t.points(me.value!.points))}</p>
+          <Sum now={asking.item.price_points} balance={me.value!.points} whose={t.sum.you_have} />
         </FormDialog>
       )}
     </>

@@ -6,12 +6,14 @@ import { type Answer, type Body, call, every } from '../api';
 import { Entry } from '../components/fields';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { Sum, whole } from '../components/sum';
 import { Read, Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, apps, may_advertise } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
+import { useBalance } from './balance';
 import { CampaignScreen, marks, targeting_of, type Targeting } from './campaign';
 
 type Creation = Body<'post', '/api/external/campaigns'>;
@@ -44,6 +46,7 @@ const campaign_fields: FieldOf<Creation & Targeting>[] = [
 function Campaigns({ app }: { app: App }) {
   const [, go] = useLocation();
   const [creating, create] = useState(false);
+  const balance = useBalance(app.id);
   const list = useReading(
     () =>
       every((page) => call('get', '/api/external/campaigns', { app: app.id, query: page })).then((pages) =>
@@ -110,6 +113,9 @@ function Campaigns({ app }: { app: App }) {
           fields={campaign_fields}
           values={{ payout_rate: 1 }}
           action={t.campaigns.create}
+          below={({ total_payment }) => (
+            <Sum now={whole(total_payment)} later={t.campaigns.no_more} balance={balance} />
+          )}
           onClose={() => create(false)}
           run={async ({ game_type, play_tier, geography, ...body }, once) => {
             const targeting_metadata = targeting_of({ game_type, play_tier, geography });
@@ -219,10 +225,18 @@ function Buy({
   onClose: () => void;
   onDone: () => void;
 }) {
+  const balance = useBalance(app.id);
+  const rate_of = (surface: Surface) => rates.find((one) => one.surface_type === surface)?.effective_rate;
+  // What berthd will take: the impressions at the present rates, less the discount of each kind, which is rounded down.
+  const total_of = (typed: Partial<Purchase>) =>
+    surfaces.reduce((sum, [surface]) => {
+      const subtotal = whole(typed[surface]) * (rate_of(surface) ?? 0);
+      return sum + subtotal - Math.floor((subtotal * of.discount_percentage) / 100);
+    }, 0);
   const fields: FieldOf<Purchase>[] = [
     { name: 'name', label: t.market.campaigns_name, hint: t.market.campaigns_name_hint },
     ...surfaces.map(([surface, name]) => {
-      const rate = rates.find((one) => one.surface_type === surface)?.effective_rate;
+      const rate = rate_of(surface);
       return {
         name: surface,
         label: name,
@@ -237,6 +251,7 @@ function Buy({
       fields={fields}
       action={t.market.buy}
       onClose={onClose}
+      below={(typed) => <Sum now={total_of(typed)} later={t.campaigns.no_more} balance={balance} />}
       run={async ({ name, ...counts }, once) => {
         const bought = surfaces
           .filter(([surface]) => counts[surface] !== undefined)

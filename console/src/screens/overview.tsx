@@ -1,73 +1,14 @@
 // The first screen: all deployments, and the first steps of somebody new.
 import { useEffect, useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
-import { Words } from '../components/fields';
+import { useLocation } from 'wouter-preact';
 import { Icon } from '../components/icons';
 import { note } from '../components/notes';
-import { Rows } from '../components/rows';
-import { explain, StatusBadge } from '../components/status';
-import { Bones, Button, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
-import {
-  able,
-  app_of,
-  apps,
-  complete,
-  type Deployment,
-  deployments,
-  listed,
-  live,
-  load,
-  most_tiles,
-  problem,
-} from '../data';
-import { cpu, memory } from '../format';
+import { Bones, Button, Card, Empty, Failed, LinkButton, Page } from '../components/ui';
+import { able, apps, complete, deployments, listed, live, load, problem } from '../data';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
 import { has_sample, run_sample, type SampleStep, usable_tiers } from '../start';
-
-function Tile({ deployment }: { deployment: Deployment }) {
-  const why = explain(deployment);
-  const host = deployment.url?.replace(/^https?:\/\//, '').replace(/\/$/, '');
-  return (
-    <li class="card tile">
-      <div class="row apart tight">
-        <span class="name cut">
-          <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
-        </span>
-        <StatusBadge deployment={deployment} />
-      </div>
-      <div class="small soft stack tight">
-        <span class="cut mono">{deployment.container_image}</span>
-        {deployment.status === 'running' ? (
-          <a class="out cut" href={deployment.url} target="_blank" rel="noopener">
-            {host}
-          </a>
-        ) : (
-          <span class="cut">{host}</span>
-        )}
-      </div>
-      {why && <p class={`why ${deployment.status === 'running' ? 'warn' : ''}`}>{why.title}</p>}
-      <div class="row apart tight small faint last">
-        <span>
-          {t.overview.size(
-            deployment.tier ?? '',
-            memory(deployment.memory_limit_mb),
-            cpu(deployment.cpu_limit_millicores),
-          )}
-        </span>
-        <span>
-          {deployment.deployed_at ? (
-            <>
-              {t.overview.deployed} <Time at={deployment.deployed_at} />
-            </>
-          ) : (
-            <Time at={deployment.inserted_at} />
-          )}
-        </span>
-      </div>
-    </li>
-  );
-}
+import { DeploymentsTable } from './deployments_table';
 
 const dismissed_key = 'berth.first-steps';
 
@@ -213,40 +154,14 @@ function EmptyOverview({ led }: { led: boolean }) {
   );
 }
 
-// As a row of a long list: all on one line, or on two where there is little room.
-function Row({ deployment, place }: { deployment: Deployment; place: object }) {
-  const why = explain(deployment);
-  return (
-    <li {...place}>
-      <span class="grow cut">
-        <Link href={`/deployments/${deployment.id}`}>{deployment.name}</Link>
-        <span class="small faint cut mono"> {deployment.container_image}</span>
-      </span>
-      {why && <span class="small soft cut reason">{why.title}</span>}
-      <StatusBadge deployment={deployment} />
-      <span class="small faint when">
-        <Time at={deployment.deployed_at ?? deployment.inserted_at} />
-      </span>
-    </li>
-  );
-}
-
 export function OverviewScreen() {
   const [led, lead] = useState(() => localStorage.getItem(dismissed_key) !== me.value!.id);
   const hide = () => {
     localStorage.setItem(dismissed_key, me.value!.id);
     lead(false);
   };
-  const [words, search] = useState('');
   const all = listed.value;
-  const needle = words.trim().toLowerCase();
-  const found = needle
-    ? all.filter((d) =>
-        `${d.name} ${d.container_image} ${d.status} ${app_of(d.app_id)?.app_name}`.toLowerCase().includes(needle),
-      )
-    : all;
   const troubled = all.filter((d) => d.status === 'errored').length;
-  const many = 6;
   return (
     <Page
       title={t.overview.heading}
@@ -268,7 +183,6 @@ export function OverviewScreen() {
       }>
       {problem.value && <Failed error={problem.value} again={load} />}
       {deployments.value && led && <FirstSteps hide={hide} />}
-      {all.length > many && <Words label={t.overview.search} value={words} onWords={search} />}
       {!deployments.value ? (
         !problem.value && (
           <div class="card">
@@ -281,20 +195,8 @@ export function OverviewScreen() {
         <section class="card">
           <EmptyOverview led={led} />
         </section>
-      ) : found.length === 0 ? (
-        <p class="soft">{complete.value ? t.overview.none_found : t.frame.loading}</p>
-      ) : all.length > most_tiles ? (
-        <Rows
-          label={t.overview.heading}
-          items={found}
-          row={(deployment, place) => <Row key={deployment.id} deployment={deployment} place={place} />}
-        />
       ) : (
-        <ul class="grid" aria-label={t.overview.heading}>
-          {found.map((deployment) => (
-            <Tile key={deployment.id} deployment={deployment} />
-          ))}
-        </ul>
+        <DeploymentsTable />
       )}
     </Page>
   );

@@ -4,6 +4,7 @@ import { type Body, call } from '../api';
 import { type FieldOf, Filter, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
+import { Sum, whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Copy, Empty, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -37,7 +38,7 @@ const query_of = ({ from, to, ...rest }: Partial<Filtered>) => ({
 export function PointsScreen() {
   const [filter, set_filter] = useState<Partial<Filtered>>({});
   const [page, turn] = useState(1);
-  const [sending, send] = useState(false);
+  const [sending, send] = useState(() => location.search === '?send');
   const [round, next] = useState(0); // counts what was sent, after which the days are read again
   const balance = useReading(() => call('get', '/api/points/balance'), []);
   const newest = useReading(() => call('get', '/api/points/history', { query: { page_size: newest_entries } }), []);
@@ -177,6 +178,7 @@ export function PointsScreen() {
           fields={send_fields}
           action={t.points_screen.send}
           onClose={() => send(false)}
+          below={({ amount }) => <Sum now={whole(amount)} balance={balance.value?.points} whose={t.sum.you_have} />}
           run={async (body, once) => {
             await call('post', '/api/points/transfer', { once, body });
             note(t.points_screen.sent(number(body.amount), body.to_username ?? ''));
