@@ -4,7 +4,7 @@ import { useLocation } from 'wouter-preact';
 import { Icon } from '../components/icons';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Page } from '../components/ui';
-import { able, apps, complete, deployments, listed, live, load, problem } from '../data';
+import { able, apps, complete, type Deployment, deployments, listed, live, load, problem } from '../data';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
 import { has_sample, run_sample, type SampleStep, usable_tiers } from '../start';

@@ -194,7 +194,7 @@ def list_users(scene):
     return scene.admin.get("/api/internal/users")
 
 
-@driver("getUser")
+@driver("getAnyUser")
 def get_user(scene):
     return scene.admin.get(f"/api/internal/users/{scene.new_user().id}")
 
