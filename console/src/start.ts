@@ -1,7 +1,7 @@
 // The way to the first deployment: the app that it belongs to is made on the way, and the sample app is one click.
 import { type Answer, call, fill, newKey, send } from './api';
 import { headersFor } from './begun';
-import { able, type App, apps, type Deployment, load_apps, may_deploy, offer, put, tiers } from './data';
+import { able, type App, apps, type Deployment, load_apps, may_deploy, offer, put, type Tier, tiers } from './data';
 import { automatic_scopes, t } from './messages';
 import { me } from './session';
 import { follow } from './stream';
@@ -75,8 +75,11 @@ async function built_sample(app: App, name: string, tier: string): Promise<strin
   return over.image;
 }
 
-// Creates a deployment of the sample app. Returns nothing while an admin has to approve the app first.
-export async function run_sample(step: (now: SampleStep) => void): Promise<Deployment | null> {
+const costs_nothing = (tier: Tier | undefined) => !tier?.monthly_cost_points && !tier?.build_points_per_minute;
+
+// Creates a deployment of the sample app. Returns nothing while an admin has to approve the app first. One click takes no
+// points: 'costs' is returned where the free deployment is in use, and the form, which shows the sum, is the way then.
+export async function run_sample(step: (now: SampleStep) => void): Promise<Deployment | 'costs' | null> {
   step('app');
   const app = await app_to_deploy();
   if (!may_deploy(app)) return null;
@@ -84,7 +87,8 @@ export async function run_sample(step: (now: SampleStep) => void): Promise<Deplo
     call('get', '/api/deploy/sandbox-status', { app: app.id }),
     free_name('hello'),
   ]);
-  const tier = first_tier(free) ?? 'free';
+  const tier = first_tier(free) ?? free.tier;
+  if (!costs_nothing(tiers.value?.find((one) => one.slug === tier))) return 'costs';
   let image = offer.value!.sample?.image;
   if (!image) {
     step('build');

@@ -185,7 +185,7 @@ test(`${tabs_at_once} tabs, ${logs_at_once} of them with logs, are live`, async 
     await eventually('the log goes on', async () => (await lines_of(tab)) > then);
   }
   await platform.call('POST', `/api/deploy/apps/${talkers[0].id}/stop`, { headers });
-  for (const tab of tabs.slice(logs_at_once)) await tab.locator('li', { hasText: 'talk-0' }).getByText('Stopped').waitFor();
+  for (const tab of tabs.slice(logs_at_once)) await tab.getByRole('row').filter({ hasText: 'talk-0' }).getByText('Stopped').waitFor();
   for (const tab of tabs) await tab.close();
   desk.nothing_wrong();
 });

@@ -126,7 +126,6 @@ export const de: Messages = {
     not_able: 'Ihre App wartet auf die Freigabe',
     not_able_text:
       'Die Administration dieser Plattform entscheidet, ob eine App Deployments betreiben darf. Das erste können Sie inzwischen vorbereiten; es startet, sobald das entschieden ist.',
-    see_app: 'Die App ansehen',
     nothing: 'Noch läuft nichts',
     nothing_text:
       'Geben Sie berth ein Image und einen Namen. Es holt das Image, startet den Container, gibt ihm eine Adresse und zeigt hier jeden Schritt.',
@@ -246,9 +245,9 @@ export const de: Messages = {
     submit: 'Anlegen und starten',
     sending: 'Wird angelegt …',
     sample: 'Die Beispiel-App starten',
-    sample_text: 'Ein kleiner Webserver, den berth mitbringt.',
     sample_steps: { app: 'Wird vorbereitet …', build: 'Sein Image wird gebaut …', create: 'Wird gestartet …' },
     sample_failed: 'Das Image der Beispiel-App konnte nicht gebaut werden.',
+    sample_costs: 'Das kostenlose Deployment ist belegt, ein weiteres kostet Punkte. Das Formular zeigt, wie viele.',
     refund: 'Sie können es jederzeit anhalten oder löschen; ein bezahlter Zeitraum wird nicht erstattet.',
   },
   tiers: {

@@ -124,7 +124,6 @@ export const en = {
     not_able: 'Your app awaits approval',
     not_able_text:
       'An admin of this platform decides whether an app may run deployments. You can prepare the first one meanwhile; it starts once that is done.',
-    see_app: 'Look at the app',
     nothing: 'Nothing runs yet',
     nothing_text:
       'Give berth an image and a name. It pulls the image, starts the container, gives it an address, and shows each step here.',
@@ -244,9 +243,9 @@ export const en = {
     submit: 'Create and start',
     sending: 'Creating …',
     sample: 'Run the sample app',
-    sample_text: 'A small web server that comes with berth.',
     sample_steps: { app: 'Preparing …', build: 'Building its image …', create: 'Starting it …' },
     sample_failed: 'The image of the sample couldn’t be built.',
+    sample_costs: 'Your free deployment is in use, so another one costs points. The form says how many.',
     refund: 'You can stop or delete it at any time; a paid period isn’t refunded.',
   },
   tiers: {

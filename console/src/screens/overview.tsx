@@ -21,7 +21,10 @@ function Sample() {
     fail('');
     try {
       const made = await run_sample(set);
-      if (made) go(`/deployments/${made.id}`);
+      if (made === 'costs') {
+        note(t.create.sample_costs);
+        go('/new');
+      } else if (made) go(`/deployments/${made.id}`);
       else note(t.create.awaiting);
     } catch (failure) {
       fail((failure as Error).message);
