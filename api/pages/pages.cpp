@@ -278,13 +278,14 @@ Page answer(Visit& visit, Who who, Stores stores, Page (*run)(Visit&)) {
 }
 
 // Whether a browser looks for a page where there is none. What is below these paths, or has a route
-// of its own, is the API's to answer.
-bool seeks_page(const Request& request) {
+// of its own, such as an ad's picture that is opened in a tab, is the API's to answer.
+bool seeks_page(const Request& request, const Router& api) {
   constexpr std::array of_programs = {"/api/", "/.well-known/", "/health"};
   const bool reads = request.method == "GET" || request.method == "HEAD";
-  return reads && wants_html(request) && std::ranges::none_of(of_programs, [&](const char* path) {
-           return request.path.starts_with(path);
-         });
+  return reads && wants_html(request) &&
+         std::ranges::none_of(of_programs,
+                              [&](const char* path) { return request.path.starts_with(path); }) &&
+         api.find(request.method, request.path).route == nullptr;
 }
 
 void show_no_page(Response& response) {
@@ -312,7 +313,10 @@ std::string refusal_of_form(const Visit& visit) {
 }  // namespace
 
 Pages::Pages(const Services& services, HttpMetrics& metrics)
-    : services_(services), metrics_(metrics), cookies_(services.base_url) {
+    : services_(services),
+      metrics_(metrics),
+      cookies_(services.base_url),
+      api_(routes(), services.environment) {
   check_templates();
 }
 
@@ -327,7 +331,7 @@ bool Pages::handle(const Request& request, Response& response) {
   const Row* row = find(request, request.path);
   if (row == nullptr) {
     if (redirect_from_slash(request, response)) return true;
-    if (!seeks_page(request)) return false;
+    if (!seeks_page(request, api_)) return false;
     show_no_page(response);
     response.add_header("X-Request-Id", new_uuid(services_.clock.now()));
     return true;

@@ -7,6 +7,7 @@
 #include "api/gate/browser_session.h"
 #include "api/gate/metrics.h"
 #include "api/gate/rate_limit.h"
+#include "api/gate/router.h"
 #include "api/gate/services.h"
 #include "api/gate/success_event.h"
 #include "controller/domain/kernel/write_budgets.h"
@@ -51,6 +52,7 @@ class Pages {
   const Services& services_;
   HttpMetrics& metrics_;
   Cookies cookies_;
+  const Router api_;  // knows which addresses are the API's
   RateLimiter limiter_{Pool::rates_of_networks};
 };
 

@@ -105,16 +105,27 @@ TEST_CASE("a page's address with a slash at its end leads to the page, and to no
     request.headers.add("Accept", "text/html");
     Response response;
     if (!pages.handle(request, response)) return std::string("not a page");
-    return std::to_string(response.status) + " " +
-           (response.headers.empty() ? "" : response.headers.front().second);
+    const auto location = std::ranges::find(response.headers, "Location",
+                                            [](const auto& header) { return header.first; });
+    return std::to_string(response.status) +
+           (location == response.headers.end() ? "" : " " + location->second);
   };
   CHECK(location("/login/") == "308 /login");
   CHECK(location("/account/totp/", "a=b") == "308 /account/totp?a=b");
   CHECK(location("/api/oauth/authorize/", "x=1") == "308 /api/oauth/authorize?x=1");
   for (const char* path : {"//example.org/", "//login/", "/login//", "/nowhere/"}) {
     INFO(path);
-    CHECK(location(path) == "not a page");
+    CHECK(location(path) == "404");
   }
+  // A route of the API isn't a page that is missing, wherever it is.
+  int asked = 0;
+  for (const Route& route : routes()) {
+    if (route.method() != "GET") continue;
+    INFO(route.path());
+    CHECK(location(route.path()) != "404");
+    ++asked;
+  }
+  CHECK(asked > 100);
 }
 
 TEST_CASE("a search without q is a 400, as a short one is") {
