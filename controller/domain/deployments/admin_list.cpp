@@ -57,35 +57,35 @@ const std::string page_of_deployments = R"(
         AND (d.inserted_at, d.id) < ($6, $7)
       ORDER BY d.inserted_at DESC, d.id DESC
       LIMIT $8 OFFSET $9)";
-const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "inserted_at"},
-                                              {SortColumn::Type::text, "id"}};
+const std::vector<SortColumn> newest_living_first = {{SortColumn::Type::integer, "inserted_at"},
+                                                     {SortColumn::Type::text, "id"}};
 
 const ListSql& of_all() {
   static const ListSql sql = {
       .count = count_deployments + R"( WHERE d.inserted_at >= 0)" + filtered + end_of_count,
       .rows = select_deployments + R"( WHERE d.inserted_at >= 0)" + filtered + page_of_deployments,
-      .sorted_by = newest_first};
+      .sorted_by = newest_living_first};
   return sql;
 }
 const ListSql& of_status() {
   static const ListSql sql = {
       .count = count_deployments + R"( WHERE d.status = $1)" + filtered + end_of_count,
       .rows = select_deployments + R"( WHERE d.status = $1)" + filtered + page_of_deployments,
-      .sorted_by = newest_first};
+      .sorted_by = newest_living_first};
   return sql;
 }
 const ListSql& of_app() {
   static const ListSql sql = {
       .count = count_deployments + R"( WHERE d.app_id = $4)" + filtered + end_of_count,
       .rows = select_deployments + R"( WHERE d.app_id = $4)" + filtered + page_of_deployments,
-      .sorted_by = newest_first};
+      .sorted_by = newest_living_first};
   return sql;
 }
 const ListSql& of_owner() {
   static const ListSql sql = {
       .count = count_deployments + R"( WHERE d.owner_id = $5)" + filtered + end_of_count,
       .rows = select_deployments + R"( WHERE d.owner_id = $5)" + filtered + page_of_deployments,
-      .sorted_by = newest_first};
+      .sorted_by = newest_living_first};
   return sql;
 }
 const ListSql& of_search() {
@@ -96,7 +96,7 @@ const ListSql& of_search() {
         AND (d.inserted_at, d.id) < ($10, $11)
       ORDER BY d.inserted_at DESC, d.id DESC
       LIMIT $12 OFFSET $13)",
-      .sorted_by = newest_first};
+      .sorted_by = newest_living_first};
   return sql;
 }
 
