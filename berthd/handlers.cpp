@@ -98,10 +98,13 @@ api::Services Handlers::make_services(ClusterWork& cluster, const std::string& b
 
 api::Backup Handlers::begin_backup(const std::string& key) {
   const std::shared_ptr<backup::Outgoing> archive = storage_.backups.begin(key);
+  // The backup counts as made once its last bytes were sent.
   const auto step = [this, archive](const api::Sink& sink) {
-    if (archive->step(sink)) return api::Next::more;
-    if (archive->is_complete()) storage_.database.write(backup::note_made);
-    return api::Next::end;
+    if (archive->is_complete()) {
+      storage_.database.write(backup::note_made);
+      return api::Next::end;
+    }
+    return archive->step(sink) || archive->is_complete() ? api::Next::more : api::Next::end;
   };
   return {.bytes = archive->size(), .stream = step};
 }

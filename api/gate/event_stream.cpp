@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <thread>
 
 #include "api/gate/authenticate.h"
 #include "api/gate/call.h"
@@ -21,8 +20,7 @@ std::chrono::milliseconds random_retry() {
       shortest_retry.count(), longest_retry.count())(random));
 }
 
-// Sends the events of one stream, which it reads from the database. Its functions run on the
-// connection's thread.
+// Sends the events of one stream, which it reads from the database.
 class Follower {
  public:
   Follower(const Call& call, const Services& services, Following following)
@@ -30,29 +28,46 @@ class Follower {
         following_(std::move(following)),
         bearer_(call, services),
         permit_(services.memory.events->admit(bearer_.holder())),
-        subscription_(services.memory.events->subscribe(following_.topic, following_.id)) {}
+        subscription_(services.memory.events->subscribe(following_.topic, following_.id, waker_)) {}
+
+  const std::shared_ptr<Waker>& waker() const { return waker_; }
 
   Next step(const Sink& sink) {
+    const Time now = Clock::now();
+    const bool has_news = subscription_->take_news();
     if (!started_) {
-      if (!sink(encode_retry(random_retry()))) return Next::end;
+      sink(encode_retry(random_retry()));
       started_ = true;
-    } else if (!behind_ && !subscription_->wait(stream_step)) {
-      if (is_rereading_due() && send_news(sink) == Next::end) return Next::end;
-      return bearer_.still_good() && beat(sink) ? Next::more : Next::end;
-    } else if (following_.gather.count() > 0) {
-      std::this_thread::sleep_for(following_.gather);
+      due_ = now;
+    } else if (has_news) {
+      due_ = std::min(due_, now + following_.gather);
     }
-    return send_news(sink);
+    if (behind_ || now >= std::min(due_, reread_at())) {
+      if (!send_news(sink)) return Next::end;
+    } else if (!bearer_.still_good()) {
+      return Next::end;
+    }
+    if (behind_) return Next::more;
+    if (Clock::now() >= spoke_ + heartbeat_interval) {
+      spoke_ = Clock::now();
+      sink(encode_heartbeat());
+    }
+    return Next::on_news(
+        std::min({due_, reread_at(), bearer_.next_check(), spoke_ + heartbeat_interval}));
   }
 
  private:
-  bool is_rereading_due() const {
-    return services_.replicas != nullptr &&
-           std::chrono::steady_clock::now() - read_ >= reread_interval;
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
+
+  Time reread_at() const {
+    return services_.replicas == nullptr ? Time::max() : read_ + reread_interval;
   }
 
-  Next send_news(const Sink& sink) {
-    read_ = std::chrono::steady_clock::now();
+  // Returns false if the stream has to end.
+  bool send_news(const Sink& sink) {
+    due_ = Time::max();
+    read_ = Clock::now();
     EventBatch batch;
     try {
       batch = services_.db.read([&](db::Tx& tx) {
@@ -60,33 +75,29 @@ class Follower {
         return following_.read(tx, following_.after);
       });
     } catch (const Error&) {
-      return Next::end;  // the client is told the reason when it connects again
+      return false;  // the client is told the reason when it connects again
     }
-    behind_ = batch.behind || batch.events.size() >= event_batch_size;
-    if (!batch.read_to.empty()) following_.after = batch.read_to;
-    if (batch.events.empty()) return batch.next;
-    std::string text;
-    for (const Event& event : batch.events) text += encode_event(event);
-    if (!sink(text)) return Next::end;
-    if (batch.read_to.empty()) following_.after = batch.events.back().id;
-    spoke_ = std::chrono::steady_clock::now();
-    return behind_ ? Next::more : batch.next;
-  }
-
-  bool beat(const Sink& sink) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - spoke_ < heartbeat_interval) return true;
-    spoke_ = now;
-    return sink(encode_heartbeat());
+    behind_ = batch.behind || batch.events >= event_batch_size;
+    if (!batch.read_to.empty())
+      following_.after = batch.read_to;
+    else if (batch.events > 0)
+      following_.after = batch.last_id;
+    if (batch.events > 0) {
+      sink(batch.text);
+      spoke_ = Clock::now();
+    }
+    return behind_ || !batch.is_last;
   }
 
   const Services& services_;
   Following following_;
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
+  const std::shared_ptr<Waker> waker_ = std::make_shared<Waker>();
   const std::unique_ptr<EventHub::Subscription> subscription_;
-  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point read_;
+  Time spoke_ = Clock::now();  // when something was last sent
+  Time read_;                  // when the database was last read
+  Time due_ = Time::max();     // when it is read because of news
   bool started_ = false;
   bool behind_ = false;
 };
@@ -106,29 +117,25 @@ std::string holder_of(const Call& call) {
 
 }  // namespace
 
-EventHub::Subscription::Subscription(EventHub& hub, Key key)
-    : hub_(hub), key_(std::move(key)), channel_([&] {
+EventHub::Subscription::Subscription(EventHub& hub, Key key, std::shared_ptr<Waker> waker)
+    : hub_(hub), key_(std::move(key)), waker_(std::move(waker)), channel_([&] {
         const std::lock_guard lock(hub.mutex_);
         auto& channel = hub.channels_[key_];
         if (!channel) channel = std::make_shared<Channel>();
-        ++channel->subscribers;
+        const std::lock_guard own(channel->mutex);
+        place_ = channel->subscribers.insert(channel->subscribers.end(), this);
         return channel;
-      }()) {
-  const std::lock_guard lock(channel_->mutex);
-  seen_ = channel_->news;
-}
+      }()) {}
 
 EventHub::Subscription::~Subscription() {
   const std::lock_guard lock(hub_.mutex_);
-  if (--channel_->subscribers == 0) hub_.channels_.erase(key_);
+  const std::lock_guard own(channel_->mutex);
+  channel_->subscribers.erase(place_);
+  if (channel_->subscribers.empty()) hub_.channels_.erase(key_);
 }
 
-bool EventHub::Subscription::wait(std::chrono::milliseconds patience) {
-  std::unique_lock lock(channel_->mutex);
-  const bool news =
-      channel_->woken.wait_for(lock, patience, [&] { return channel_->news != seen_; });
-  seen_ = channel_->news;
-  return news;
+void EventHub::Subscription::tell() {
+  if (!news_.exchange(true)) waker_->wake();
 }
 
 EventHub::Permit::Permit(EventHub& hub, std::string holder)
@@ -163,16 +170,14 @@ void EventHub::wake(db::Topic topic, const std::string& id) {
     channel = found->second;
   }
   const std::lock_guard lock(channel->mutex);
-  ++channel->news;
-  channel->woken.notify_all();
+  for (Subscription* const subscription : channel->subscribers) subscription->tell();
 }
 
 void EventHub::wake_all() {
   const std::lock_guard all(mutex_);
   for (const auto& [key, channel] : channels_) {
     const std::lock_guard lock(channel->mutex);
-    ++channel->news;
-    channel->woken.notify_all();
+    for (Subscription* const subscription : channel->subscribers) subscription->tell();
   }
 }
 
@@ -208,7 +213,8 @@ Reply event_reply(Stream stream) {
 
 Reply follow_events(const Call& call, const Services& services, Following following) {
   const auto follower = std::make_shared<Follower>(call, services, std::move(following));
-  return event_reply([follower](const Sink& sink) { return follower->step(sink); });
+  return event_reply(
+      Stream([follower](const Sink& sink) { return follower->step(sink); }, follower->waker()));
 }
 
 }  // namespace berth::api

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,8 +24,8 @@
 // Events are read from rows. A commit wakes the streams that follow its topic (db::Topic), and each
 // stream reads on from the last id that it sent. So there is no queue that could overflow, a stream
 // that is resumed with Last-Event-ID reads the same rows, and nothing is lost between reading and
-// waiting. If a client is too slow to take a batch within the write timeout, the server closes its
-// connection, and the client comes back with Last-Event-ID.
+// waiting. A stream that waits has no thread. If a client is too slow to take a batch within the
+// write timeout, the server closes its connection, and the client comes back with Last-Event-ID.
 namespace berth::api {
 
 struct Call;
@@ -74,31 +75,36 @@ class EventHub {
   EventHub(const EventHub&) = delete;
   EventHub& operator=(const EventHub&) = delete;
 
+  class Subscription;
+
  private:
   struct Channel {
     std::mutex mutex;
-    std::condition_variable woken;
-    std::uint64_t news = 0;       // guarded by `mutex`
-    std::size_t subscribers = 0;  // guarded by the hub's mutex
+    std::list<Subscription*> subscribers;  // guarded by `mutex`, and changed with the hub's as well
   };
   using Key = std::pair<db::Topic, std::string>;
 
  public:
   class Subscription {
    public:
-    Subscription(EventHub& hub, Key key);
+    Subscription(EventHub& hub, Key key, std::shared_ptr<Waker> waker);
     ~Subscription();
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
-    // Waits for a wake() until `patience` is over. Returns true if there was one since the last
-    // call, or since the subscription for the first call.
-    bool wait(std::chrono::milliseconds patience);
+    // Returns whether there was a wake() since the last call, or since the subscription for the
+    // first call. The waker is woken once until the next call.
+    bool take_news() { return news_.exchange(false); }
 
    private:
+    friend class EventHub;
+    void tell();
+
     EventHub& hub_;
     const Key key_;
+    const std::shared_ptr<Waker> waker_;
     const std::shared_ptr<Channel> channel_;
-    std::uint64_t seen_;
+    std::list<Subscription*>::iterator place_;
+    std::atomic<bool> news_ = false;
   };
   // The permission to keep a stream open, for the lifetime of this object.
   class Permit {
@@ -120,11 +126,13 @@ class EventHub {
   std::unique_ptr<Permit> admit(const std::string& holder) {
     return std::make_unique<Permit>(*this, holder);
   }
-  std::unique_ptr<Subscription> subscribe(db::Topic topic, const std::string& id) {
-    return std::make_unique<Subscription>(*this, Key(topic, id));
+  // `waker` is woken by each wake() of this topic and id.
+  std::unique_ptr<Subscription> subscribe(db::Topic topic, const std::string& id,
+                                          std::shared_ptr<Waker> waker) {
+    return std::make_unique<Subscription>(*this, Key(topic, id), std::move(waker));
   }
-  // Wakes the subscribers of a topic and id, if there are any. Never waits; the database calls it
-  // after commits.
+  // Wakes the subscribers of a topic and id, if there are any. Doesn't wait for them; the database
+  // calls it after commits.
   void wake(db::Topic topic, const std::string& id);
   // Wakes all subscribers, after notices may have been lost.
   void wake_all();
@@ -142,8 +150,18 @@ class EventHub {
 
 // Some events in order, and whether more may follow later.
 struct EventBatch {
-  std::vector<Event> events;  // each with an id
-  Next next = Next::more;
+  // Adds an event with an id, or the text that encode_event() makes of one.
+  void add(const Event& event) { add(event.id, encode_event(event)); }
+  void add(std::string_view id, std::string_view encoded) {
+    text += encoded;
+    last_id = id;
+    ++events;
+  }
+
+  std::string text;
+  std::string last_id;
+  std::size_t events = 0;
+  bool is_last = false;  // no event can follow these
   // For streams that skip rows, such as those of other apps: the id after which the next reading
   // begins (empty: the id of the last event), and whether there are already rows after it.
   std::string read_to = {};
@@ -161,8 +179,7 @@ struct Following {
   // a snapshot, once at the beginning and then after each commit that concerned topic and id. An
   // exception ends the stream; an Error means that the client may not see the events any more.
   std::function<EventBatch(db::Tx& tx, const std::string& after)> read;
-  // How long a stream that was woken waits for further commits before it reads; at most
-  // stream_step.
+  // How long a stream that was woken waits for further commits before it reads.
   std::chrono::milliseconds gather{0};
 };
 
@@ -193,6 +210,10 @@ class BearerCheck {
   // Checks the token if the last check is older than the interval. Returns false if the stream has
   // to end.
   bool still_good();
+  // When still_good() checks the token next.
+  std::chrono::steady_clock::time_point next_check() const {
+    return checked_ + bearer_check_interval;
+  }
   // Who holds the stream: the user behind the token; without one, the caller's network.
   const std::string& holder() const { return holder_; }
 

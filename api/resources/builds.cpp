@@ -121,7 +121,7 @@ Reply cancel_build(db::Tx& tx, const Call& call, const Services&) {
   return {.body = {{"build", encode_build(builds::cancel(tx, actor_of(call), build.id))}}};
 }
 
-// The log of a build that is being sent. Its functions run on the connection's thread.
+// The log of a build that is being sent.
 class BuildLogStream {
  public:
   BuildLogStream(const Call& call, const Services& services, const Build& build, bool follow)
@@ -132,12 +132,14 @@ class BuildLogStream {
         at_(std::uint64_t(last_event_number(call.http).value_or(0))),
         bearer_(call, services),
         permit_(services.memory.events->admit(bearer_.holder())),
-        changes_(services.memory.events->subscribe(db::Topic::build, id_)) {}
+        changes_(services.memory.events->subscribe(db::Topic::build, id_, waker_)) {}
 
+  const std::shared_ptr<Waker>& waker() const { return waker_; }
   bool as_events() const { return as_events_; }
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::end;
+    changes_->take_news();
     // The log of a build that is over is complete, so its status is read first.
     const auto build = services_.db.read([&](db::Tx& tx) { return builds::find(tx, id_); });
     if (!build) return Next::end;
@@ -149,12 +151,17 @@ class BuildLogStream {
       if (!text.empty()) sink(text);
       return Next::end;
     }
+    const auto now = std::chrono::steady_clock::now();
     if (!text.empty()) {
-      spoke_ = std::chrono::steady_clock::now();
-      return sink(text) ? Next::more : Next::end;
+      spoke_ = now;
+      sink(text);
+      return Next::more;
     }
-    changes_->wait(log_patience);
-    return heartbeat(sink);
+    if (as_events_ && now - spoke_ >= heartbeat_interval) {
+      spoke_ = now;
+      sink(encode_heartbeat());
+    }
+    return Next::on_news(now + log_patience);
   }
 
  private:
@@ -192,12 +199,6 @@ class BuildLogStream {
     }
     return is_full;
   }
-  Next heartbeat(const Sink& sink) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!as_events_ || now - spoke_ < heartbeat_interval) return Next::more;
-    spoke_ = now;
-    return sink(encode_heartbeat()) ? Next::more : Next::end;
-  }
 
   const Services& services_;
   const std::string id_;
@@ -206,6 +207,7 @@ class BuildLogStream {
   std::uint64_t at_;  // the byte of the log after what was sent
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
+  const std::shared_ptr<Waker> waker_ = std::make_shared<Waker>();
   const std::unique_ptr<EventHub::Subscription> changes_;
   std::optional<builds::Status> shown_;
   std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
@@ -221,7 +223,8 @@ bool follows(const Call& call) {
 Reply build_log(const Call& call, const Services& services) {
   const Build build = services.db.read([&](db::Tx& tx) { return build_in_path(tx, call); });
   const auto log = std::make_shared<BuildLogStream>(call, services, build, follows(call));
-  Reply reply = event_reply([log](const Sink& sink) { return log->step(sink); });
+  Reply reply =
+      event_reply(Stream([log](const Sink& sink) { return log->step(sink); }, log->waker()));
   if (!log->as_events()) reply.content_type.clear();
   return reply;
 }

@@ -1,4 +1,6 @@
 // The output of a deployment's containers, also as a stream.
+#include <algorithm>
+
 #include "api/gate/event_stream.h"
 #include "api/resources/shared.h"
 #include "controller/base/text.h"
@@ -87,9 +89,10 @@ Form form_of(const Request& request) {
   return request.headers.mentions("Accept", "text/event-stream") ? Form::events : Form::text;
 }
 
-// One log that is being sent. Its functions run on the connection's thread.
+// One log that is being sent.
 class LogStream {
  public:
+  // `wanted` wakes the stream.
   LogStream(const Call& call, const Services& services, const Wanted& wanted, Form form)
       : services_(services),
         id_(wanted.deployment_id),
@@ -104,7 +107,8 @@ class LogStream {
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::end;
-    const Batch batch = first_ ? *std::exchange(first_, std::nullopt) : read_(stream_step);
+    const Batch batch =
+        first_ ? *std::exchange(first_, std::nullopt) : read_(std::chrono::milliseconds(0));
     std::string text;
     if (batch.problem && form_ == Form::events)
       text += encode_event({.id = "",
@@ -117,7 +121,8 @@ class LogStream {
     if (batch.ended) return Next::end;
     if (text.empty()) return idle(sink);
     spoke_ = std::chrono::steady_clock::now();
-    return sink(text) ? Next::more : Next::end;
+    sink(text);
+    return Next::more;
   }
 
  private:
@@ -127,9 +132,12 @@ class LogStream {
       looked_ = now;
       if (is_destroyed()) return Next::end;
     }
-    if (form_ == Form::text || now - spoke_ < heartbeat_interval) return Next::more;
-    spoke_ = now;
-    return sink(encode_heartbeat()) ? Next::more : Next::end;
+    if (now - spoke_ >= heartbeat_interval) {
+      spoke_ = now;
+      if (form_ == Form::events) sink(encode_heartbeat());
+    }
+    return Next::on_news(std::min(
+        {bearer_.next_check(), looked_ + bearer_check_interval, spoke_ + heartbeat_interval}));
   }
   bool is_destroyed() const {
     return services_.db.read([&](db::Tx& tx) {
@@ -156,10 +164,12 @@ Reply container_log(const Call& call, const Services& services) {
       throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
     return row.id;
   });
-  const Wanted wanted = decode(call, id);
+  const auto waker = std::make_shared<Waker>();
+  Wanted wanted = decode(call, id);
+  wanted.on_news = [waker] { waker->wake(); };
   const Form form = form_of(call.http);
   const auto log = std::make_shared<LogStream>(call, services, wanted, form);
-  Reply reply = event_reply([log](const Sink& sink) { return log->step(sink); });
+  Reply reply = event_reply(Stream([log](const Sink& sink) { return log->step(sink); }, waker));
   if (form == Form::text) reply.content_type.clear();
   return reply;
 }

@@ -29,11 +29,9 @@ EventBatch read_changes(db::Tx& tx, const Services& services, const std::string&
   EventBatch batch;
   for (app_events::Event& event :
        app_events::status_changes(tx, id, after, int(event_batch_size))) {
-    // No event can follow this one.
-    if (event.data.at("status") == "destroyed") batch.next = Next::end;
+    if (event.data.at("status") == "destroyed") batch.is_last = true;
     const std::string number = std::to_string(event.id);
-    batch.events.push_back(
-        {.id = number, .name = "status", .data = status_text(std::move(event), services)});
+    batch.add({.id = number, .name = "status", .data = status_text(std::move(event), services)});
   }
   return batch;
 }
@@ -77,16 +75,12 @@ Event encode(app_events::AppEvent found, const Services& services) {
           .data = data.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 
-EventBatch read_events(db::Tx& tx, const Services& services, const std::set<std::string>& app_ids,
-                       std::int64_t after) {
+void read_events(db::Tx& tx, const Services& services, const std::set<std::string>& app_ids,
+                 std::int64_t after, EventBatch& batch) {
   app_events::AppEvents found = app_events::events_of(tx, app_ids, after, rows_at_once);
-  EventBatch batch{.events = {},
-                   .next = Next::more,
-                   .read_to = std::to_string(found.read_to),
-                   .behind = found.behind};
-  for (app_events::AppEvent& event : found.events)
-    batch.events.push_back(encode(std::move(event), services));
-  return batch;
+  batch.read_to = std::to_string(found.read_to);
+  batch.behind = found.behind;
+  for (app_events::AppEvent& event : found.events) batch.add(encode(std::move(event), services));
 }
 
 std::set<std::string> split(const std::string& text) {
@@ -115,13 +109,12 @@ Reply account_events(db::Tx& tx, const Call& call, const Services& services) {
        .read =
            [&services, user = call.user->id, wanted, resumes, greeted = false](
                db::Tx& later, const std::string& behind) mutable {
-             EventBatch batch =
-                 read_events(later, services, apps_of(later, user, wanted), std::stoll(behind));
+             EventBatch batch;
              if (!greeted)
-               batch.events.insert(
-                   batch.events.begin(),
+               batch.add(
                    {.id = behind, .name = "ready", .data = json{{"resumed", resumes}}.dump()});
              greeted = true;
+             read_events(later, services, apps_of(later, user, wanted), std::stoll(behind), batch);
              return batch;
            },
        .gather = gathering});

@@ -1,5 +1,7 @@
 // The output of the containers of several deployments as one stream. A browser opens few
 // connections to a server, and a console in many tabs may show many logs.
+#include <algorithm>
+
 #include "api/gate/event_stream.h"
 #include "api/resources/shared.h"
 #include "controller/domain/deployments/deployments.h"
@@ -42,16 +44,18 @@ std::string event(const char* name, const json& data) {
       {.id = "", .name = name, .data = data.dump(-1, ' ', false, json::error_handler_t::replace)});
 }
 
-// The logs that are being sent. Its functions run on the connection's thread.
+// The logs that are being sent.
 class LogsStream {
  public:
-  LogsStream(const Call& call, const Services& services, const std::vector<Wish>& wishes)
+  // Each log wakes the stream.
+  LogsStream(const Call& call, const Services& services, const std::vector<Wish>& wishes,
+             const std::shared_ptr<Waker>& waker)
       : services_(services),
         owner_id_(call.caller->user_id),
         app_id_(call.caller->app_id),
         bearer_(call, services),
         permit_(services.memory.events->admit(bearer_.holder())) {
-    for (const Wish& wish : wishes) open(wish);
+    for (const Wish& wish : wishes) open(wish, waker);
   }
 
   Next step(const Sink& sink) {
@@ -63,18 +67,19 @@ class LogsStream {
     }
     std::string text = std::exchange(waiting_, "");
     if (logs_.empty() && text.empty()) return Next::end;
-    // Each log is waited for a part of the time.
-    const std::chrono::milliseconds patience =
-        text.empty() ? stream_step / int(logs_.size()) : std::chrono::milliseconds(0);
-    for (Log& log : logs_) read(log, patience, text);
+    for (Log& log : logs_) read(log, text);
     std::erase_if(logs_, [](const Log& log) { return log.read == nullptr; });
     if (!text.empty()) {
       spoke_ = now;
-      return sink(text) ? Next::more : Next::end;
+      sink(text);
+      return Next::more;
     }
-    if (now - spoke_ < heartbeat_interval) return Next::more;
-    spoke_ = now;
-    return sink(encode_heartbeat()) ? Next::more : Next::end;
+    if (now - spoke_ >= heartbeat_interval) {
+      spoke_ = now;
+      sink(encode_heartbeat());
+    }
+    return Next::on_news(std::min(
+        {bearer_.next_check(), looked_ + bearer_check_interval, spoke_ + heartbeat_interval}));
   }
 
  private:
@@ -83,12 +88,13 @@ class LogsStream {
     container_logs::Reader read;  // null once it has ended
   };
 
-  void open(const Wish& wish) {
+  void open(const Wish& wish, const std::shared_ptr<Waker>& waker) {
     try {
       services_.db.read([&](db::Tx& tx) { check(tx, wish.deployment_id); });
       container_logs::Wanted wanted = {.deployment_id = wish.deployment_id,
                                        .follow = container_logs::Follow::yes,
-                                       .tail = first_tail};
+                                       .tail = first_tail,
+                                       .on_news = [waker] { waker->wake(); }};
       if (!wish.after.empty()) wanted.after = wish.after;
       logs_.push_back({wish.deployment_id, services_.cluster.container_logs(wanted)});
     } catch (const Error& error) {
@@ -96,9 +102,9 @@ class LogsStream {
     }
   }
   // A log that can't be read doesn't keep the others from being read.
-  void read(Log& log, std::chrono::milliseconds patience, std::string& text) {
+  void read(Log& log, std::string& text) {
     try {
-      const container_logs::Batch batch = log.read(patience);
+      const container_logs::Batch batch = log.read(std::chrono::milliseconds(0));
       for (const container_logs::Line& line : batch.lines)
         text += event("line",
                       {{"deployment_id", log.deployment_id}, {"id", line.id}, {"text", line.text}});
@@ -151,8 +157,9 @@ class LogsStream {
 
 Reply followed_logs(const Call& call, const Services& services) {
   const std::vector<Wish> wishes = decode_wishes(call.query("logs").value_or(""));
-  const auto logs = std::make_shared<LogsStream>(call, services, wishes);
-  return event_reply([logs](const Sink& sink) { return logs->step(sink); });
+  const auto waker = std::make_shared<Waker>();
+  const auto logs = std::make_shared<LogsStream>(call, services, wishes, waker);
+  return event_reply(Stream([logs](const Sink& sink) { return logs->step(sink); }, waker));
 }
 
 constexpr Param logs_query[] = {

@@ -43,6 +43,26 @@ std::uint64_t leading(const IpAddress& address, std::size_t bytes) {
 
 }  // namespace
 
+// A claim that waits for a place: a thread waits for `changed`, or `told` is called.
+struct Shares::Waiter {
+  Waiter(const Claim& waiting, Standing its_standing, std::function<void()> call = {})
+      : claim(waiting), standing(its_standing), told(std::move(call)) {}
+
+  const Claim& claim;
+  const Standing standing;
+  std::function<void()> told;
+  bool has_place = false;
+  std::condition_variable changed;
+  std::list<Waiter*>::iterator place;  // in waiters_
+
+  void tell() {
+    if (told)
+      std::exchange(told, nullptr)();
+    else
+      changed.notify_one();
+  }
+};
+
 const PoolInfo& info(Pool pool) {
   using enum Sharers;
   constexpr std::string_view answered_503 = "the request is answered with 503";
@@ -187,8 +207,11 @@ Shares::Claim::Claim(Shares& shares, const Claimant& claimant)
   }
 }
 
+Shares::Claim::Claim() = default;
+
 Shares::Claim::~Claim() {
   if (shares_ == nullptr) return;
+  leave_queue();
   release();
   const std::lock_guard lock(shares_->mutex_);
   for (Counts::value_type* const entry : entries_)
@@ -202,6 +225,7 @@ Shares::Claim& Shares::Claim::operator=(Claim&& other) noexcept {
   std::swap(entries_, other.entries_);
   std::swap(standing_, other.standing_);
   std::swap(has_place_, other.has_place_);
+  std::swap(queued_, other.queued_);
   return *this;
 }
 
@@ -245,12 +269,41 @@ bool Shares::Claim::wait(Deadline deadline, Standing standing) {
     has_place_ = true;
     return true;
   }
-  Waiter waiter{.claim = *this, .standing = standing};
-  const auto place = shares_->waiters_.insert(shares_->waiters_.end(), &waiter);
+  Waiter waiter(*this, standing);
+  waiter.place = shares_->waiters_.insert(shares_->waiters_.end(), &waiter);
   waiter.changed.wait_until(lock, deadline, [&] { return waiter.has_place || shares_->closed_; });
-  shares_->waiters_.erase(place);
+  shares_->waiters_.erase(waiter.place);
   has_place_ = waiter.has_place;
   if (!has_place_) shares_->note(shares_->verdict(entries_, standing));
+  return has_place_;
+}
+
+bool Shares::Claim::queue(Standing standing, std::function<void()> told) {
+  if (has_place_) return true;
+  auto waiter = std::make_unique<Waiter>(*this, standing, std::move(told));
+  if (shares_ == nullptr) {
+    waiter->tell();
+    return false;
+  }
+  const std::lock_guard lock(shares_->mutex_);
+  if (!shares_->closed_ && shares_->verdict(entries_, standing) == Taken::yes) {
+    shares_->add(entries_);
+    has_place_ = true;
+    return true;
+  }
+  queued_ = std::move(waiter);
+  queued_->place = shares_->waiters_.insert(shares_->waiters_.end(), queued_.get());
+  if (shares_->closed_) queued_->tell();
+  return false;
+}
+
+bool Shares::Claim::leave_queue() {
+  if (!queued_) return has_place_;
+  const std::lock_guard lock(shares_->mutex_);
+  shares_->waiters_.erase(queued_->place);
+  has_place_ = queued_->has_place;
+  if (!has_place_) shares_->note(shares_->verdict(entries_, queued_->standing));
+  queued_.reset();
   return has_place_;
 }
 
@@ -272,7 +325,7 @@ void Shares::serve_waiters() {
       continue;
     add(waiter->claim.entries_);
     waiter->has_place = true;
-    waiter->changed.notify_one();
+    waiter->tell();
   }
 }
 
@@ -293,7 +346,7 @@ Shares::Taken Shares::look(const Claimant& claimant) {
 void Shares::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  for (Waiter* const waiter : waiters_) waiter->changed.notify_one();
+  for (Waiter* const waiter : waiters_) waiter->tell();
 }
 
 std::size_t Shares::used() const {

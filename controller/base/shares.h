@@ -5,7 +5,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -200,11 +202,14 @@ class Shares {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
+  struct Waiter;
+
   // A place that a claimant may take and give back any number of times. Its destruction gives the
-  // place back. Not thread-safe; has to be destroyed before its pool.
+  // place back. Not thread-safe; has to be destroyed before its pool, and stay where it is while it
+  // is queued.
   class Claim {
    public:
-    Claim() = default;  // a claim that belongs to no pool and never gets a place
+    Claim();  // a claim that belongs to no pool and never gets a place
     Claim(Shares& shares, const Claimant& claimant);
     ~Claim();
     Claim(Claim&& other) noexcept;
@@ -217,6 +222,14 @@ class Shares {
     // order of their arrival. Returns false after the deadline or after close().
     bool wait(Deadline deadline) { return wait(deadline, standing_); }
     bool wait(Deadline deadline, Standing standing);
+    // Takes a place, or queues for one among those who wait. Returns whether it has one now.
+    // Otherwise `told` is called when there is one for it, or after close(), by whichever thread
+    // that is, and the caller calls leave_queue(). `told` is called with the pool's lock held, so
+    // it must be quick and must not use the pool.
+    bool queue(Standing standing, std::function<void()> told);
+    // Leaves the queue, if the claim is in it; `told` isn't called any more. Returns whether the
+    // claim has a place.
+    bool leave_queue();
     // Gives the place back, if this claim has one.
     void release();
     bool has_place() const { return has_place_; }
@@ -227,6 +240,7 @@ class Shares {
     Entries entries_{};
     Standing standing_ = Standing::ordinary;
     bool has_place_ = false;
+    std::unique_ptr<Waiter> queued_;  // while it is in the queue
   };
 
   // Returns what Claim::take() would return, but takes nothing.
@@ -243,12 +257,6 @@ class Shares {
   PoolFigures figures() const;
 
  private:
-  struct Waiter {
-    const Claim& claim;
-    Standing standing;
-    bool has_place = false;
-    std::condition_variable changed = {};
-  };
   using Keys = std::array<Key, 4>;
 
   Keys keys_of(const Claimant& claimant) const;

@@ -113,15 +113,12 @@ void begin_head(std::string& head, const Response& response, std::string_view co
   head.append(line_end);
 }
 
-std::string to_chunk(std::string_view data) {
+void add_chunk(std::string& to, std::string_view data) {
   constexpr int hexadecimal = 16;
   std::array<char, 16> size{};
   const char* end =
       std::to_chars(size.data(), size.data() + size.size(), data.size(), hexadecimal).ptr;
-  std::string chunk;
-  chunk.reserve(size.size() + data.size() + 4);
-  chunk.append(std::string_view(size.data(), end)).append("\r\n").append(data).append("\r\n");
-  return chunk;
+  to.append(std::string_view(size.data(), end)).append(line_end).append(data).append(line_end);
 }
 
 Response plain_refusal(int status, std::string_view detail) {

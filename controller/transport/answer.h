@@ -28,9 +28,9 @@ std::string_view reason_phrase(int status);
 // body. `response` must be sendable.
 void begin_head(std::string& head, const Response& response, std::string_view common_fields);
 
-// Returns `data` as a chunk (RFC 9112, section 7.1). It must not be empty, because an empty chunk
-// ends the body.
-std::string to_chunk(std::string_view data);
+// Adds `data` as a chunk (RFC 9112, section 7.1). It must not be empty, because an empty chunk ends
+// the body.
+void add_chunk(std::string& to, std::string_view data);
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 // Returns an answer with the detail as text/plain.
@@ -39,7 +39,7 @@ Response plain_refusal(int status, std::string_view detail);
 std::string to_text(const Fields& fields);
 
 // Returns a complete 503 response, made of `headers` and the fields and body of `response`, for
-// connections that get no thread.
+// connections that aren't served.
 std::string render_busy(const Response& response, const Fields& headers);
 
 }  // namespace berth::api

@@ -28,12 +28,12 @@ ConnectionTable::Entry::~Entry() {
     --table_.leaving_;
   }
   if (network_.entries.empty()) table_.networks_.erase(network_.name);
+  if (table_.size_ == 0) table_.emptied_.notify_all();
 }
 
 void ConnectionTable::Entry::set_activity(Activity activity) {
   if (activity == Activity::reading) spoke_.store(true, std::memory_order_relaxed);
-  // A connection that has sent nothing counts as waiting since it was opened, and not since its
-  // thread began.
+  // A connection that has sent nothing counts as waiting since it was opened.
   const bool is_new = activity == Activity::waiting && !spoke_.load(std::memory_order_relaxed);
   if (activity < Activity::handling && !is_new)
     since_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
@@ -61,11 +61,6 @@ std::unique_ptr<ConnectionTable::Entry> ConnectionTable::admit(Descriptor& conne
   entry->place_ = network.entries.insert(network.entries.end(), entry.get());
   ++size_;
   return entry;
-}
-
-Descriptor ConnectionTable::take_back(std::unique_ptr<Entry> entry) {
-  const std::lock_guard lock(mutex_);
-  return std::move(entry->socket_);
 }
 
 std::size_t ConnectionTable::limit_of(const Network& network, const std::string& address) const {
@@ -141,6 +136,11 @@ void ConnectionTable::for_each(const std::function<void(const Entry&)>& call) co
   const std::lock_guard lock(mutex_);
   for (const auto& [name, network] : networks_)
     for (const Entry* entry : network.entries) call(*entry);
+}
+
+bool ConnectionTable::wait_until_empty(Deadline deadline) const {
+  std::unique_lock lock(mutex_);
+  return emptied_.wait_until(lock, deadline, [&] { return size_ == 0; });
 }
 
 std::size_t ConnectionTable::size() const {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -62,7 +63,7 @@ class ConnectionTable {
  public:
   // The number of connections above `total` that networks without a connection may get.
   static constexpr std::size_t reserved = 16;
-  // A displaced connection leaves when its thread notices. While this many haven't left yet, new
+  // A displaced connection leaves when the server notices. While this many haven't left yet, new
   // connections are refused.
   static constexpr std::size_t max_leaving = 64;
 
@@ -108,12 +109,11 @@ class ConnectionTable {
   // nothing, and leaves `connection` as it is, if it has to be refused. Never blocks.
   std::unique_ptr<Entry> admit(Descriptor& connection);
 
-  // Removes an entry that can't be served and returns its connection.
-  Descriptor take_back(std::unique_ptr<Entry> entry);
-
   // Calls `call`, which must not block, for each connection.
   void for_each(const std::function<void(const Entry&)>& call) const;
   std::size_t size() const;
+  // Waits until there is no connection. Returns false if there are some at the deadline.
+  bool wait_until_empty(Deadline deadline) const;
   // The number of connections that were displaced since the start.
   std::uint64_t displaced() const { return displaced_; }
 
@@ -136,6 +136,7 @@ class ConnectionTable {
 
   const ConnectionLimits limits_;
   mutable std::mutex mutex_;
+  mutable std::condition_variable emptied_;
   std::map<std::string, Network, std::less<>> networks_;  // only networks that have connections
   std::size_t size_ = 0;                                  // including those that are leaving
   std::size_t leaving_ = 0;

@@ -7,9 +7,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,26 +118,76 @@ struct Request {
   std::shared_ptr<BodyFile> file = {};  // instead of `body`, for requests that are uploads
 };
 
-enum class Next {
-  more,
-  end,
-  // The connection is closed before the answer's end, so that the caller notices that something is
-  // missing.
-  break_off,
+// What a step of a stream says about the next one.
+struct Next {
+  enum Kind {
+    more,  // what was written is sent, and then comes the next step
+    news,  // the next step comes when the Waker is woken, or at the time `at`
+    end,
+    // The connection is closed before the answer's end, so that the caller notices that something
+    // is missing.
+    break_off,
+  };
+  Next(Kind said) : kind(said) {}
+  static Next on_news(std::chrono::steady_clock::time_point latest) {
+    Next next(news);
+    next.at = latest;
+    return next;
+  }
+  bool operator==(Kind other) const { return kind == other; }
+
+  Kind kind;
+  std::chrono::steady_clock::time_point at{};
 };
 
-// What a stream writes to. Each call sends its data at once and blocks until the kernel has taken
-// it, at most for the write timeout. Returns false if the caller is gone or too slow; the stream
-// should then end.
+// What a step of a stream writes to. What was written is sent after the step. Returns false if the
+// caller is gone; the stream should then end.
 using Sink = std::function<bool(std::string_view)>;
 
-// The body of an answer that goes on, such as server-sent events or logs. It is called repeatedly
-// on the connection's thread, without occupying a handler slot, until it returns Next::end, the
-// caller goes away, or the server shuts down; then it is destroyed. A call may wait for news for at
-// most `stream_step`, because the server notices a caller that is gone, and its own shutdown, only
-// between calls. An exception from it cuts the answer off.
-using Stream = std::function<Next(const Sink&)>;
-inline constexpr std::chrono::milliseconds stream_step{1000};
+// By which whoever has news wakes a stream that waits for them. Thread-safe.
+class Waker {
+ public:
+  // Has the stream's next step called soon. Doesn't wait for it, and may be called with locks held
+  // that a step may take, too. Several calls may lead to one step; none is lost.
+  void wake() {
+    const std::lock_guard lock(mutex_);
+    if (target_) target_();
+  }
+  // For the server: wake() calls `target` from now on; nothing, if it is empty. The former target
+  // isn't called any more after this.
+  void connect(std::function<void()> target) {
+    const std::lock_guard lock(mutex_);
+    target_.swap(target);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> target_;
+};
+
+// The body of an answer that goes on, such as server-sent events or logs. Its step is called again
+// and again, on one of a few threads that all streams share and without a handler slot, until it
+// returns Next::end, the caller goes away or is too slow, or the server shuts down; then it is
+// destroyed, on a thread that may wait for something. A step must not wait: it writes what there is
+// and says when it wants to be called again. An exception from it cuts the answer off.
+class Stream {
+ public:
+  using Step = std::function<Next(const Sink&)>;
+
+  Stream() = default;
+  // `waker` may be null if the stream only waits for times.
+  template <typename F>
+  requires std::is_invocable_v<F&, const Sink&> Stream(F step, std::shared_ptr<Waker> waker = {})
+      : step_(std::move(step)), waker_(std::move(waker)) {}
+
+  explicit operator bool() const { return static_cast<bool>(step_); }
+  Next operator()(const Sink& sink) const { return step_(sink); }
+  const std::shared_ptr<Waker>& waker() const { return waker_; }
+
+ private:
+  Step step_;
+  std::shared_ptr<Waker> waker_;
+};
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 

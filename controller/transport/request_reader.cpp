@@ -25,118 +25,138 @@ constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-RequestReader::RequestReader(int socket, RequestLimits limits)
-    : socket_(socket), limits_(limits), buffer_(initial_buffer_bytes) {}
-
-Io RequestReader::fill(Deadline deadline) {
+void RequestReader::make_room() {
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ == buffer_.size() && begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(buffer_.size() * 2);
-  const Received received =
-      receive(socket_, buffer_.data() + end_, buffer_.size() - end_, deadline);
+  std::size_t size = std::max(buffer_.size(), initial_buffer_bytes);
+  if (end_ == buffer_.size() && end_ > 0) size *= 2;
+  if (part_ == Part::content && left_ > size) size = std::max(size, body_step_bytes);
+  if (size > buffer_.size()) buffer_.resize(size);
+}
+
+Io RequestReader::fill() {
+  make_room();
+  const Received received = receive_now(socket_, buffer_.data() + end_, buffer_.size() - end_);
   end_ += received.bytes;
   return received.io;
 }
 
-void RequestReader::need_input(Deadline deadline) {
-  // The deadline is checked here too, because a caller who always has another byte ready never
-  // causes a wait.
-  if (std::chrono::steady_clock::now() >= deadline) {
-    throw Refusal(408, "the request took too long");
-  }
-  switch (fill(deadline)) {
-    case Io::ok:
-      return;
-    case Io::timed_out:
-      throw Refusal(408, "the request took too long");
-    case Io::closed:
-      throw ConnectionLost{};
-  }
-}
-
 Io RequestReader::await(std::chrono::milliseconds patience) {
   if (has_input()) return Io::ok;
-  if (patience <= std::chrono::milliseconds(0)) return fill(after(patience));
+  make_room();
   if (patience != patience_) set_patience(socket_, patience);
   patience_ = patience;
   const Received received = await_input(socket_, buffer_.data(), buffer_.size());
-  begin_ = 0;
   end_ = received.bytes;
   return received.io;
 }
 
-void RequestReader::take_head(Deadline deadline) {
-  // An empty line before a request is ignored (RFC 9112, section 2.2).
-  while (input().size() < line_end.size()) need_input(deadline);
-  if (input().starts_with(line_end)) consume(line_end.size());
-
-  std::size_t scanned = 0;
-  std::size_t size = 0;
-  while ((size = head_size(input().substr(0, limits_.header_bytes), scanned)) == 0) {
-    if (input().size() >= limits_.header_bytes) {
-      throw Refusal(431, "the header fields are too large");
-    }
-    if (scanned > max_request_line_bytes && input().find(line_end) >= max_request_line_bytes) {
-      throw Refusal(414, "the request line is too long");
-    }
-    need_input(deadline);
-  }
-  head_.assign(input().substr(0, size));
-  consume(size);
+void RequestReader::free_buffer() {
+  if (has_input()) return;
+  buffer_ = {};
+  begin_ = end_ = 0;
 }
 
-RequestHead RequestReader::read_head(Request& request) {
+void RequestReader::free_all() {
+  free_buffer();
+  head_ = {};
+}
+
+// The deadline is also checked here, because a caller who always has another byte ready never
+// causes a wait.
+void RequestReader::need_time() const {
+  if (std::chrono::steady_clock::now() >= deadline_)
+    throw Refusal(408, "the request took too long");
+}
+
+void RequestReader::begin() {
   deadline_ = after(limits_.time);
+  part_ = Part::start;
+  scanned_ = head_size_ = 0;
+}
+
+bool RequestReader::has_head() {
+  if (part_ == Part::start && input().size() >= line_end.size()) {
+    // An empty line before a request is ignored (RFC 9112, section 2.2).
+    if (input().starts_with(line_end)) consume(line_end.size());
+    part_ = Part::head;
+  }
+  if (head_size_ != 0) return true;
+  if (part_ == Part::head) {
+    head_size_ = head_size(input().substr(0, limits_.header_bytes), scanned_);
+    if (head_size_ != 0) return true;
+    if (input().size() >= limits_.header_bytes)
+      throw Refusal(431, "the header fields are too large");
+    if (scanned_ > max_request_line_bytes && input().find(line_end) >= max_request_line_bytes)
+      throw Refusal(414, "the request line is too long");
+  }
+  need_time();
+  return false;
+}
+
+RequestHead RequestReader::take_head(Request& request) {
   request.body.clear();
   request.method = {};
   request.path = {};
-  take_head(deadline_);
   request.file.reset();
+  head_.assign(input().substr(0, head_size_));
+  consume(head_size_);
   return parse_head(head_, request);
 }
 
-void RequestReader::agree_to_go_on(const RequestHead& head) {
-  if (head.expectation == Expectation::continue_100 && !has_input() &&
-      send_all(socket_, go_on, {}, deadline_) != Io::ok) {
-    throw ConnectionLost{};
-  }
+void RequestReader::begin_framing(const RequestHead& head) {
+  is_chunked_ = head.framing == Framing::chunked;
+  left_ = head.content_length;
+  part_ = head.framing == Framing::none ? Part::over
+          : is_chunked_                 ? Part::chunk_size
+                                        : Part::content;
+  if (part_ == Part::over || head.expectation != Expectation::continue_100 || has_input()) return;
+  // These few bytes have room, unless the caller doesn't read its answers.
+  if (send_now(socket_, go_on, {}).io != Io::ok) throw ConnectionLost{};
 }
 
-void RequestReader::read_body(const RequestHead& head, Request& request,
-                              Shares::Claim& large_body) {
-  if (head.framing == Framing::none) return;
+void RequestReader::begin_body(const RequestHead& head) {
   if (head.content_length > limits_.body_bytes) throw Refusal(413, "the body is too large");
-  agree_to_go_on(head);
-  if (head.framing == Framing::chunked) {
-    read_chunked_body(request.body, large_body);
-  } else {
-    read_sized_body(head.content_length, request.body, large_body);
+  begin_framing(head);
+}
+
+RequestReader::Body RequestReader::read_body(Request& request, bool has_place) {
+  std::string& body = request.body;
+  while (true) {
+    const auto piece = next_piece(limits_.body_bytes - body.size());
+    if (!piece) break;
+    if (piece->empty()) {
+      if (buffer_.size() > kept_bytes) free_buffer();
+      return Body::complete;
+    }
+    if (body.size() >= small_body_bytes && !has_place) return Body::needs_place;
+    body.append(*piece);
+    take_piece(piece->size());
   }
-  if (!has_input() && buffer_.size() > kept_bytes)
-    buffer_ = std::vector<char>(initial_buffer_bytes);
+  need_time();
+  return Body::needs_input;
 }
 
 void RequestReader::read_to_file(const RequestHead& head, Request& request, const Upload& upload) {
-  static const Refusal too_large(413, "the body is too large");
   deadline_ = after(upload.time);
-  if (head.framing == Framing::content_length && head.content_length > upload.max_bytes)
-    throw too_large;
+  if (head.content_length > upload.max_bytes) throw Refusal(413, "the body is too large");
   try {
     const auto file = std::make_shared<BodyFile>(upload.directory);
-    agree_to_go_on(head);
-    if (head.framing == Framing::content_length) move_input(head.content_length, *file);
-    while (head.framing == Framing::chunked) {
-      const std::size_t size = read_chunk_size(deadline_);
-      if (size == 0) break;
-      if (size > upload.max_bytes - file->bytes()) throw too_large;
-      move_input(size, *file);
-      end_chunk();
+    begin_framing(head);
+    while (true) {
+      const auto piece = next_piece(upload.max_bytes - file->bytes());
+      if (piece && piece->empty()) break;
+      if (piece) {
+        file->append(*piece);
+        take_piece(piece->size());
+      } else {
+        wait_for_input();
+      }
     }
-    if (head.framing == Framing::chunked) skip_trailers(deadline_);
     request.file = file;
   } catch (const Refusal&) {
     throw;
@@ -146,59 +166,54 @@ void RequestReader::read_to_file(const RequestHead& head, Request& request, cons
   }
 }
 
-// Moves what comes next, of this size, into the file.
-void RequestReader::move_input(std::size_t size, BodyFile& file) {
-  while (size > 0) {
-    if (!has_input()) need_input(deadline_);
-    const std::string_view piece = input().substr(0, size);
-    file.append(piece);
-    consume(piece.size());
-    size -= piece.size();
-  }
+void RequestReader::wait_for_input() {
+  need_time();
+  make_room();
+  const Received received =
+      receive(socket_, buffer_.data() + end_, buffer_.size() - end_, deadline_);
+  end_ += received.bytes;
+  if (received.io == Io::closed) throw ConnectionLost{};
+  need_time();
 }
 
-void RequestReader::need_room(const std::string& body, Shares::Claim& large_body) {
-  if (body.size() >= small_body_bytes && !large_body.wait(deadline_))
-    throw Refusal(503, "too many large bodies are being received; try again");
-}
-
-void RequestReader::read_sized_body(std::size_t size, std::string& body,
-                                    Shares::Claim& large_body) {
-  const std::string_view early = input().substr(0, size);
-  body.assign(early);
-  consume(early.size());
-  while (body.size() < size) {
-    need_room(body, large_body);
-    const std::size_t have = body.size();
-    const std::size_t room = std::min(size - have, body_step_bytes);
-    body.resize(have + room);
-    const Received received = receive(socket_, body.data() + have, room, deadline_);
-    body.resize(have + received.bytes);
-    if (received.io == Io::closed) throw ConnectionLost{};
-    if (received.io == Io::timed_out || std::chrono::steady_clock::now() >= deadline_) {
-      throw Refusal(408, "the request took too long");
+// Returns what has arrived of the body's content, without the framing of chunks (RFC 9112, section
+// 7.1): something, which take_piece() then has to be told of; nothing if more has to arrive; an
+// empty piece if the body is complete. `room` is how much more content there may be.
+std::optional<std::string_view> RequestReader::next_piece(std::size_t room) {
+  while (true) {
+    switch (part_) {
+      case Part::content:
+        if (left_ > 0 && !has_input()) return std::nullopt;
+        if (left_ > 0) return input().substr(0, left_);
+        part_ = is_chunked_ ? Part::chunk_end : Part::over;
+        break;
+      case Part::chunk_size:
+        if (!begin_chunk(room)) return std::nullopt;
+        break;
+      case Part::chunk_end:
+        if (!end_chunk()) return std::nullopt;
+        break;
+      case Part::trailers:
+        if (!skip_trailers()) return std::nullopt;
+        break;
+      default:
+        return std::string_view();
     }
   }
 }
 
-// See RFC 9112, section 7.1.
-void RequestReader::read_chunked_body(std::string& body, Shares::Claim& large_body) {
-  while (true) {
-    const std::size_t size = read_chunk_size(deadline_);
-    if (size == 0) break;
-    if (size > limits_.body_bytes - body.size()) throw Refusal(413, "the body is too large");
-    read_chunk(size, body, large_body);
-  }
-  skip_trailers(deadline_);
+void RequestReader::take_piece(std::size_t bytes) {
+  consume(bytes);
+  left_ -= bytes;
 }
 
-// The returned line is valid until the next read.
-std::string_view RequestReader::read_line(std::size_t limit, const Refusal& too_long,
-                                          Deadline deadline) {
-  std::size_t end;
-  while ((end = input().substr(0, limit).find('\n')) == std::string_view::npos) {
+// Returns nothing if the line isn't complete. The returned line is valid until more is received.
+std::optional<std::string_view> RequestReader::next_line(std::size_t limit,
+                                                         const Refusal& too_long) {
+  const std::size_t end = input().substr(0, limit).find('\n');
+  if (end == std::string_view::npos) {
     if (input().size() >= limit) throw too_long;
-    need_input(deadline);
+    return std::nullopt;
   }
   if (end == 0 || input()[end - 1] != '\r') throw Refusal(400, "a line doesn't end with CR LF");
   const std::string_view line = input().substr(0, end - 1);
@@ -206,47 +221,43 @@ std::string_view RequestReader::read_line(std::size_t limit, const Refusal& too_
   return line;
 }
 
-std::size_t RequestReader::read_chunk_size(Deadline deadline) {
+bool RequestReader::begin_chunk(std::size_t room) {
   constexpr int hexadecimal = 16;
   static const Refusal too_long(400, "the line before a chunk is too long");
-  const std::string_view line = read_line(max_chunk_line_bytes, too_long, deadline);
+  const auto line = next_line(max_chunk_line_bytes, too_long);
+  if (!line) return false;
   std::size_t size = 0;
   const auto [end, error] =
-      std::from_chars(line.data(), line.data() + line.size(), size, hexadecimal);
+      std::from_chars(line->data(), line->data() + line->size(), size, hexadecimal);
   if (error == std::errc::result_out_of_range) throw Refusal(413, "the body is too large");
-  const std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
+  const std::string_view rest = line->substr(static_cast<std::size_t>(end - line->data()));
   if (error != std::errc() || (!rest.empty() && rest.front() != ';') || !is_field_value(rest)) {
     throw Refusal(400, "the size of a chunk is malformed");
   }
-  return size;
+  if (size > room) throw Refusal(413, "the body is too large");
+  left_ = size > 0 ? size : limits_.header_bytes;
+  part_ = size > 0 ? Part::content : Part::trailers;
+  return true;
 }
 
-void RequestReader::read_chunk(std::size_t size, std::string& body, Shares::Claim& large_body) {
-  while (size > 0) {
-    need_room(body, large_body);
-    if (!has_input()) need_input(deadline_);
-    const std::string_view piece = input().substr(0, size);
-    body.append(piece);
-    consume(piece.size());
-    size -= piece.size();
-  }
-  end_chunk();
-}
-
-void RequestReader::end_chunk() {
-  while (input().size() < line_end.size()) need_input(deadline_);
+bool RequestReader::end_chunk() {
+  if (input().size() < line_end.size()) return false;
   if (!input().starts_with(line_end)) throw Refusal(400, "a chunk is longer than its size says");
   consume(line_end.size());
+  part_ = Part::chunk_size;
+  return true;
 }
 
-void RequestReader::skip_trailers(Deadline deadline) {
+bool RequestReader::skip_trailers() {
   static const Refusal too_large(431, "the trailer fields are too large");
-  std::size_t left = limits_.header_bytes;
   while (true) {
-    const std::size_t size = read_line(left, too_large, deadline).size();
-    if (size == 0) return;
-    left -= size + line_end.size();
+    const auto line = next_line(left_, too_large);
+    if (!line) return false;
+    if (line->empty()) break;
+    left_ -= line->size() + line_end.size();
   }
+  part_ = Part::over;
+  return true;
 }
 
 }  // namespace berth::api

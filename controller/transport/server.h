@@ -14,8 +14,8 @@
 
 namespace berth::api {
 
-// Fills in the answer. Called on many threads, on at most `http_threads` at a time. An exception is
-// logged and answered with 500.
+// Fills in the answer, for which it may wait. Called on many threads, on at most `http_threads` at
+// a time. An exception is logged and answered with 500.
 using Handler = std::function<void(const Request&, Response&)>;
 
 // Returns the address of the client behind a request whose head was read: its remote_address, or
@@ -27,7 +27,7 @@ using ClientAddress = std::function<std::string(const Request&)>;
 using IsEssential = std::function<bool(const Request&)>;
 
 // Says where the body of a request goes whose head was read; nothing for the usual place, memory.
-// Called before the body is read, on the connection's thread.
+// Called before the body is read. May wait for a database.
 using PlaceOfBody = std::function<std::optional<Upload>(const Request&)>;
 
 // Makes the answers that the transport gives without a handler, in the shape that callers expect:
@@ -42,7 +42,7 @@ struct ServerOptions {
   // and of the requests under way, of which there are connections.total, unless of_network is 0
   // or the client's address is one of connections.shared_addresses.
   std::size_t http_threads = 64;
-  // Limits of open connections, each of which has a thread; idle and streaming ones count.
+  // Limits of open connections. Those that are idle, slow or streaming count, but have no thread.
   // ConnectionTable decides which one makes room for a new one; if none does, the new one is
   // answered with 503 and closed.
   ConnectionLimits connections = {};
@@ -61,7 +61,7 @@ struct ServerOptions {
   // proxies close their side, so that they never send a request into a connection that is being
   // closed.
   std::chrono::milliseconds keep_alive_timeout = std::chrono::seconds(75);
-  // How long the caller may take to receive an answer, or one piece of a stream.
+  // How long the caller may take to receive an answer, or what one step of a stream has written.
   std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
   RenderRefusal render_refusal = {};  // if empty, the detail is sent as text/plain
   Fields headers = {};                // added to every answer
@@ -101,11 +101,11 @@ class Server {
   // Accepts connections until another thread calls shutdown(). If the system runs out of
   // descriptors or memory, it pauses and goes on.
   void run();
-  // Stops accepting connections, closes idle ones at once and ends streams after their present
-  // step. Running requests get up to `grace` and are answered with `Connection: close`; what is
-  // left then is cut off, which `some_cut_off` reports. Returns when all connections are gone, but
-  // at most a second after `grace`, even if a handler hasn't returned. Must not be called from a
-  // handler or a signal handler.
+  // Stops accepting connections, closes idle ones at once and ends streams after what their present
+  // step writes. Running requests get up to `grace` and are answered with `Connection: close`; what
+  // is left then is cut off, which `some_cut_off` reports. Returns when all connections are gone,
+  // but at most a second after `grace`, even if a handler hasn't returned. Must not be called from
+  // a handler or a signal handler.
   Drained shutdown(std::chrono::seconds grace);
 
   ServerCounters counters() const;

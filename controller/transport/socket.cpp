@@ -22,11 +22,6 @@ namespace {
 // How many connections the kernel queues until they are accepted: as many as are allowed in total.
 constexpr int listen_backlog = 1024;
 
-// How long, and for how much input, a connection is kept open after its last answer. A client that
-// is sending a body a little over the limit then still receives its 413.
-constexpr std::chrono::milliseconds linger_time{1000};
-constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
-
 Io wait_for(int socket, short events, Deadline deadline) {
   while (true) {
     const auto left =
@@ -106,13 +101,19 @@ Listener listen_on(const std::string& host, int port) {
   throw std::runtime_error(where + std::generic_category().message(reason));
 }
 
-Received receive(int socket, char* to, std::size_t size, Deadline deadline) {
+Received receive_now(int socket, char* to, std::size_t size) {
   while (true) {
     const ssize_t got = recv(socket, to, size, MSG_DONTWAIT);
     if (got > 0) return {Io::ok, static_cast<std::size_t>(got)};
-    if (got == 0) return {Io::closed};
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return {Io::closed};
+    if (got < 0 && errno == EINTR) continue;
+    return {got < 0 && errno == EAGAIN ? Io::timed_out : Io::closed};
+  }
+}
+
+Received receive(int socket, char* to, std::size_t size, Deadline deadline) {
+  while (true) {
+    const Received received = receive_now(socket, to, size);
+    if (received.io != Io::timed_out) return received;
     const Io ready = wait_for(socket, POLLIN, deadline);
     if (ready != Io::ok) return {ready};
   }
@@ -134,42 +135,32 @@ void set_patience(int socket, std::chrono::milliseconds patience) {
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
 }
 
-Io send_all(int socket, std::string_view first, std::string_view second, Deadline deadline) {
+Sent send_now(int socket, std::string_view first, std::string_view second) {
+  Sent sent;
   while (!first.empty() || !second.empty()) {
     std::array<iovec, 2> pieces = {iovec{const_cast<char*>(first.data()), first.size()},
                                    iovec{const_cast<char*>(second.data()), second.size()}};
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = pieces.size();
-    const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      const std::size_t of_first = std::min(static_cast<std::size_t>(sent), first.size());
-      first.remove_prefix(of_first);
-      second.remove_prefix(static_cast<std::size_t>(sent) - of_first);
-      continue;
+    const ssize_t taken = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken < 0) {
+      sent.io = errno == EAGAIN ? Io::timed_out : Io::closed;
+      break;
     }
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return Io::closed;
-    const Io ready = wait_for(socket, POLLOUT, deadline);
-    if (ready != Io::ok) return ready;
+    const auto bytes = static_cast<std::size_t>(taken);
+    sent.bytes += bytes;
+    const std::size_t of_first = std::min(bytes, first.size());
+    first.remove_prefix(of_first);
+    second.remove_prefix(bytes - of_first);
   }
-  return Io::ok;
+  return sent;
 }
 
 bool is_peer_gone(int socket) {
   pollfd state{.fd = socket, .events = POLLRDHUP, .revents = 0};
   return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
-void end_gently(int socket) {
-  shutdown(socket, SHUT_WR);
-  const Deadline deadline = after(linger_time);
-  std::array<char, 16 * 1024> ignored;
-  for (std::size_t total = 0; total < linger_bytes;) {
-    const Received received = receive(socket, ignored.data(), ignored.size(), deadline);
-    if (received.io != Io::ok || std::chrono::steady_clock::now() >= deadline) return;
-    total += received.bytes;
-  }
 }
 
 std::string peer_address(int socket) {

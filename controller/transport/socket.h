@@ -36,6 +36,8 @@ struct Received {
   std::size_t bytes = 0;
 };
 Received receive(int socket, char* to, std::size_t size, Deadline deadline);
+// Does the same and doesn't wait: timed_out means that nothing has arrived.
+Received receive_now(int socket, char* to, std::size_t size);
 
 // Does the same when no input is expected soon, with one system call where receive() needs three.
 // Waits as long as set_patience() said last.
@@ -44,15 +46,16 @@ Received await_input(int socket, char* to, std::size_t size);
 // ever".
 void set_patience(int socket, std::chrono::milliseconds patience);
 
-// Sends both pieces, one after the other, in as few segments as possible.
-Io send_all(int socket, std::string_view first, std::string_view second, Deadline deadline);
+// Sends as much of both pieces, one after the other, as the kernel takes at once; timed_out means
+// that something is left. `bytes` says how much was sent of both together.
+struct Sent {
+  Io io = Io::ok;
+  std::size_t bytes = 0;
+};
+Sent send_now(int socket, std::string_view first, std::string_view second);
 
 // Whether the other side has closed the connection or its sending half.
 bool is_peer_gone(int socket);
-
-// Closes the sending half, and waits a moment for the other side to read the answer and close.
-// Closing a socket with unread input would send a reset, which can overtake and destroy the answer.
-void end_gently(int socket);
 
 // Returns the numeric address of the other side. An IPv4 address that came in over IPv6 is written
 // as IPv4. The other side of a Unix socket is called `unix_peer`, which no other caller is.

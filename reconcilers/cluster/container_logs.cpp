@@ -83,25 +83,28 @@ ObjectPtr newest(const std::vector<ObjectPtr>& pods, bool (*holds)(const Object&
 // Lines on their way from the thread that reads them to the thread that sends them.
 class Queue {
  public:
+  // `on_news` is called when there is something to take again.
+  explicit Queue(std::function<void()> on_news) : on_news_(std::move(on_news)) {}
+
   // Waits until there is room. Returns false if it was stopped instead.
   bool put(Line line, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [&] { return bytes_ < max_queued_bytes; })) return false;
     bytes_ += line.text.size() + line.id.size();
     lines_.push_back(std::move(line));
-    changed_.notify_all();
+    if (lines_.size() == 1) tell();
     return true;
   }
   void end(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     failure_ = std::move(failure);
-    changed_.notify_all();
+    tell();
   }
   void report(std::string problem) {
     const std::lock_guard lock(mutex_);
     problem_ = std::move(problem);
-    changed_.notify_all();
+    tell();
   }
   Batch take(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
@@ -127,6 +130,13 @@ class Queue {
   }
 
  private:
+  // The caller holds the lock.
+  void tell() {
+    changed_.notify_all();
+    if (on_news_) on_news_();
+  }
+
+  const std::function<void()> on_news_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Line> lines_;
@@ -165,7 +175,8 @@ class LogReader {
         wanted_(std::move(wanted)),
         readers_(std::move(readers)),
         claim_(*readers_, Claimant::of_thread()),
-        cursor_(begin()) {
+        cursor_(begin()),
+        queue_(wanted_.on_news) {
     if (claim_.take() != Shares::Taken::yes)
       throw Error(Code::unavailable, "too many logs are being read at the moment; try again later");
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });

@@ -248,3 +248,39 @@ TEST_CASE("many threads never hold more places than there are") {
   CHECK(most <= 4);
   CHECK(shares.used() == 0);
 }
+
+TEST_CASE(
+    "a claim that is queued is told when it has a place, in order, and once the pool closes") {
+  Shares shares(Pool::handlers, 16);
+  const Claimant anybody = from(ipv4(0));
+  std::vector<Shares::Claim> taken;
+  for (std::size_t i = 0; i < shares.limits().ordinary; ++i) {
+    taken.emplace_back(shares, from(ipv4(i * 251)));
+    REQUIRE(taken.back().queue(Standing::ordinary, [] { FAIL("nothing to wait for"); }));
+  }
+  std::string told;
+  Shares::Claim first(shares, from(ipv4(100 * 251))), second(shares, from(ipv4(101 * 251))),
+      third(shares, from(ipv4(102 * 251)));
+  CHECK_FALSE(first.queue(Standing::ordinary, [&] { told += "1"; }));
+  CHECK_FALSE(second.queue(Standing::ordinary, [&] { told += "2"; }));
+  CHECK_FALSE(third.queue(Standing::ordinary, [&] { told += "3"; }));
+  CHECK(told.empty());
+  CHECK_FALSE(first.leave_queue());
+  taken[0].release();
+  CHECK(told == "2");
+  CHECK(second.leave_queue());
+  CHECK(second.has_place());
+  CHECK(shares.used() == shares.limits().ordinary);
+  second.release();
+  CHECK(told == "23");
+  // It has its place, whether or not it leaves the queue before it is destroyed.
+  CHECK(shares.used() == shares.limits().ordinary);
+  Shares::Claim last(shares, anybody);
+  CHECK_FALSE(last.queue(Standing::ordinary, [&] { told += "4"; }));
+  shares.close();
+  CHECK(told == "234");
+  CHECK_FALSE(last.leave_queue());
+  Shares::Claim late(shares, anybody);
+  CHECK_FALSE(late.queue(Standing::ordinary, [&] { told += "5"; }));
+  CHECK(told == "2345");
+}

@@ -28,9 +28,10 @@ class ChatFollower {
           feed_->after(tx, after_, {.data_key = services_.keys.data, .words = *words});
       more = behind.size() == event_batch_size;
       for (const auto& event : behind) {
-        if (batch.events.size() == event_batch_size) return batch;
+        if (batch.events == event_batch_size) return batch;
         after_ = event->seq;
-        if (chat::may_read(tx, user_id_, event->sender_id)) batch.events.push_back(event->event);
+        if (chat::may_read(tx, user_id_, event->sender_id))
+          batch.add(std::to_string(event->seq), event->text);
       }
     }
     return batch;

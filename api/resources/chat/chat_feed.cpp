@@ -12,15 +12,16 @@ std::shared_ptr<const ChatEvent> encode(const chat::Entry& entry) {
   ChatEvent event = {.seq = entry.seq,
                      .sender_id = entry.sender_id,
                      .message_id = entry.message_id,
-                     .event = {.id = std::to_string(entry.seq), .name = {}, .data = {}}};
+                     .is_deletion = !entry.message,
+                     .text = {}};
   const nlohmann::json data =
       entry.message ? encode_message(*entry.message) : nlohmann::json{{"id", entry.message_id}};
-  event.event.name = entry.message ? "message" : "deleted";
-  event.event.data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  event.text =
+      encode_event({.id = std::to_string(entry.seq),
+                    .name = entry.message ? "message" : "deleted",
+                    .data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   return std::make_shared<const ChatEvent>(std::move(event));
 }
-
-bool is_deletion(const ChatEvent& event) { return event.event.name == "deleted"; }
 
 }  // namespace
 
@@ -68,9 +69,9 @@ void ChatFeed::catch_up(db::Tx& tx, std::int64_t newest, const chat::Texts& text
 }
 
 void ChatFeed::add(std::shared_ptr<const ChatEvent> event) {
-  if (is_deletion(*event))
+  if (event->is_deletion)
     std::erase_if(events_, [&](const auto& known) {
-      return known->message_id == event->message_id && !is_deletion(*known);
+      return known->message_id == event->message_id && !known->is_deletion;
     });
   events_.push_back(std::move(event));
   if (events_.size() <= max_events) return;

@@ -20,7 +20,8 @@ struct ChatEvent {
   std::int64_t seq = 0;
   std::string sender_id;
   std::string message_id;
-  Event event;
+  bool is_deletion = false;
+  std::string text;  // the encoded event
 };
 using ChatEvents = std::vector<std::shared_ptr<const ChatEvent>>;
 

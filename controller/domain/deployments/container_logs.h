@@ -33,6 +33,9 @@ struct Wanted {
   // The name of one container's pod. Then nothing of the others is read, and a log that is followed
   // ends with it.
   std::optional<std::string> instance = {};
+  // Called when there is something to read again after a batch had nothing; with locks held, so
+  // that it must not use the reader.
+  std::function<void()> on_news = {};
 };
 
 struct Line {
@@ -50,10 +53,10 @@ struct Batch {
 };
 // How long a log that is followed may be unreadable before a batch says so.
 inline constexpr std::chrono::seconds problem_after{5};
-// Returns what has been written, after waiting for it for at most `patience`. May be used by one
-// thread at a time. Throws Error, which names who failed, if the log can't be read: unavailable if
-// the cluster can't give it, and invalid_state if it is gone. Destroying the function stops reading
-// within a second.
+// Returns what has been written, after waiting for it for at most `patience`, which may be 0. May
+// be used by one thread at a time. Throws Error, which names who failed, if the log can't be read:
+// unavailable if the cluster can't give it, and invalid_state if it is gone. Destroying the
+// function stops reading within a second.
 using Reader = std::function<Batch(std::chrono::milliseconds patience)>;
 // Throws Error: invalid_state if there is no container yet (or no earlier run of it),
 // malformed_request if `after` isn't the id of a line, and unavailable if the cluster doesn't

@@ -40,7 +40,7 @@ std::string LogStream::text_of(const std::vector<OutputLine>& lines) {
 
 api::Next LogStream::write(const api::Sink& sink) {
   const auto lines = log_->read(lines_at_once);
-  if (!sink(text_of(lines))) return api::Next::break_off;
+  sink(text_of(lines));
   if (bytes_left_ == 0) return api::Next::end;
   if (lines.size() == lines_at_once) return api::Next::more;
   if (!request_.follow || log_->over()) return api::Next::end;
@@ -49,13 +49,13 @@ api::Next LogStream::write(const api::Sink& sink) {
 
 api::Next LogStream::wait() {
   std::vector<Change> changes;
-  const WatchState state =
-      store_.next(watch_, std::chrono::steady_clock::now() + tick, 100, changes);
+  const WatchState state = store_.next(watch_, changes_at_once, changes);
   if (state == WatchState::dropped || state == WatchState::stopped) return api::Next::break_off;
   const Lock lock(store_.mutex());
   if (state == WatchState::expired) watch_ = store_.watch(key_.kind, store_.version());
   const ObjectPtr pod = store_.find(key_);
-  return pod && uid_of(*pod) == uid_ ? api::Next::more : api::Next::end;
+  if (!pod || uid_of(*pod) != uid_) return api::Next::end;
+  return api::Next::on_news(std::chrono::steady_clock::now() + tick);
 }
 
 }  // namespace berth::embedded

@@ -26,12 +26,13 @@ class LogStream {
   LogStream(Store& store, const Kubelet& kubelet, Key pod, LogRequest request);
   // What the kubelet answers instead of the log of a run that it can't read; empty if it can.
   const std::string& unreadable() const { return unreadable_; }
-  // Waits a moment for something to write, and writes all of it.
+  // Writes what there is, and says when to look again.
   api::Next write(const api::Sink& sink);
 
  private:
   static constexpr std::chrono::milliseconds tick{50};
   static constexpr std::size_t lines_at_once = 1'000;
+  static constexpr std::size_t changes_at_once = 100;
 
   std::string text_of(const std::vector<OutputLine>& lines);
   api::Next wait();

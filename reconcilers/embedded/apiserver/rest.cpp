@@ -201,7 +201,8 @@ void Rest::watch(Call& call) {
                             bookmark_interval_};
   const auto stream = std::make_shared<WatchStream>(store_, type, std::move(selector), wanted);
   call.response.content_type = "application/json";
-  call.response.stream = [stream](const api::Sink& sink) { return stream->write(sink); };
+  call.response.stream =
+      api::Stream([stream](const api::Sink& sink) { return stream->write(sink); }, stream->waker());
 }
 
 void Rest::create(Call& call) {

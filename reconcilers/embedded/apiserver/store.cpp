@@ -235,23 +235,16 @@ void Store::record(Shelf& shelf, Change change) {
   while (shelf.history.size() > history_limit &&
          (shelf.history.front().at < kept_since || shelf.history.size() > longest_history))
     drop_oldest(shelf);
-  shelf.changed.notify_all();
+  wake(shelf);
   unread_changed_.notify_all();
 }
 Watch Store::watch(Kind kind, std::uint64_t position) const {
   return {kind, position, drops_, compactions_};
 }
 
-WatchState Store::next(Watch& watch, std::chrono::steady_clock::time_point until, size_t limit,
-                       std::vector<Change>& changes) {
-  Lock lock(mutex_);
+WatchState Store::next(Watch& watch, size_t limit, std::vector<Change>& changes) {
+  const Lock lock(mutex_);
   Shelf& shelf = this->shelf(watch.kind);
-  const auto something = [&] {
-    return stopped_ || watch.drops != drops_ || watch.compactions != compactions_ ||
-           watch.position < shelf.compacted ||
-           (!shelf.history.empty() && shelf.history.back().version > watch.position);
-  };
-  shelf.changed.wait_until(lock, until, something);
   if (stopped_) return WatchState::stopped;
   if (watch.drops != drops_) return WatchState::dropped;
   if (watch.compactions != compactions_ || watch.position < shelf.compacted)
@@ -284,7 +277,23 @@ void Store::drop_watches() {
 }
 
 void Store::wake_watches() {
-  for (Shelf& shelf : shelves_) shelf.changed.notify_all();
+  for (const Shelf& shelf : shelves_) wake(shelf);
+}
+
+void Store::wake(const Shelf& shelf) {
+  for (Wakes* const wakes : shelf.wakes) wakes->waker_->wake();
+}
+
+Store::Wakes::Wakes(Store& store, Kind kind, std::shared_ptr<api::Waker> waker)
+    : store_(store), kind_(kind), waker_(std::move(waker)) {
+  const Lock lock(store_.mutex_);
+  auto& all = store_.shelf(kind_).wakes;
+  place_ = all.insert(all.end(), this);
+}
+
+Store::Wakes::~Wakes() {
+  const Lock lock(store_.mutex_);
+  store_.shelf(kind_).wakes.erase(place_);
 }
 
 void Store::stop() {

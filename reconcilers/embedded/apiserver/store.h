@@ -5,11 +5,14 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "controller/transport/http.h"
 #include "reconcilers/embedded/apiserver/disk.h"
 #include "reconcilers/embedded/apiserver/fair_mutex.h"
 #include "reconcilers/embedded/apiserver/key.h"
@@ -118,10 +121,24 @@ class Store {
 
   // A watch of the changes after `position`.
   Watch watch(Kind kind, std::uint64_t position) const;
-  // Takes the lock. Waits until there are changes, the watch ends, or the time is `until`. Appends
-  // at most `limit` changes to `changes`.
-  WatchState next(Watch& watch, std::chrono::steady_clock::time_point until, size_t limit,
-                  std::vector<Change>& changes);
+  // Takes the lock. Appends the changes that there are to `changes`, at most `limit`.
+  WatchState next(Watch& watch, size_t limit, std::vector<Change>& changes);
+  // While it exists, whatever next() would say of a kind wakes a stream.
+  class Wakes {
+   public:
+    // Take the lock.
+    Wakes(Store& store, Kind kind, std::shared_ptr<api::Waker> waker);
+    ~Wakes();
+    Wakes(const Wakes&) = delete;
+    Wakes& operator=(const Wakes&) = delete;
+
+   private:
+    friend class Store;
+    Store& store_;
+    const Kind kind_;
+    const std::shared_ptr<api::Waker> waker_;
+    std::list<Wakes*>::iterator place_;
+  };
 
   // Forgets all changes up to now: open watches end with 410, and so do watches that start from an
   // earlier version.
@@ -158,7 +175,7 @@ class Store {
     std::map<Name, Slot> objects;
     std::deque<Change> history;
     std::uint64_t compacted = 0;
-    std::condition_variable_any changed;
+    std::list<Wakes*> wakes;
   };
 
   Shelf& shelf(Kind kind) { return shelves_.at(static_cast<size_t>(kind)); }
@@ -170,6 +187,7 @@ class Store {
   static void drop_oldest(Shelf& shelf);
   void index(const Key& key, const ObjectPtr& before, const ObjectPtr& after);
   void wake_watches();
+  static void wake(const Shelf& shelf);
 
   void load(const Key& key, const std::string& text);
   void write(const Key& key, const StoredPtr& stored);

@@ -16,7 +16,11 @@ std::string line(const char* type, const std::string& object) {
 
 WatchStream::WatchStream(Store& store, const Type& type, Selector selector,
                          const WatchRequest& request)
-    : store_(store), type_(type), selector_(std::move(selector)), request_(request) {
+    : store_(store),
+      type_(type),
+      selector_(std::move(selector)),
+      request_(request),
+      wakes_(store, type.id, waker_) {
   const auto now = std::chrono::steady_clock::now();
   ends_ = now + request.lasts;
   next_bookmark_ = now + std::min(first_bookmark, request.bookmark_interval);
@@ -71,13 +75,11 @@ api::Next WatchStream::write(const api::Sink& sink) {
   std::string out;
   if (initial_pending_) {
     write_initial(out);
-    return sink(out) ? api::Next::more : api::Next::break_off;
+    sink(out);
+    return api::Next::more;
   }
-  const auto now = std::chrono::steady_clock::now();
   std::vector<Change> changes;
-  auto until = std::min(now + tick, ends_);
-  if (request_.bookmarks) until = std::min(until, next_bookmark_);
-  const WatchState state = store_.next(watch_, until, changes_at_once, changes);
+  const WatchState state = store_.next(watch_, changes_at_once, changes);
   if (state == WatchState::dropped || state == WatchState::stopped) return api::Next::break_off;
   for (const Change& change : changes) write_change(change, out);
   if (state == WatchState::expired) {
@@ -95,8 +97,10 @@ api::Next WatchStream::write(const api::Sink& sink) {
     write_bookmark(out, false);
     next_bookmark_ = later + request_.bookmark_interval;
   }
-  if (!sink(out)) return api::Next::break_off;
-  return state == WatchState::expired || later >= ends_ ? api::Next::end : api::Next::more;
+  sink(out);
+  if (state == WatchState::expired || later >= ends_) return api::Next::end;
+  if (changes.size() == changes_at_once) return api::Next::more;
+  return api::Next::on_news(request_.bookmarks ? std::min(ends_, next_bookmark_) : ends_);
 }
 
 }  // namespace berth::embedded

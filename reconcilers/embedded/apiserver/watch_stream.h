@@ -23,12 +23,12 @@ class WatchStream {
   // Takes the store's lock. Throws Refusal 500 if the version isn't a number, as a real API server
   // does.
   WatchStream(Store& store, const Type& type, Selector selector, const WatchRequest& request);
-  // Waits a moment for something to write, and writes all of it.
+  // Writes what there is.
   api::Next write(const api::Sink& sink);
+  // Wakes whoever calls write().
+  const std::shared_ptr<api::Waker>& waker() const { return waker_; }
 
  private:
-  // A client that has gone away is noticed within this time.
-  static constexpr std::chrono::milliseconds tick{250};
   static constexpr size_t changes_at_once = 500;
   // The first bookmark comes early, so that nobody has to wait a minute to see that the stream
   // works.
@@ -42,6 +42,8 @@ class WatchStream {
   const Type& type_;
   Selector selector_;
   WatchRequest request_;
+  const std::shared_ptr<api::Waker> waker_ = std::make_shared<api::Waker>();
+  const Store::Wakes wakes_;
   Watch watch_{};
   std::vector<StoredPtr> initial_;
   bool initial_pending_ = false;

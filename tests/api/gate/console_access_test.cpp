@@ -266,7 +266,7 @@ TEST_CASE("event streams work by the cookie, and end with its login") {
     seen += text;
     return true;
   };
-  CHECK(stream.stream(sink) == Next::more);
+  CHECK(stream.stream(sink) == Next::news);
   CHECK(seen.find("event: status") != std::string::npos);
   seen.clear();
   p.g.world.write([&](db::Tx& tx) { accounts::end_sessions(tx, p.user.id); });

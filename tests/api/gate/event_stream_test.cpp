@@ -63,13 +63,12 @@ struct Followed {
          .read = [numbers = newest, last](db::Tx&, const std::string& behind) {
            EventBatch batch;
            int number = behind.empty() ? 0 : std::stoi(behind);
-           while (number < std::min(last, numbers->load()) &&
-                  batch.events.size() < event_batch_size) {
+           while (number < std::min(last, numbers->load()) && batch.events < event_batch_size) {
              ++number;
-             batch.events.push_back(
+             batch.add(
                  {.id = std::to_string(number), .name = "tick", .data = std::to_string(number)});
            }
-           batch.next = number == last ? Next::end : Next::more;
+           batch.is_last = number == last;
            return batch;
          }});
   }
@@ -88,7 +87,8 @@ std::vector<ReadEvent> drain(Stream& stream, Enough enough) {
     for (auto& event : text.read(data)) events.push_back(std::move(event));
     return true;
   };
-  while (!enough(events) && stream(sink) == Next::more) {
+  Steps steps(stream);
+  while (!enough(events) && steps.next(sink)) {
   }
   return events;
 }
@@ -129,18 +129,26 @@ TEST_CASE("a Last-Event-ID that isn't one of berth's is refused") {
     CHECK_THROWS_AS(last_event_number(with_last_event_id(wrong)), Error);
 }
 
-TEST_CASE("a wake reaches all subscribers, even if it comes before they wait") {
+TEST_CASE("a wake reaches all subscribers of the topic, once until they have taken the news") {
   EventHub hub;
-  const auto one = hub.subscribe(db::Topic::chat, "a");
-  const auto other = hub.subscribe(db::Topic::chat, "b");
+  int woken = 0;
+  const auto waker = std::make_shared<Waker>();
+  const auto one = hub.subscribe(db::Topic::chat, "a", waker);
+  const auto another = hub.subscribe(db::Topic::chat, "a", waker);
+  const auto other = hub.subscribe(db::Topic::chat, "b", waker);
+  // This comes before anybody waits.
   hub.wake(db::Topic::chat, "a");
-  hub.wake(db::Topic::deployment, "b");
-  CHECK(one->wait(0ms));
-  CHECK_FALSE(one->wait(0ms));
-  CHECK_FALSE(other->wait(0ms));
-  auto waiting = std::async(std::launch::async, [&] { return other->wait(20s); });
-  hub.wake(db::Topic::chat, "b");
-  CHECK(waiting.get());
+  CHECK(one->take_news());
+  CHECK_FALSE(one->take_news());
+  CHECK(another->take_news());
+  CHECK_FALSE(other->take_news());
+  waker->connect([&] { ++woken; });
+  for (int i = 0; i < 3; ++i) hub.wake(db::Topic::chat, "a");
+  CHECK(woken == 2);
+  CHECK(one->take_news());
+  hub.wake_all();
+  CHECK(woken == 4);
+  CHECK(other->take_news());
 }
 
 TEST_CASE("the number of streams is limited, in total and for each user") {
@@ -189,10 +197,11 @@ TEST_CASE("an idle stream notices that its token was revoked") {
   Followed f;
   Reply reply = f.follow("");
   const auto sink = [](std::string_view) { return true; };
-  REQUIRE(reply.stream(sink) == Next::more);
+  Steps steps(reply.stream);
+  REQUIRE(steps.next(sink));
   f.op.g.world.write([&](db::Tx& tx) { oauth::revoke(tx, f.op.app, f.op.tokens.access_token); });
   const auto start = std::chrono::steady_clock::now();
-  while (reply.stream(sink) == Next::more) {
+  while (steps.next(sink)) {
   }
   CHECK(std::chrono::steady_clock::now() - start < bearer_check_interval + 10s);
 }

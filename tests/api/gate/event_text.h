@@ -1,9 +1,15 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "controller/transport/http.h"
 
 // Reads text/event-stream, as WHATWG HTML, section 9.2.6 describes.
 namespace berth::api::test {
@@ -55,6 +61,43 @@ class EventText {
   std::string rest_, id_, name_, retry_;
   std::optional<std::string> data_;
   int comments_ = 0;
+};
+
+// Calls a stream as the server does: after a step that waits for news, the next one comes when the
+// stream was woken or its time has come.
+class Steps {
+ public:
+  explicit Steps(const Stream& stream) : stream_(stream) {
+    if (!stream_.waker()) return;
+    stream_.waker()->connect([this] {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+      changed_.notify_all();
+    });
+  }
+  ~Steps() {
+    if (stream_.waker()) stream_.waker()->connect({});
+  }
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
+  // Makes the next call. Returns whether another one follows.
+  bool next(const Sink& sink) {
+    {
+      std::unique_lock lock(mutex_);
+      if (last_ == Next::news) changed_.wait_until(lock, last_.at, [&] { return woken_; });
+      woken_ = false;
+    }
+    last_ = stream_(sink);
+    return last_ == Next::more || last_ == Next::news;
+  }
+
+ private:
+  const Stream& stream_;
+  Next last_ = Next::more;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
 };
 
 }  // namespace berth::api::test

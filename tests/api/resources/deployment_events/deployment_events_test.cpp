@@ -31,7 +31,8 @@ std::vector<ReadEvent> take(Response& response, size_t count) {
     for (auto& event : text.read(data)) events.push_back(std::move(event));
     return true;
   };
-  while (events.size() < count && response.stream(sink) == Next::more) {
+  Steps steps(response.stream);
+  while (events.size() < count && steps.next(sink)) {
   }
   return events;
 }
@@ -132,10 +133,13 @@ TEST_CASE("the stream of an account has the events of its apps and of no others"
   // The other account's stream has read past these rows, and sends nothing.
   EventText nothing;
   bool sent = false;
-  CHECK(foreign.stream([&](std::string_view text) {
+  const Sink sink = [&](std::string_view text) {
     sent = sent || !nothing.read(text).empty();
     return true;
-  }) == Next::more);
+  };
+  Steps steps(foreign.stream);
+  CHECK(steps.next(sink));  // gathers
+  CHECK(steps.next(sink));
   CHECK_FALSE(sent);
 }
 
