@@ -5,13 +5,13 @@
 set -euo pipefail
 [ $# -eq 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 2; }
 program=$(readlink -f "$1")
-mkdir -p "$2"
-folder=$(readlink -f "$2")
 case $(uname -m) in
   x86_64) arch=amd64 ;;
   aarch64) arch=arm64 ;;
   *) echo "there is no name for $(uname -m)" >&2 && exit 1 ;;
 esac
+mkdir -p "$2"
+folder=$(readlink -f "$2")
 name=berth-linux-$arch.tar.gz
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
