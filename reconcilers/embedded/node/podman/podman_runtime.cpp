@@ -48,8 +48,8 @@ constexpr int most_attempts = 3;
 // How often podman is asked about a container whose process has ended until it knows.
 constexpr int most_looks = 100;
 constexpr milliseconds look_pause = 20ms;
-constexpr int most_removals = 20;
-constexpr milliseconds removal_pause = 100ms;
+constexpr int cleanup_attempts = 20;
+constexpr milliseconds cleanup_pause = 100ms;
 
 constexpr std::int64_t most_pods = 4'000;
 constexpr std::uint64_t room_for_pods = std::uint64_t{500} << 20;
@@ -535,7 +535,7 @@ void PodmanRuntime::start_now(const ContainerPtr& container, const Start& start)
     // own.
     set_rules();
     if (!create(container, start, network)) return;
-    const UnixAnswer answer = request("POST", "/containers/" + container->name + "/start");
+    const UnixAnswer answer = start_by_podman(container->name);
     if (!answer.good() && answer.status != 304) {
       const Failure failure = start_failure(answer.body);
       remove_by_podman(container->name);
@@ -595,6 +595,17 @@ bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,
       return false;
     }
     remove_by_podman(container->name);
+  }
+}
+
+UnixAnswer PodmanRuntime::start_by_podman(const std::string& name) {
+  // While podman cleans up after the pod's container before, that one still has the pod's address.
+  for (int attempt = 1;; ++attempt) {
+    UnixAnswer answer = request("POST", "/containers/" + name + "/start");
+    if (answer.good() || attempt == cleanup_attempts || ending_ ||
+        words_of(answer.body).find("already allocated") == std::string::npos)
+      return answer;
+    std::this_thread::sleep_for(cleanup_pause);
   }
 }
 
@@ -795,12 +806,12 @@ void PodmanRuntime::remove_by_podman(const std::string& name) {
     const UnixAnswer answer =
         request("DELETE", "/containers/" + name + "?force=true&timeout=0&v=true");
     if (answer.good() || answer.status == 404) return;
-    if (attempt == most_removals) {
+    if (attempt == cleanup_attempts) {
       log::warning("podman doesn't remove a container",
                    {{"container", name}, {"reason", words_of(answer.body)}});
       return;
     }
-    std::this_thread::sleep_for(removal_pause);
+    std::this_thread::sleep_for(cleanup_pause);
   }
 }
 

@@ -129,6 +129,7 @@ class PodmanRuntime final : public Runtime {
   void start_now(const ContainerPtr& container, const Start& start);
   // Returns false if the container couldn't be created; its state says why.
   bool create(const ContainerPtr& container, const Start& start, const Network& network);
+  UnixAnswer start_by_podman(const std::string& name);
   void look_after_start(const ContainerPtr& container);
   void take_running(const ContainerPtr& container, const Json& inspected);
   void watch_process(const ContainerPtr& container);
