@@ -102,8 +102,8 @@ class EventHub {
     EventHub& hub_;
     const Key key_;
     const std::shared_ptr<Waker> waker_;
+    std::list<Subscription*>::iterator place_;  // in the channel, whose initializer sets it
     const std::shared_ptr<Channel> channel_;
-    std::list<Subscription*>::iterator place_;
     std::atomic<bool> news_ = false;
   };
   // The permission to keep a stream open, for the lifetime of this object.
