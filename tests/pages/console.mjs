@@ -108,7 +108,7 @@ test('an app is created, and its approval is seen without a reload', async () =>
   await page.getByRole('heading', { name: 'Your app’s keys' }).waitFor();
   assert.match(await page.locator('main').innerText(), /client_/);
   await button('I have saved it').click();
-  await status('Awaits approval');
+  await status('Awaiting approval');
   await look('app');
   app_id = new URL(page.url()).pathname.split('/').at(-1);
   await approve_all();
@@ -175,13 +175,13 @@ test('a failing image says why and how to fix it, and is rolled back', async () 
   await banner.getByText('docker.io/library/hello:1', { exact: true }).waitFor();
   await banner.getByText('docker.io/library/crash:1', { exact: true }).waitFor();
   await banner.getByText('Step 3 of 5: Start').waitFor();
-  await banner.getByRole('heading', { name: 'Its last lines' }).waitFor();
+  await banner.getByRole('heading', { name: 'The container’s last lines' }).waitFor();
   await banner.getByRole('button', { name: 'Try again' }).waitFor();
   await banner.getByRole('button', { name: 'Roll back to hello:1' }).waitFor();
   await look('failed');
   await link('Overview').click();
   const containers = page.locator('.card', { has: page.getByRole('heading', { name: 'Containers' }) });
-  await containers.getByText('version before').waitFor();
+  await containers.getByText('previous version').waitFor();
   await containers.locator('li', { hasText: 'new version' }).getByRole('link', { name: 'Log' }).click();
   await page.locator('.log .line', { hasText: 'simulated crash' }).first().waitFor();
   assert.match(await page.getByLabel('Container', { exact: true }).locator('option:checked').innerText(), /crash:1/);
@@ -230,7 +230,7 @@ test('with another tier, a domain of one’s own shows the records to set', asyn
   const sum = page.getByRole('dialog').getByRole('group', { name: 'What it costs' });
   await sum.getByText(/points every 30 days, next on/).waitFor();
   await look('tier-sum');
-  assert.match(await sum.innerText(), /Taken now\s+[\d,]+ points[\s\S]*The app has\s+5,000 points\s+Left after that\s+[\d,]+ points/);
+  assert.match(await sum.innerText(), /Deducted now\s+[\d,]+ points[\s\S]*The app has\s+5,000 points\s+Left afterwards\s+[\d,]+ points/);
   await page.getByRole('dialog').getByRole('button', { name: 'Change the tier' }).click();
   await page.getByText('Saved. A new container is on its way.').waitFor();
   await link('Domain').click();

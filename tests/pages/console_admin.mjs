@@ -32,7 +32,7 @@ test('an admin without a second factor is told to set one up; with one just set 
   ada.secret = secret;
   // Set up by a program: this browser's login has proven nothing yet.
   await page.reload();
-  await heading('Prove that it is you').waitFor();
+  await heading('Confirm that it’s you').waitFor();
   await fill('Code', '000000');
   await page.keyboard.press('Enter');
   await dialog().locator('.field .wrong').waitFor();
@@ -42,7 +42,7 @@ test('an admin without a second factor is told to set one up; with one just set 
   await page.keyboard.press('Enter');
   await said('A game');
   await button('Reject').first().waitFor();
-  assert.equal(await heading('Prove that it is you').count(), 0, 'it is asked once');
+  assert.equal(await heading('Confirm that it’s you').count(), 0, 'it is asked once');
   const names = await page.getByRole('navigation', { name: 'Administration' }).getByRole('link').allInnerTexts();
   assert.deepEqual(names.map((name) => name.trim()), ['Back to my console', 'Inbox', 'Operators’ apps', 'Deployments', 'Users', 'Economy', 'Tiers', 'Ad market', 'Shop', 'Learning', 'Word list', 'Audit log', 'Fleet']);
   desk.nothing_wrong(/status of 40[13]/);
@@ -78,7 +78,7 @@ test('an app is promoted, suspended, reactivated, and loses scopes', async () =>
   deployment = await platform.call('POST', '/api/deploy/apps', { headers: { Authorization: `Bearer ${access_token}` }, body: { name: 'game', image: 'docker.io/library/hello:1', tier: 'free' } });
   await menu_of('A game');
   await choose('Suspend');
-  await said(/It gets no tokens/);
+  await said(/it gets no tokens/);
   await in_dialog('Suspend').click();
   await said('A game is suspended.');
   await menu_of('A game');
@@ -99,7 +99,7 @@ test('a deployment of anybody is found by filters, stopped, and let go on; nothi
   await look('admin-deployments');
   await page.getByLabel('State').selectOption('errored');
   await button('Filter').click();
-  await said('No deployment fits.');
+  await said('No deployment matches.');
   await page.getByLabel('State').selectOption('');
   await fill('Search', 'olga');
   await button('Filter').click();
@@ -125,10 +125,10 @@ test('what a deployment was charged is given back, after the sum was shown', asy
   await button('Refund').click();
   await fill('Points', '30');
   await fill('What for', 'The node was down');
-  await dialog().getByText('Left after that').waitFor();
+  await dialog().getByText('Left afterwards').waitFor();
   await look('admin-refund');
   await in_dialog('Refund').click();
-  await said('30 points were given back.');
+  await said('30 points given back.');
   await said('Refunded a deployment');
   await link('A game').click();
   await heading('A game', 1).waitFor();
@@ -140,7 +140,7 @@ test('what a deployment was charged is given back, after the sum was shown', asy
   await button('Give points').click();
   await fill('Points', '7');
   await fill('What for', 'a test');
-  await dialog().getByText('Left after that').waitFor();
+  await dialog().getByText('Left afterwards').waitFor();
   await in_dialog('Mint points').click();
   await said('The points were minted.');
   await said('Minted points');
@@ -183,12 +183,12 @@ test('points are minted, the treasury is plotted, the ledger is checked', async 
   await button('Mint points').click();
   await fill('Points', '7');
   await fill('What for', 'a test');
-  await dialog().getByText('Left after that').waitFor();
+  await dialog().getByText('Left afterwards').waitFor();
   await in_dialog('Mint points').click();
   await said('The points were minted.');
   await page.locator('.plot canvas').first().waitFor();
   await button('Check the ledger').click();
-  await said('All checks hold');
+  await said('All checks pass');
   await look('admin-economy');
   desk.nothing_wrong(/status of 404/);
 });
@@ -287,11 +287,11 @@ test('the audit log is filtered, and saved as a file', async () => {
 
 test('apps are found by the beginning of their name and by their owner', async () => {
   await link('Operators’ apps').click();
-  await fill('Find by the beginning of a name, by owner or ID', 'the p');
+  await fill('Find by the beginning of a name, by owner or by ID', 'the p');
   await page.keyboard.press('Enter');
   await row(/A game/).waitFor({ state: 'detached' });
   await row(/The platform/).waitFor();
-  await fill('Find by the beginning of a name, by owner or ID', 'olga');
+  await fill('Find by the beginning of a name, by owner or by ID', 'olga');
   await page.keyboard.press('Enter');
   await row(/A game/).waitFor();
   desk.nothing_wrong();
@@ -327,7 +327,7 @@ test('the fleet is shown: the cluster, what waits, what failed', async () => {
   await heading('Certificates').waitFor();
   await heading('Isolation').waitFor();
   await eventually('the failed deployment is listed', async () => {
-    await button('Look again').click();
+    await button('Refresh').click();
     return /The cluster can’t get the image/.test(await page.locator('main').innerText());
   });
   await look('admin-fleet');

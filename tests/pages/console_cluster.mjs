@@ -90,7 +90,7 @@ test('what the container uses is plotted', async () => {
   await button('1 hour').click();
   await picture('running');
   await eventually('a minute with requests is drawn', async () => {
-    await Promise.all([page.waitForResponse(/metrics\/history/), button('Read again').click()]);
+    await Promise.all([page.waitForResponse(/metrics\/history/), button('Refresh the plots').click()]);
     return (await page.getByRole('img', { name: /^Requests, from \d+ to [1-9]/ }).count()) === 1;
   }, measured);
   await page.getByRole('img', { name: /^CPU in mCPU, from / }).waitFor();

@@ -55,8 +55,8 @@ test('a webhook is created, changed, tested, gets a new secret, and is deleted',
   await button('Send a test').click();
   await said('webhook.test');
   await eventually('the delivery was tried', async () => {
-    await button('Look again').click();
-    return /tried again/.test(await page.locator('main').innerText());
+    await button('Refresh').click();
+    return /next attempt/.test(await page.locator('main').innerText());
   });
   await look('webhooks');
   await button('More about https://www.example.invalid/berth').click();
@@ -72,7 +72,7 @@ test('a webhook is created, changed, tested, gets a new secret, and is deleted',
   await button('I have saved it').click();
   await button('More about https://www.example.invalid/berth').click();
   await page.getByRole('menuitem', { name: 'Delete the webhook' }).click();
-  await said(/Nothing is sent to https:\/\/www.example.invalid\/berth any more/);
+  await said(/Nothing more is sent to https:\/\/www.example.invalid\/berth/);
   await in_dialog('Delete the webhook').click();
   await heading('No webhook yet').waitFor();
   desk.nothing_wrong(/status of 422|status of 400/);
@@ -148,10 +148,10 @@ test('deployments are sorted, labelled and restarted together', async () => {
   assert.equal(await page.getByRole('columnheader', { name: 'Name' }).getAttribute('aria-sort'), 'ascending');
   await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click();
   await eventually('it is sorted the other way', async () => (await first()) === 'one-0019');
-  await page.getByLabel('Choose one-0019').check();
-  await page.getByLabel('Choose one-0018').check();
-  const bulk = page.getByRole('group', { name: 'What to do with those that are chosen' });
-  await bulk.getByText('2 chosen').waitFor();
+  await page.getByLabel('Select one-0019').check();
+  await page.getByLabel('Select one-0018').check();
+  const bulk = page.getByRole('group', { name: 'What to do with the selected deployments' });
+  await bulk.getByText('2 selected').waitFor();
   await look('bulk', { fullPage: false });
   await bulk.getByRole('button', { name: 'Labels' }).click();
   await fill('Labels to set', 'stage=test');
@@ -159,7 +159,7 @@ test('deployments are sorted, labelled and restarted together', async () => {
   await said('Done for 2 deployments.');
   await page.getByLabel('Labels', { exact: true }).selectOption('stage=test');
   await eventually('two are left', async () => (await rows.count()) === 2);
-  await page.getByLabel('Choose all that are shown').check();
+  await page.getByLabel('Select all that are shown').check();
   await bulk.getByRole('button', { name: 'Restart' }).click();
   await in_dialog('Restart').click();
   await eventually('both were restarted', async () => (await bulk.count()) === 0);
@@ -195,7 +195,7 @@ test('a campaign gets a place and viewers, is topped up and ended; packages are 
   await button('New campaign').click();
   await fill('Name', 'Spring');
   await fill('Payment', '1000000');
-  await dialog().getByRole('group', { name: 'What it costs' }).getByText(/are missing/).waitFor();
+  await dialog().getByRole('group', { name: 'What it costs' }).getByText(/missing/).waitFor();
   await fill('Country or region', 'DE, AT');
   await in_dialog('New campaign').click();
   await dialog().locator('.field', { hasText: 'Payment' }).locator('.wrong').waitFor();
@@ -281,7 +281,7 @@ test('the shop, an avatar and learning', async () => {
   await platform.admin('POST', '/api/internal/learning/modules', { title: 'First steps', description: 'What points are', total: 5, points: 10 });
   await link('Shop and learning').click();
   await button('Buy Straw hat').click();
-  await dialog().getByText('Left after that').waitFor();
+  await dialog().getByText('Left afterwards').waitFor();
   await in_dialog('Buy').click();
   await page.locator('.badge', { hasText: 'Yours' }).waitFor();
   await look('shop');
@@ -290,7 +290,7 @@ test('the shop, an avatar and learning', async () => {
   await page.locator('.card', { has: heading('Your avatar') }).getByRole('button', { name: 'Save' }).click();
   await said('Saved.');
   await page.getByLabel(/Straw hat \(Hat\)/).check();
-  await page.locator('.card', { has: heading('What it wears') }).getByRole('button', { name: 'Save' }).click();
+  await page.locator('.card', { has: heading('What the avatar wears') }).getByRole('button', { name: 'Save' }).click();
   await eventually('it is worn', async () => (await platform.call('GET', '/api/avatars/me', { headers: ada.headers })).avatar.equipped_cosmetics.length === 1);
   await look('avatar');
   await link('Learning').click();

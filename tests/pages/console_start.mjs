@@ -51,7 +51,7 @@ test('from the address to a running container, on one’s own machine', async ()
   await page.locator('input[name=tier]:checked').waitFor({ state: 'attached' });
   assert.equal(await page.evaluate('document.activeElement.labels[0].innerText'), 'Image');
   await page.keyboard.type('hello');
-  await page.getByText('That is docker.io/library/hello.').waitFor();
+  await page.getByText('This means docker.io/library/hello.').waitFor();
   await page.getByText(/It will be at http:\/\/hello\.apps\.localhost/).waitFor();
   await button('Create and start').click();
   await page.getByRole('heading', { level: 1, name: 'hello' }).waitFor();
@@ -105,7 +105,7 @@ test('all that is wrong is said at once beside its field, and is gone once it is
   await page.getByLabel('Or paste a .env file').fill('');
   await fill('Image', 'https://hub.docker.com/r/user/hello');
   await wrong('Image').waitFor({ state: 'detached' });
-  await page.getByText('That is docker.io/user/hello.').waitFor();
+  await page.getByText('This means docker.io/user/hello.').waitFor();
   await page.getByText('hello is taken.').waitFor();
   await link('Points').click();
   await page.getByRole('heading', { level: 1, name: 'Points' }).waitFor();
@@ -139,7 +139,7 @@ test('an account that isn’t the first verifies its address, comes back, and wa
   await own.getByLabel('Image', { exact: true }).waitFor();
   await filled('Image', 'docker.io/library/hello:1');
   await own.getByText('hello is taken.').waitFor();
-  await own.getByRole('button', { name: 'Take hello-2' }).click();
+  await own.getByRole('button', { name: 'Use hello-2' }).click();
   await own.locator('input[name=tier]:checked').waitFor({ state: 'attached' });
   await own.getByRole('button', { name: 'Create and start' }).click();
   await own.getByRole('heading', { name: 'An admin has to approve the app first' }).waitFor();
@@ -150,7 +150,7 @@ test('an account that isn’t the first verifies its address, comes back, and wa
   // A tier that isn't for everybody is a request, which an admin answers.
   await own.getByRole('link', { name: 'Settings', exact: true }).click();
   await own.getByRole('button', { name: 'Ask for Basic' }).click();
-  await own.getByText('Basic was asked for; an admin decides.').first().waitFor();
+  await own.getByText('You have asked for Basic; an admin decides.').first().waitFor();
   const { scope_requests: waiting } = await platform.admin('GET', '/api/internal/scope-requests?status=pending');
   const asked = waiting.find((request) => request.tier);
   assert.deepEqual([asked.tier, asked.owner, asked.requested_scopes], ['basic', 'bob', []]);
