@@ -90,7 +90,7 @@ std::vector<prometheus::MetricFamily> process_metrics() {
   }
   add("process_open_fds", "Open files and connections of berthd.", open_files());
   add("process_max_fds",
-      "Greatest number of open files and connections that the system allows; -1 without a limit.",
+      "Maximum number of open files and connections that the system allows; -1 without a limit.",
       most_open_files());
   return result;
 }

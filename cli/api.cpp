@@ -82,10 +82,10 @@ Failure refusal(const Call& call, const HttpResponse& response) {
 }
 
 std::string why_wait(const HttpResponse& response) {
-  if (response.status != 429) return "the server can't answer now";
+  if (response.status != 429) return "the server can't answer at the moment";
   const std::string limit = response.header("ratelimit-limit");
-  return limit.empty() ? "the limit of such requests a minute is reached"
-                       : "the limit of " + limit + " such requests a minute is reached";
+  return limit.empty() ? "the limit of such requests per minute is reached"
+                       : "the limit of " + limit + " such requests per minute is reached";
 }
 
 void wait_for(seconds time, const std::string& why) {

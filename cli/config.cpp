@@ -90,7 +90,7 @@ std::optional<std::string> one_line(const char* name) {
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (has_control)
     throw Failure(Exit::usage, std::string(name) + " holds more than one line of text",
-                  "It has to hold the value alone; a line end behind it doesn't matter.");
+                  "It has to hold nothing but the value; a line break at the end doesn't matter.");
   return text;
 }
 

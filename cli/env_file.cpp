@@ -109,7 +109,7 @@ class EnvFile {
         rest_.remove_prefix(i + 1);
         const std::string_view behind = without_blanks(rest_.substr(0, rest_.find('\n')));
         if (!behind.empty() && !behind.starts_with('#'))
-          fail(": only a comment can stand behind the quotes of " + name);
+          fail(": only a comment may follow the quotes of " + name);
         take_line();
         return quote == '"' ? filled(text, here) : text;
       }

@@ -76,9 +76,8 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"app_limit_reached",
        "Delete an app that you don't need; `berth apps list` shows your apps."},
       {"rate_limited",
-       "Each kind of request has a limit for each minute, and each account and network may store "
-       "so "
-       "much on a day; `Retry-After` was too long to wait for, or waiting didn't help."},
+       "Each kind of request has a limit for each minute, and each account and network may store a "
+       "limited amount in a day; `Retry-After` was too long to wait for, or waiting didn't help."},
   };
   return table;
 }

@@ -75,7 +75,7 @@ class Interpolation {
       return value_of(name);
     }
     if (by_compose)
-      throw Failure(Exit::usage, where_ + ": a $ that begins no variable",
+      throw Failure(Exit::usage, where_ + ": a $ that doesn't begin a variable",
                     "Write $$ for a dollar sign, or put the value into single quotes.");
     text.remove_prefix(1);
     return "$";

@@ -152,7 +152,7 @@ std::string approved_scope(Api& api, const StoredApp& app, const std::string& jw
         scope += (scope.empty() ? "" : " ") + name;
     return scope;
   }
-  throw Failure(Exit::not_found, "the app " + app.name + " isn't among your apps any more",
+  throw Failure(Exit::not_found, "the app " + app.name + " is no longer among your apps",
                 "`berth apps list` shows your apps; choose another one with `berth apps use`.");
 }
 

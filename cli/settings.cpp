@@ -24,7 +24,7 @@ std::optional<std::string> secret_in(const std::string& file) {
   if (secret->empty() || has_control)
     throw Failure(Exit::usage,
                   file + (secret->empty() ? " is empty" : " holds more than one line of text"),
-                  "It has to hold the secret alone; a line end behind it doesn't matter.");
+                  "It has to hold nothing but the secret; a line break at the end doesn't matter.");
   return secret;
 }
 

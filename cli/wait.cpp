@@ -89,8 +89,8 @@ class Interruptible {
  public:
   explicit Interruptible(const std::string& name) {
     const std::string sentence =
-        "The deployment goes on without this command; `berth deploy status " + printable(name) +
-        "` shows how it is.";
+        "The deployment continues without this command; `berth deploy status " + printable(name) +
+        "` shows its state.";
     const std::string text =
         says_text() ? "\n" + sentence + "\n" : json{{"message", sentence}}.dump() + "\n";
     last_words = {};
@@ -130,7 +130,7 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
       {"unschedulable", "No node has enough room; ask the cluster's admins."},
       {"image_needs_root", "Use an unprivileged variant of the image."},
       {"image_too_large", "Make the image smaller, and deploy it again."},
-      {"runtime_class_missing", "Take another tier, or ask the platform's admins."},
+      {"runtime_class_missing", "Choose another tier, or ask the platform's admins."},
       {"rollout_failed",
        "Fix the image, or return to the earlier rollout with `berth deploy rollback DEPLOYMENT`."},
       {"cluster_refused", "Ask the cluster's admins."},
@@ -141,7 +141,7 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
        "Release the domain with `berth deploy domain DEPLOYMENT --remove`, or use another one."},
       {"certificate_failed", "See `berth deploy domain DEPLOYMENT`."},
       {"certificate_pending",
-       "You don't have to do anything: https works once the certificate is there."},
+       "You don't have to do anything: https works once the certificate has been issued."},
       {"cluster_refuses_writes",
        "You don't have to do anything: berth tries again, and the cluster's admins see it too."},
       {"changed_by_others", "Ask the cluster's admins who changes the deployment's objects."},

@@ -95,7 +95,7 @@ void refuse_empty_below(CLI::App& command, const std::string& path) {
         [path, name](std::string& value) {
           if (value.find_first_not_of(blank_characters) == std::string::npos)
             throw Failure(Exit::usage, path + ": " + name + " is empty",
-                          "If a shell variable stands there, it isn't set.");
+                          "If it is a shell variable, that isn't set.");
           return std::string();
         },
         ""));

@@ -56,7 +56,7 @@ constexpr Route rows[] = {
     {.request = "GET /api/internal/search",
      .name = "internalSearch",
      .tag = "Internal",
-     .summary = "Find users, apps and deployments by one text",
+     .summary = "Find users, apps and deployments",
      .text =
          "Searches as the lists of users, of apps and of deployments do, and returns the newest "
          "8 of each.",

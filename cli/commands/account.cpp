@@ -35,7 +35,7 @@ void change_password(Run& run, const AccountFlags& flags) {
       {{"current_password", current}, {"new_password", fresh}, {"end_others", !flags.keep_others}},
       As::account);
   run.out().done(answer, flags.keep_others
-                             ? "The password is changed. Your other sessions go on."
+                             ? "The password is changed. Your other sessions continue."
                              : "The password is changed, and your other sessions have ended, as "
                                "has the access of programs and apps.");
 }
@@ -101,7 +101,7 @@ void limit_app(Run& run, const AccountFlags& flags) {
 
 void disconnect(Run& run, const AccountFlags& flags) {
   const std::string path = path_of_app(run, flags.app);
-  confirm("Disconnect " + flags.app + "? Its tokens for you end at once", flags.yes);
+  confirm("Disconnect " + flags.app + "? Its tokens for you stop working at once", flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = path, .as = As::account});
   run.out().done(answer, flags.app + " is disconnected.");
 }
@@ -139,20 +139,23 @@ void add_own_data(CLI::App& account, Run& run) {
       account, "password", "Change your password; other sessions, programs and apps lose access",
       "berth account password", [&run, secret] { change_password(run, *secret); });
   password->add_flag("--password-stdin", secret->password_stdin,
-                     "Read two lines from stdin: the present password and the new one");
+                     "Read two lines from stdin: the current password and the new one");
   password->add_flag("--keep-others", secret->keep_others,
-                     "Let other sessions go on, and programs and apps keep their access");
+                     "Keep other sessions, and the access of programs and apps");
   const SharedAccountFlags moved = std::make_shared<AccountFlags>();
-  CLI::App* email = add_command(account, "email", "Ask for another email address of your account",
+  CLI::App* email = add_command(account, "email", "Change the email address of your account",
                                 "berth account email ada@example.net",
                                 [&run, moved] { change_email(run, *moved); });
-  email->add_option("EMAIL", moved->email, "The new address, which has to confirm it")->required();
+  email
+      ->add_option("EMAIL", moved->email,
+                   "The new address; the change takes effect once it is confirmed")
+      ->required();
   email->add_option("--totp-code", moved->code,
                     "A code of your authenticator, if you have a second factor");
   email->add_flag("--password-stdin", moved->password_stdin,
                   "Read the password from stdin instead of asking");
   const SharedAccountFlags confirmed = std::make_shared<AccountFlags>();
-  add_command(account, "confirm-email", "Confirm a new email address by the token in the mail",
+  add_command(account, "confirm-email", "Confirm a new email address with the token in the mail",
               "berth account confirm-email ec_example",
               [&run, confirmed] {
                 run.out().done(run.api().post("/api/auth/email-change/confirm",
@@ -203,7 +206,8 @@ void add_devices(CLI::App& account, Run& run) {
                                 {"LAST USED", "last_used"}});
               });
   const SharedAccountFlags gone = std::make_shared<AccountFlags>();
-  add_command(account, "end-device", "Disconnect such programs: their tokens end at once",
+  add_command(account, "end-device",
+              "Disconnect programs that have logged in; their tokens stop working at once",
               "berth account end-device 01936f5e-7c1a-7000-8000-000000000008",
               [&run, gone] { end_devices(run, *gone); })
       ->add_option("DEVICE", gone->ids, "Ids of the devices")

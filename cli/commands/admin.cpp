@@ -73,7 +73,7 @@ void add_requests(CLI::App& admin, Run& run) {
       add_command(admin, "approve", "Approve scope requests", "berth admin approve --all",
                   [&run, good] { decide(run, chosen(run, *good), "approve", nullptr); });
   approve->add_option("REQUEST", good->requests, "Ids of the requests");
-  approve->add_flag("--all", good->all, "Approve all requests that wait, after showing them");
+  approve->add_flag("--all", good->all, "Approve all waiting requests, after showing them");
   approve->add_flag("--yes,-y", good->yes, "Don't ask");
   const SharedAdminFlags bad = std::make_shared<AdminFlags>();
   CLI::App* reject = add_command(admin, "reject", "Reject scope requests",
@@ -83,7 +83,8 @@ void add_requests(CLI::App& admin, Run& run) {
                                    decide(run, bad->requests, "reject", {{"reason", bad->reason}});
                                  });
   reject->add_option("REQUEST", bad->requests, "Ids of the requests")->required();
-  reject->add_option("--reason", bad->reason, "Reason, which the app's owner is told")->required();
+  reject->add_option("--reason", bad->reason, "Reason, which the app's owner will read")
+      ->required();
 }
 
 void add_grants(CLI::App& admin, Run& run) {

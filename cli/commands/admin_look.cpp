@@ -113,28 +113,28 @@ void add_admin_look_commands(CLI::App& admin, Run& run) {
   CLI::App* list = add_command(admin, "deployments", "List the deployments of all apps",
                                "berth admin deployments --status errored",
                                [&run, listed] { list_deployments(run, *listed); });
-  list->add_option("--search", listed->search,
-                   "Only those whose name or custom domain begins with this, whose owner it is, or "
-                   "whose id");
+  list->add_option(
+      "--search", listed->search,
+      "Only those whose name or custom domain begins with this, or that have this owner or id");
   list->add_option("--status", listed->status, "Only those with this status")
       ->check(CLI::IsMember({"pending", "deploying", "running", "stopped", "errored"}));
   list->add_option("--tier", listed->tier, "Only those on this tier, by its slug");
-  list->add_option("--billing", listed->billing, "Only those that are paid like this")
+  list->add_option("--billing", listed->billing, "Only those with this state of billing")
       ->check(CLI::IsMember({"current", "warning", "suspended", "exempt"}));
-  list->add_option("--limit", listed->limit, "Greatest number of deployments")
+  list->add_option("--limit", listed->limit, "Maximum number of deployments")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
   const SharedLookFlags shown = std::make_shared<LookFlags>();
-  CLI::App* one = add_command(admin, "show", "Show a user, an app or a deployment of anybody",
+  CLI::App* one = add_command(admin, "show", "Show any user, app or deployment",
                               "berth admin show deployment 01936f5e-7c1a-7000-8000-000000000005",
                               [&run, shown] { show(run, *shown); });
-  one->add_option("KIND", shown->kind, "What it is")
+  one->add_option("KIND", shown->kind, "Kind")
       ->required()
       ->check(CLI::IsMember({"user", "app", "deployment"}));
-  one->add_option("ID", shown->id, "Its id, which `berth admin search` finds")->required();
+  one->add_option("ID", shown->id, "Id, which `berth admin search` finds")->required();
   const SharedLookFlags wanted = std::make_shared<LookFlags>();
-  add_command(admin, "search", "Find users, apps and deployments by one text",
-              "berth admin search ada", [&run, wanted] { search(run, *wanted); })
+  add_command(admin, "search", "Find users, apps and deployments", "berth admin search ada",
+              [&run, wanted] { search(run, *wanted); })
       ->add_option("TEXT", wanted->search,
                    "The beginning of an address, a name or a domain, or an id")
       ->required();

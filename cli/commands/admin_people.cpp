@@ -75,7 +75,7 @@ std::string path_of(Run& run, const PeopleFlags& flags) {
   if (flags.kind == "app") return "/api/internal/apps/" + app_id(run, flags.id);
   if (!is_uuid(flags.id))
     throw Failure(Exit::usage, flags.id + " isn't the id of a deployment",
-                  "Admins name deployments of others by their ids.");
+                  "Admins name other people's deployments by their ids.");
   return "/api/internal/deploy/apps/" + flags.id;
 }
 
@@ -86,7 +86,7 @@ void decide(Run& run, const PeopleFlags& flags, const std::string& action,
 }
 
 void add_subject(CLI::App& command, const SharedPeopleFlags& flags) {
-  command.add_option("KIND", flags->kind, "What it is")
+  command.add_option("KIND", flags->kind, "Kind")
       ->required()
       ->check(CLI::IsMember({"user", "app", "deployment"}));
   command.add_option("ID", flags->id, "Id; for a user, the name or email address works, too")
@@ -103,7 +103,7 @@ void add_users(CLI::App& admin, Run& run) {
                                });
   list->add_option("--search", listed->search,
                    "Only users whose name or email address contains this text");
-  list->add_option("--limit", listed->limit, "Greatest number of users")
+  list->add_option("--limit", listed->limit, "Maximum number of users")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
   const SharedPeopleFlags raised = std::make_shared<PeopleFlags>();
@@ -154,7 +154,7 @@ void add_admin_people_commands(CLI::App& admin, Run& run) {
                             .as = As::admin});
         run.out().done(answer, cell(answer, "message"));
       });
-  removal->add_option("CREATIVE", ad->id, "Id, which the picture's address ends with")->required();
+  removal->add_option("CREATIVE", ad->id, "Id, with which the picture's address ends")->required();
   removal->add_flag("--yes,-y", ad->yes, "Don't ask");
 }
 

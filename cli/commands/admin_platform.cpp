@@ -78,7 +78,7 @@ void update_tier(Run& run, const TierFlags& flags) {
   const json body = body_of(flags);
   if (body.empty())
     throw Failure(Exit::usage, "nothing to change",
-                  "`berth admin tiers update --help` lists what.");
+                  "`berth admin tiers update --help` lists what can be changed.");
   const json all = run.api().get(tiers_path, As::admin);
   for (const json& tier : all.at("tiers")) {
     if (tier.at("slug") != flags.slug && tier.at("id") != flags.slug) continue;
@@ -108,7 +108,7 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
                                    "RuntimeClass of the containers; '' is the cluster's default"));
   command
       .add_option("--user-namespaces", flags.user_namespaces,
-                  "Whether containers have users of their own; auto is where all nodes can")
+                  "Whether containers have users of their own; auto is where all nodes support it")
       ->check(CLI::IsMember({"true", "false", "auto"}));
   command.add_option("--smtp", flags.smtp,
                      "Whether containers may connect to port 25: true or false");
@@ -120,7 +120,7 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
 
 void add_tiers(CLI::App& admin, Run& run) {
   CLI::App* group = add_group(admin, "tiers", "The tiers that deployments run on");
-  add_command(*group, "list", "List the tiers, with everything that is set",
+  add_command(*group, "list", "List the tiers, with all of their settings",
               "berth admin tiers list", [&run] {
                 const json body = run.api().get(tiers_path, As::admin);
                 run.out().list(body, body.at("tiers"), tier_columns);
@@ -138,7 +138,7 @@ void add_tiers(CLI::App& admin, Run& run) {
   creation->add_option("SLUG", made->slug, "Slug, by which deployments name the tier")->required();
   creation->add_option("--name", made->name, "Name, for people")->required();
   creation->add_option("--memory-mb", made->memory, "Memory of a container in MiB")->required();
-  creation->add_option("--cpu", made->cpu, "CPU of a container; 1000 are one CPU")->required();
+  creation->add_option("--cpu", made->cpu, "CPU of a container; 1000 is one CPU")->required();
   add_sizes(*creation, *made);
   const auto changed = std::make_shared<TierFlags>();
   CLI::App* change = add_command(
@@ -148,7 +148,7 @@ void add_tiers(CLI::App& admin, Run& run) {
   change->add_option("TIER", changed->slug, "Tier, by its slug or id")->required();
   change->add_option("--name", changed->name, "Name, for people");
   change->add_option("--memory-mb", changed->memory, "Memory of a container in MiB");
-  change->add_option("--cpu", changed->cpu, "CPU of a container; 1000 are one CPU");
+  change->add_option("--cpu", changed->cpu, "CPU of a container; 1000 is one CPU");
   add_sizes(*change, *changed);
 }
 
@@ -276,8 +276,8 @@ json probed_isolation(Run& run) {
   const auto until = std::chrono::steady_clock::now() + isolation_patience;
   while (body.at("busy")) {
     if (std::chrono::steady_clock::now() > until)
-      throw Failure(Exit::timed_out, "the probe isn't over yet",
-                    "`berth admin isolation` shows the last one that is.");
+      throw Failure(Exit::timed_out, "the probe hasn't finished yet",
+                    "`berth admin isolation` shows the last one that has.");
     std::this_thread::sleep_for(isolation_pause);
     body = run.api().get(isolation_path, As::admin);
   }
@@ -311,11 +311,11 @@ void show_isolation(Run& run, bool probe) {
               " forbidden paths open, " + cell(body, "blocked") + " needed paths shut";
     text += '\n';
     if (body.at("problem").is_string())
-      text += "the newest probe came to no result: " + cell(body, "problem") + "\n";
+      text += "the newest probe had no result: " + cell(body, "problem") + "\n";
     return text + isolation_table(body);
   });
   if (body.at("state") == "open")
-    throw Failure(Exit::failed, "containers reach what they must not");
+    throw Failure(Exit::failed, "containers can reach what they must not reach");
 }
 
 void add_isolation(CLI::App& admin, Run& run) {
@@ -331,18 +331,18 @@ void add_isolation(CLI::App& admin, Run& run) {
 void add_admin_platform_commands(CLI::App& admin, Run& run) {
   add_ledger(admin, run);
   const auto limit = std::make_shared<size_t>(50);
-  add_command(
-      admin, "audit", "List what admins did, the newest first", "berth admin audit --limit 10",
-      [&run, limit] {
-        const json body = run.api().all("/api/internal/audit", "entries", As::admin, *limit);
-        run.out().list(body, body.at("entries"),
-                       {{"WHEN", "inserted_at"},
-                        {"WHO", "actor"},
-                        {"WHAT", "action"},
-                        {"TO", "target"},
-                        {"DETAILS", "details"}});
-      })
-      ->add_option("--limit", *limit, "Greatest number of entries")
+  add_command(admin, "audit", "List what admins did, newest first", "berth admin audit --limit 10",
+              [&run, limit] {
+                const json body =
+                    run.api().all("/api/internal/audit", "entries", As::admin, *limit);
+                run.out().list(body, body.at("entries"),
+                               {{"WHEN", "inserted_at"},
+                                {"WHO", "actor"},
+                                {"WHAT", "action"},
+                                {"TO", "target"},
+                                {"DETAILS", "details"}});
+              })
+      ->add_option("--limit", *limit, "Maximum number of entries")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
   add_tiers(admin, run);

@@ -97,7 +97,7 @@ std::string list_in(const json& body) {
   if (body.contains("total"))
     for (const auto& [key, value] : body.items())
       if (value.is_array()) name = key;
-  if (name.empty()) throw Failure(Exit::usage, "the answer is no list with pages");
+  if (name.empty()) throw Failure(Exit::usage, "the answer isn't a list with pages");
   return name;
 }
 

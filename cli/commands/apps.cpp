@@ -124,7 +124,7 @@ void create_app(Run& run, const AppFlags& flags) {
 }
 
 void rotate_secret(Run& run, const AppFlags& flags) {
-  confirm("Programs that use the app's present secret will stop working. Continue?", flags.yes);
+  confirm("Programs that use the app's current secret will stop working. Continue?", flags.yes);
   const json answer =
       run.api().post(my_app(run, flags.app, "/rotate-secret"), nullptr, As::account);
   const json& app = answer.at("app");

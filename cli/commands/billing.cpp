@@ -27,8 +27,8 @@ void show_domain(Run& run, const std::string& id) {
                      {"State", cell(body, "state")},
                      {"Reason", fact(body, "reason")},
                      {"Message", fact(body, "message")},
-                     {"TXT because of", fact(body, "txt_reason")},
-                     {"Looked at", fact(body, "last_checked_at")},
+                     {"TXT needed because of", fact(body, "txt_reason")},
+                     {"Last checked", fact(body, "last_checked_at")},
                      {"Certificate until", fact(body, "expires_at")}}) +
            "\nSet in the DNS:\n" + table_of({"TYPE", "NAME", "VALUE"}, records);
   });
@@ -42,7 +42,7 @@ void domain(Run& run, const DomainFlags& flags) {
     const json answer =
         run.api().call({.method = "PATCH", .path = path, .body = {{"custom_domain", wanted}}});
     if (flags.remove) {
-      run.out().done(answer, flags.name + " has no custom domain any more.");
+      run.out().done(answer, flags.name + " no longer has a custom domain.");
       return;
     }
   } else if (flags.check) {

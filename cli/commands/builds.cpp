@@ -74,9 +74,9 @@ void add_build_commands(CLI::App& root, Run& run) {
                                "berth builds logs 01936f5e-7c1a-7000-8000-0000000000b1 --follow",
                                [&run, id, follows] { show_log(run, *id, *follows); });
   add_build(*logs, *id);
-  logs->add_flag("--follow,-f", *follows, "Keep printing until the build is over");
+  logs->add_flag("--follow,-f", *follows, "Keep printing until the build has ended");
   CLI::App* cancel = add_command(
-      *group, "cancel", "Cancel a build that waits or runs",
+      *group, "cancel", "Cancel a build that is waiting or running",
       "berth builds cancel 01936f5e-7c1a-7000-8000-0000000000b1", [&run, id] {
         const json answer = run.api().call({.method = "DELETE", .path = build_path(*id)});
         run.out().done(

@@ -49,7 +49,7 @@ CLI::Option* add_deployment(CLI::App& command, std::string& deployment) {
 
 void add_wait(CLI::App& command, WaitFlags& flags) {
   command.add_flag("--wait,-w", flags.wait, "Wait until the deployment runs, and print each step");
-  command.add_option("--timeout", flags.timeout, "Greatest number of seconds to wait")
+  command.add_option("--timeout", flags.timeout, "Maximum number of seconds to wait")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
 }

@@ -20,7 +20,7 @@ void add_config(CLI::App& root, Run& run) {
       ->required()
       ->check(CLI::IsMember({"server", "output", "app", "browser"}));
   may_be_empty(*set->add_option("VALUE", *value, "Value of the default"));
-  add_command(*config, "show", "Show the present defaults, and where they are stored",
+  add_command(*config, "show", "Show the current defaults, and where they are stored",
               "berth config show", [&run] {
                 const Settings& settings = run.settings();
                 const json body = {{"server", settings.server},

@@ -232,11 +232,11 @@ void add_looks(CLI::App& deploy, Run& run) {
                    "berth deploy instances hello", [&run, running] { instances(run, *running); }),
       running->name);
   const SharedDeployFlags past = std::make_shared<DeployFlags>();
-  CLI::App* command =
-      add_command(deploy, "history", "List what was done with a deployment last, with the results",
-                  "berth deploy history hello -n 5", [&run, past] { history(run, *past); });
+  CLI::App* command = add_command(
+      deploy, "history", "List what was done with a deployment most recently, with the results",
+      "berth deploy history hello -n 5", [&run, past] { history(run, *past); });
   add_deployment(*command, past->name);
-  command->add_option("--limit,-n", past->limit, "Greatest number of entries, the newest ones")
+  command->add_option("--limit,-n", past->limit, "Maximum number of entries, the newest ones")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
 }

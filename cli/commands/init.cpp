@@ -50,7 +50,7 @@ std::string name_from(const std::string& image) {
 std::string text_for(const InitFlags& flags, const std::string& name, const std::string& image) {
   const std::string entry = to_yaml({{"name", name}}) + to_yaml({{"image", image}}) +
                             to_yaml({{"tier", flags.tier}}) + to_yaml({{"port", flags.port}});
-  return "# What `berth deploy up` makes of this: one deployment. Several stand in a list under\n"
+  return "# What `berth deploy up` makes of this: one deployment. Several form a list under\n"
          "# `deployments`. What is left out stays as it is.\n" +
          entry +
          "# health_path: /healthz          # answers 200 to 399 when the container is ready\n"
@@ -164,7 +164,7 @@ void add_init_command(CLI::App& root, Run& run) {
       add_command(root, "init", "Write a berth.yaml for an image, or a Containerfile",
                   "berth init docker.io/library/hello:1 --port 8080", [&run, flags] {
                     if (flags->from_template.empty() && flags->image.empty())
-                      throw Failure(Exit::usage, "for which image?",
+                      throw Failure(Exit::usage, "no image was named",
                                     "Name one, or pass --template node, python or "
                                     "static.");
                     if (flags->from_template.empty())

@@ -387,7 +387,7 @@ void add_register(CLI::App& root, Run& run) {
 void add_login(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<LoginFlags>();
   CLI::App* command = add_command(
-      root, "login", "Log in by browser, on another device, with a password, or as an app",
+      root, "login", "Log in with a browser, on another device, with a password, or as an app",
       "berth login --device", [&run, flags] { login(run, *flags); });
   command->add_option("--email", flags->email, "Log in with this account's password");
   command->add_flag("--password-stdin", flags->password_stdin,

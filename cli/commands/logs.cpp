@@ -45,9 +45,10 @@ std::string query_of(const LogFlags& flags) {
 
 std::vector<Source> sources_of(Run& run, const LogFlags& flags) {
   if (flags.all == !flags.names.empty())
-    throw Failure(Exit::usage, "whose logs?", "Name deployments, or pass --all.");
+    throw Failure(Exit::usage, "no deployment was named", "Name deployments, or pass --all.");
   if (!flags.instance.empty() && (flags.all || flags.names.size() > 1))
-    throw Failure(Exit::usage, "--instance needs one deployment", "Name the one that it is of.");
+    throw Failure(Exit::usage, "--instance needs one deployment",
+                  "Name the deployment that the container belongs to.");
   std::vector<Source> sources;
   if (flags.all) {
     const json list = run.api().all("/api/deploy/apps", "deployments");

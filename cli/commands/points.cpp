@@ -39,7 +39,7 @@ void transfer(Run& run, const PointsFlags& flags) {
                {is_uuid(flags.to) ? "to_user_id" : "to_username", flags.to}};
   if (!flags.description.empty()) body["description"] = flags.description;
   const json answer = run.api().post("/api/points/transfer", body, As::account);
-  run.out().done(answer, flags.to + " has got " + flags.points + " points; you have " +
+  run.out().done(answer, flags.to + " got " + flags.points + " points; you have " +
                              cell(answer, "points") + " left.");
 }
 
@@ -53,16 +53,16 @@ void add_points_commands(CLI::App& root, Run& run) {
   });
 
   const SharedPointsFlags listed = std::make_shared<PointsFlags>();
-  CLI::App* entries = add_command(
-      *points, "history", "List what was added to and taken from your points, the newest first",
-      "berth points history --direction out --from 2026-01-01",
-      [&run, listed] { history(run, *listed); });
+  CLI::App* entries = add_command(*points, "history",
+                                  "List what was added to and taken from your points, newest first",
+                                  "berth points history --direction out --from 2026-01-01",
+                                  [&run, listed] { history(run, *listed); });
   entries->add_option("--kind", listed->kind, "Only entries of this kind, such as transfer");
   entries->add_option("--direction", listed->direction, "Only what came in or went out")
       ->check(CLI::IsMember({"in", "out"}));
   entries->add_option("--from", listed->from, "Only since this time, in ISO 8601");
   entries->add_option("--to", listed->until, "Only until this time, in ISO 8601");
-  entries->add_option("--limit", listed->limit, "Greatest number of entries")
+  entries->add_option("--limit", listed->limit, "Maximum number of entries")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
 

@@ -31,7 +31,7 @@ json with_proof(Run& run, const std::string& path, json body, bool password_stdi
 }
 
 std::string recovery_codes(const json& answer) {
-  std::string text = "Recovery codes, each of which stands in for one code; keep them:\n";
+  std::string text = "Recovery codes; each of them works once in place of a code. Keep them:\n";
   for (const json& code : answer.at("recovery_codes"))
     text += "  " + printable(code.get<std::string>()) + "\n";
   return text;
@@ -54,7 +54,7 @@ void enable(Run& run, const TotpFlags& flags) {
   const json answer =
       with_proof(run, "/api/auth/totp/enable", {{"code", code}}, flags.password_stdin);
   run.out().print(
-      answer, [&] { return "From now on a login needs a code, too. " + recovery_codes(answer); });
+      answer, [&] { return "From now on, a login needs a code, too. " + recovery_codes(answer); });
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ json apply(Api& api, const Step& step) {
 json applied(Api& api, const Step& step, const Plan& plan) {
   try {
     json row = apply(api, step);
-    say(plan.name + (step.releases_domain              ? " gave its domain up, for another one"
+    say(plan.name + (step.releases_domain              ? " gave up its domain for another one"
                      : plan.kind == Plan::Kind::create ? " was created"
                                                        : " was changed"));
     return row;
@@ -240,7 +240,7 @@ void add_up_command(CLI::App& parent, Run& run) {
       path_in(parent) + "up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
   CLI::Option* folder = command->add_option(
       "FOLDER", flags->source.folder,
-      "Folder with a Containerfile or Dockerfile to build, such as . for the present one");
+      "Folder with a Containerfile or Dockerfile to build, such as . for the current one");
   command->add_option("--file,-f", flags->file, "File to apply; - reads stdin")
       ->capture_default_str();
   CLI::Option* dry = command->add_flag("--dry-run,-n", flags->dry_run,
@@ -253,7 +253,7 @@ void add_up_command(CLI::App& parent, Run& run) {
   command->add_flag("--wait,-w", flags->wait, "Wait until all of them run, and print each step");
   command
       ->add_option("--timeout", flags->timeout,
-                   "Greatest number of seconds to wait for each deployment")
+                   "Maximum number of seconds to wait for each deployment")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
   add_source_flags(*command, flags->source, folder);

@@ -358,7 +358,7 @@ json follow_build(Api& api, const std::string& id, LogTo where) {
     if (event.name == "status") {
       last = json::parse(event.data, nullptr, false);
       const std::string status = cell(last, "status");
-      if (status == "queued") say("The build waits for others.");
+      if (status == "queued") say("The build is waiting for others.");
       return status == "queued" || status == "building";
     }
     (where == LogTo::output ? std::cout : std::cerr) << printable(event.data) << std::endl;
@@ -406,7 +406,7 @@ std::string build_locally(const SourceFlags& flags, const json& order) {
   const std::string in_file = order.value("image", "");
   const std::string repository = !flags.push_to.empty() ? flags.push_to : repository_of(in_file);
   if (repository.empty())
-    throw Failure(Exit::usage, "where shall the image go?",
+    throw Failure(Exit::usage, "no repository was named",
                   "Name a repository with --push-to, such as ghcr.io/acme/" +
                       order.at("name").get<std::string>() + ".");
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(

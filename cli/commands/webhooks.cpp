@@ -80,7 +80,7 @@ void remove(Run& run, const WebhookFlags& flags) {
 
 void rotate(Run& run, const WebhookFlags& flags) {
   const std::string path = path_of(run, flags.webhook);
-  confirm("Receivers that know only the present secret will refuse all further events. Continue?",
+  confirm("Receivers that know only the current secret will refuse all further events. Continue?",
           flags.yes);
   print_secret(run, run.api().post(path + "/rotate-secret", nullptr, As::account),
                "The webhook has a new secret.");
@@ -158,17 +158,17 @@ void add_webhook_commands(CLI::App& root, Run& run) {
               const json answer =
                   run.api().post(path_of(run, tried->webhook) + "/test", nullptr, As::account);
               run.out().done(answer, "A test event is on its way; `berth webhooks deliveries " +
-                                         tried->webhook + "` shows what becomes of it.");
+                                         tried->webhook + "` shows the result.");
             });
   const SharedWebhookFlags seen = std::make_shared<WebhookFlags>();
-  add_named(*group, seen, "deliveries", "List what was sent, the newest first, and the answers",
+  add_named(*group, seen, "deliveries", "List what was sent, newest first, and the answers",
             "berth webhooks deliveries https://example.org/berth --limit 10",
             [&run, seen] {
               const json body = run.api().all(path_of(run, seen->webhook) + "/deliveries",
                                               "deliveries", As::account, seen->limit);
               run.out().list(body, body.at("deliveries"), delivery_columns);
             })
-      ->add_option("--limit", seen->limit, "Greatest number of deliveries")
+      ->add_option("--limit", seen->limit, "Maximum number of deliveries")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
 }

@@ -126,7 +126,7 @@ TEST_CASE("a limit of the rate is told as what it is") {
                            {"BERTH_TOKEN", "at_live_x"}})
                       .wait();
   CHECK(ran.code == 0);
-  CHECK(ran.err == "the limit of 30 such requests a minute is reached; trying again in 3 s\n");
+  CHECK(ran.err == "the limit of 30 such requests per minute is reached; trying again in 3 s\n");
 }
 
 TEST_CASE("a dry run finds what can be known to be wrong") {

@@ -121,7 +121,8 @@ TEST_CASE("Ctrl-C while a command waits says that the deployment goes on") {
   waits->interrupt();
   const Ran ended = waits->wait();
   CHECK(ended.code == -SIGTERM);
-  CHECK(ended.err.find("The deployment goes on without this command; `berth deploy status shop`") !=
-        std::string::npos);
+  CHECK(
+      ended.err.find("The deployment continues without this command; `berth deploy status shop`") !=
+      std::string::npos);
   CHECK(ada.must({"deploy", "get", "shop", "-o", "json"}).body().at("status") != "destroyed");
 }

@@ -21,7 +21,7 @@ TEST_CASE("points are counted, listed and given away") {
   const int before = balance(ada);
   const int had = balance(bob);
   const Ran given = ada.must({"points", "transfer", "bob", "20", "--description", "For the map"});
-  CHECK(given.out.find("bob has got 20 points") == 0);
+  CHECK(given.out.find("bob got 20 points") == 0);
   CHECK(balance(ada) == before - 20);
   CHECK(balance(bob) == had + 20);
   const json out =
