@@ -569,8 +569,7 @@ const std::vector<Key>& config_keys() {
       {"isolation-image", "",
        "image that the isolation probe runs: berth's own, from where the nodes can pull it without "
        "credentials. If empty, nothing is probed; required if isolation is required. On one "
-       "machine "
-       "berthd makes it of itself if it is empty",
+       "machine, berthd makes it from itself if it is empty",
        [](Config& c, const std::string& v) {
          if (!v.empty() && !is_image_reference(v))
            want("an image with its registry, such as registry.example.org/berth:0.1.0");
@@ -723,7 +722,7 @@ const std::vector<Key>& config_keys() {
          if (c.session_lifetime.count() < 1000) want("at least 1s");
        }},
       {"session-idle-timeout", "2h",
-       "how long a login in a browser may be idle before it ends; 0s means for ever",
+       "how long a login in a browser may be idle before it ends; 0s means forever",
        [](Config& c, const std::string& v) { c.session_idle_timeout = idle_timeout(v); }},
       {"jwt-idle-timeout", "0s",
        "the same for a login through POST /api/auth/login; with 0s, its JWT is valid for "

@@ -112,7 +112,7 @@ class DatabaseExamination {
     } catch (const db::SchemaTooOld& older) {
       finding = failed(older.what(), "Use the berthd of that commit, or another database.");
     } catch (const std::runtime_error& failure) {
-      finding = failed(failure.what(), "Install the berthd that wrote it, or a newer.");
+      finding = failed(failure.what(), "Install the berthd that wrote it, or a newer one.");
     }
     connection_.run("ROLLBACK");
     return finding;
@@ -270,7 +270,7 @@ class DatabaseExamination {
     if (!version.empty()) {
       const std::string mode = db::postgres::parse_address(server_.address).tls;
       if (mode != "verify-full")
-        return warning(version + ", without looking at who answers",
+        return warning(version + ", without checking who answers",
                        "Set sslmode=verify-full and sslrootcert in the address.");
       return fine(version);
     }
@@ -309,7 +309,7 @@ std::vector<Finding> examine_server(const db::postgres::Server& server) {
     return findings;
   } catch (const std::runtime_error& failure) {
     return {{"connection", Result::failed, failure.what(),
-             "Look at the address, the password, the server's pg_hba.conf and its log. A standby "
+             "Check the address, the password, the server's pg_hba.conf and its log. A standby "
              "isn't connected to."}};
   }
 }

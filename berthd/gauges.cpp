@@ -38,7 +38,8 @@ double size_of(const std::filesystem::path& file) {
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 MetricFamily build() {
-  return gauges("berth_build_info", "1, with the version and the commit that berthd was built of.",
+  return gauges("berth_build_info",
+                "1, with the version and the commit that berthd was built from.",
                 {gauge(1, {{"version", std::string(version)}, {"commit", build_commit()}})});
 }
 

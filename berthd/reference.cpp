@@ -108,16 +108,16 @@ constexpr Entry commands[] = {
     {"berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]",
      "Asks the running berthd for an encrypted archive of its database and keys."},
     {"berthd restore FILE --passphrase-file FILE [--data-dir DIR]",
-     "Makes a data directory of an archive."},
+     "Makes a data directory from an archive."},
     {"berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]",
-     "Looks whether a data directory, a database or an archive is sound, the ledger included."},
+     "Checks whether a data directory, a database or an archive is sound, the ledger included."},
     {"berthd migrate --to ADDRESS | --from ADDRESS [--data-dir DIR]",
      "Moves the database from the data directory to an empty PostgreSQL database, or from there to "
      "the data directory that has its keys. ADDRESS is that of the key database. No berthd may use "
-     "either meanwhile, and none starts on the old one afterwards. A move that was ended early is "
-     "run again."},
+     "either of them meanwhile, and none starts on the old one afterwards. If a move was "
+     "interrupted, run the command again."},
     {"berthd doctor --cluster | --database [ADDRESS] | --local",
-     "Looks whether the cluster is ready for strangers' containers, whether the PostgreSQL server "
+     "Checks whether the cluster is ready for strangers' containers, whether the PostgreSQL server "
      "is fit for berthd, or whether this machine can run containers, and says what to do. With "
      "--cluster and the data directory of a platform that ran on one machine, also what stands in "
      "the way of its move to that cluster."},

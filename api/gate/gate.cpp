@@ -76,7 +76,7 @@ CorsCaller cors_caller(const Call& call) {
 
 Error too_slow() {
   Error error(Code::too_slow,
-              "this request needed too long in the database and was stopped; nothing was changed. "
+              "this request took too long in the database and was stopped; nothing was changed. "
               "Try again later, or ask for less");
   error.retry_after = retry_after_too_slow;
   return error;
@@ -463,8 +463,8 @@ json Gate::body_of(const Passage& passage) const {
     const Code code = is_oauth(route.guards.shape) ? Code::invalid_request : error.code;
     if (!looks_like_form(request.body)) throw Error(code, error.what());
     throw Error(
-        code, takes_form ? "the body isn't valid JSON, as which it is read without a Content-Type; "
-                           "a form needs Content-Type: application/x-www-form-urlencoded"
+        code, takes_form ? "the body isn't valid JSON; without a Content-Type it is read as JSON, "
+                           "and a form needs Content-Type: application/x-www-form-urlencoded"
                          : "the body isn't valid JSON; this operation takes no form, but JSON with "
                            "Content-Type: application/json");
   }

@@ -37,7 +37,7 @@ void HeavyReads::run(const std::function<void()>& work) {
   Shares::Claim place(shares_, Claimant::of_thread());
   if (place.take() != Shares::Taken::yes) {
     Error refusal(Code::unavailable,
-                  "too many large reads are asked for at the moment; try again later");
+                  "too many large reads are being requested at the moment; try again later");
     refusal.retry_after = retry_after_refusal;
     throw refusal;
   }

@@ -97,7 +97,7 @@ constexpr Route rows[] = {
      .name = "listAdRates",
      .tag = "Ad market",
      .summary = "List the price of an impression for each surface type",
-     .text = "Returns what an impression costs at present for each surface type, computed from the "
+     .text = "Returns what an impression currently costs for each surface type, computed from the "
              "base rate and the demand of the last seven days.",
      .guards = {access, ad_reads},
      .query = list_ad_rates_query,
@@ -107,7 +107,7 @@ constexpr Route rows[] = {
     {.request = "GET /api/v1/ads/pricing",
      .name = "listAdPricing",
      .tag = "Ad market",
-     .summary = "List the pricing of placements that is valid at present",
+     .summary = "List the pricing of placements that is currently valid",
      .text = "Lists the pricing of placements that is valid now, with the rate that follows from "
              "demand.",
      .guards = {access, ad_reads},
@@ -118,7 +118,7 @@ constexpr Route rows[] = {
     {.request = "GET /api/v1/ads/pricing/{ad_placement_id}",
      .name = "getAdPricing",
      .tag = "Ad market",
-     .summary = "Show the pricing of a placement that is valid at present",
+     .summary = "Show the pricing of a placement that is currently valid",
      .text = "Returns the pricing of one placement that is valid now.",
      .guards = {access, ad_reads},
      .in_path = {&ad_placement_in_path},

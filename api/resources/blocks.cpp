@@ -25,7 +25,7 @@ Reply block_user(db::Tx& tx, const Call& call, const Services&) {
 
 Reply unblock_user(db::Tx& tx, const Call& call, const Services&) {
   blocks::remove(tx, call.user->id, call.id("user_id"));
-  return message_reply("the user isn't blocked any more");
+  return message_reply("the user is no longer blocked");
 }
 
 constexpr Access user_or_app = with_pages_of_apps(jwt_or_play_session());

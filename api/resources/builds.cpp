@@ -259,7 +259,7 @@ constexpr Param name_query[] = {{.name = "name",
                                  .example = "hello"}};
 constexpr Param log_query[] = {
     {.name = "follow",
-     .description = "If it is true, new lines are sent as they come, until the build is over.",
+     .description = "If it is true, new lines are sent as they come, until the build has ended.",
      .example = "true"}};
 
 constexpr std::string_view text_of_creation =
@@ -313,8 +313,8 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "Read a build's log: as lines of text, or with Accept: text/event-stream as "
                 "server-sent events, where Last-Event-ID resumes after that line",
-     .text = "Returns what the build has written so far. With follow=true it goes on until the "
-             "build is over.",
+     .text = "Returns what the build has written so far. With follow=true it continues until the "
+             "build has ended.",
      .guards = {deploy, stream_openings},
      .in_path = {&build_in_path_of},
      .query = log_query,
@@ -329,8 +329,8 @@ constexpr Route rows[] = {
      .name = "cancelBuild",
      .tag = "Builds",
      .summary = "Cancel a build",
-     .text = "Ends a build that waits or runs; the time that it took is charged. Does nothing if "
-             "the build is over.",
+     .text = "Ends a build that is waiting or running; the time that it took is charged. Does "
+             "nothing if the build has ended.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&build_in_path_of},

@@ -54,7 +54,7 @@ Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services
 
 Reply disconnect_app(db::Tx& tx, const Call& call, const Services&) {
   connections::disconnect(tx, call.user->id, call.id("app_id"));
-  return message_reply("the app was disconnected, and its tokens don't work any more");
+  return message_reply("the app was disconnected, and its tokens no longer work");
 }
 
 constexpr Route rows[] = {

@@ -74,7 +74,7 @@ Wanted decode(const Call& call, const std::string& id) {
       .follow = flag(call, "follow") ? container_logs::Follow::yes : container_logs::Follow::no};
   if (wanted.run == container_logs::Run::previous && wanted.follow == container_logs::Follow::yes)
     throw invalid_field("follow",
-                        "can't be combined with previous, because the previous run is over");
+                        "can't be combined with previous, because the previous run has ended");
   wanted.instance = call.query("instance");
   if (const auto since = call.query("since")) {
     wanted.since = decode_since(*since, Clock().now());
@@ -206,11 +206,12 @@ constexpr Route rows[] = {
      .summary =
          "Read the container's output: as lines of text, or with Accept: text/event-stream as "
          "server-sent events, where Last-Event-ID resumes after that line",
-     .text = "Returns what the container has written. With follow=true it goes on with new lines, "
-             "across restarts and rollouts, until the token ends or the deployment is deleted. A "
-             "log that can't be read is 503 with the name of who failed (the node's kubelet, or "
-             "the API server); while a stream of events is followed, an event `problem` with a "
-             "`message` says so, once it has lasted for 5 seconds, and berthd goes on trying.",
+     .text =
+         "Returns what the container has written. With follow=true it continues with new lines, "
+         "across restarts and rollouts, until the token ends or the deployment is deleted. A log "
+         "that can't be read is 503, with the name of what failed (the node's kubelet, or the API "
+         "server); while a stream of events is followed, an event `problem` with a "
+         "`message` says so, once it has lasted for 5 seconds, and berthd keeps trying.",
      .guards = {oauth_token({Scope::deploy_manage}), stream_openings},
      .in_path = {&deployment_in_path},
      .query = container_logs_query,

@@ -63,7 +63,7 @@ Reply list_creatives(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply remove_creative(db::Tx& tx, const Call& call, const Services&) {
   creatives::remove(tx, campaign_actor(call), call.id(), call.id("creative_id"));
-  return message_reply("The creative was removed; it isn't shown any more.");
+  return message_reply("The creative was removed; it is no longer shown.");
 }
 
 Reply take_creative_down(db::Tx& tx, const Call& call, const Services&) {
@@ -122,9 +122,8 @@ constexpr Route rows[] = {
      .name = "removeCreative",
      .tag = "Ads",
      .summary = "Remove a creative from a campaign",
-     .text =
-         "The creative isn't shown any more. Its picture can be loaded for another day, and its "
-         "link works for ads that were served before.",
+     .text = "The creative is no longer shown. Its picture can be loaded for another day, and its "
+             "link works for ads that were served before.",
      .guards = {access, ad_writes},
      .stores = Stores::nothing,
      .in_path = {&campaign_in_path, &creative_in_path},
@@ -151,7 +150,7 @@ constexpr Route rows[] = {
      .name = "takeCreativeDown",
      .tag = "Internal",
      .summary = "Remove a creative of any campaign, with its picture",
-     .text = "For ads that break the platform's rules. The id stands at the end of the picture's "
+     .text = "For ads that break the platform's rules. The id is at the end of the picture's "
              "address. The picture is gone at once, though browsers may have kept it.",
      .guards = admins,
      .stores = Stores::administration,

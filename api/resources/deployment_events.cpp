@@ -148,7 +148,7 @@ constexpr Route rows[] = {
      .name = "deploymentEvents",
      .tag = "Deployments",
      .summary = "Follow a deployment's status as server-sent events: the first event has the "
-                "present status, the others its changes; Last-Event-ID resumes after that event",
+                "current status, the others its changes; Last-Event-ID resumes after that event",
      .text = "Sends the status now and at each change, until the token ends or the deployment is "
              "deleted. It replaces polling of …/status.",
      .guards = {oauth_token({Scope::deploy_manage}), stream_openings},

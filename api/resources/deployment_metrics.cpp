@@ -97,7 +97,7 @@ constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/metrics",
      .name = "deploymentMetrics",
      .tag = "Deployments",
-     .summary = "Show what a deployment uses at present",
+     .summary = "Show what a deployment currently uses",
      .text = "Returns CPU, memory, restarts and requests, as far as the cluster measures them.",
      .guards = {deploy, deploy_reads},
      .in_path = {&deployment_in_path},
@@ -112,7 +112,7 @@ constexpr Route rows[] = {
      .text =
          "Returns CPU, memory, ready replicas, restarts, requests and the times of answers, one "
          "value for each minute of the last 24 hours or each quarter of an hour of the last 30 "
-         "days. The first minute of a deployment is there about a minute after it has begun.",
+         "days. The first minute of a deployment appears about a minute after it has begun.",
      .guards = {deploy, deploy_reads},
      .in_path = {&deployment_in_path},
      .query = history_query,

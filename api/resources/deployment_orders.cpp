@@ -39,7 +39,7 @@ bool sets_port_variable(const json& body) {
 void warn_of_port(const json& request, json& answer) {
   if (sets_port_variable(request))
     answer["warnings"].push_back(
-        "env_vars.PORT was left out: the container's PORT is always the field port");
+        "env_vars.PORT was ignored: the container's PORT is always that of the field port");
 }
 
 std::map<std::string, std::string> decode_env(const json& body) {
@@ -191,10 +191,11 @@ constexpr Route rows[] = {
      .name = "dryRunDeployments",
      .tag = "Deployments",
      .summary = "Say what creating and changing deployments would do, and do nothing",
-     .text = "Carries the creations and changes out, one after the other, and undoes all of it, so "
-             "that nothing is kept, charged or sent to the cluster. Each one meets limits, names "
-             "and points as those before it leave them. The answer says for each one which fields "
-             "would change and what it would cost, or why it would be refused.",
+     .text =
+         "Carries out the creations and changes, one after the other, and undoes all of them, so "
+         "that nothing is kept, charged or sent to the cluster. Each one meets limits, names "
+         "and points as those before it leave them. The answer says for each one which fields "
+         "would change and what it would cost, or why it would be refused.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::nothing,
      .body = {"DryRunRequest"},
@@ -205,9 +206,10 @@ constexpr Route rows[] = {
      .name = "changeDeployment",
      .tag = "Deployments",
      .summary = "Change a deployment; fields that aren't sent stay",
-     .text = "Changes the fields that are sent, and replaces the container without dropping "
-             "requests if it must. A dearer tier costs the difference for the rest of the period, "
-             "a cheaper one credits it; an unpaid period is charged first.",
+     .text =
+         "Changes the fields that are sent, and replaces the container without dropping "
+         "requests if it must. For a more expensive tier, the difference for the rest of the "
+         "period is charged; for a cheaper one, it is credited; an unpaid period is charged first.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},

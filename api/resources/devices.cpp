@@ -28,7 +28,7 @@ Reply list_devices(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply end_device(db::Tx& tx, const Call& call, const Services&) {
   devices::end(tx, call.user->id, call.id());
-  return message_reply("the device was disconnected, and its tokens don't work any more");
+  return message_reply("the device was disconnected, and its tokens no longer work");
 }
 
 constexpr Placeholder device_in_path = {"DeviceId", "The id of the device.",

@@ -62,9 +62,9 @@ constexpr Route rows[] = {
     {.request = "POST /api/auth/email-change",
      .name = "changeEmail",
      .tag = "Account",
-     .summary = "Ask for another email address of the caller's account",
+     .summary = "Change the email address of the caller's account",
      .text = "Checks the password, mails a token for confirm to the new address, and tells the "
-             "present one, with a link that stops the change. Nothing changes until the new "
+             "current one, with a link that stops the change. Nothing changes until the new "
              "address has confirmed it.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::registration,
@@ -80,7 +80,7 @@ constexpr Route rows[] = {
      .summary = "Confirm the new address with the token that was mailed to it",
      .text = "Gives the account the address that the token was mailed to, which counts as "
              "verified. The token works once, within 24 hours. Mailed links to the old address "
-             "stop working; sessions go on.",
+             "stop working; sessions continue.",
      .guards = {open_to_all(), account_writes},
      .stores = Stores::registration,
      .body = {"TokenRequest"},

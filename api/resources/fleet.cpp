@@ -133,7 +133,8 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Show what the isolation probe has found",
      .text = "Returns what the newest isolation probe found: each path that a container like the "
-             "operators' tried, and whether it is as wanted. A probe runs when a berthd begins to "
+             "operators' tried, and whether the result is as it should be. A probe runs when a "
+             "berthd begins to "
              "lead, daily, and when it is asked for.",
      .guards = admins,
      .answer = {200, "IsolationReport"},

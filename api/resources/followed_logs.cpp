@@ -21,8 +21,8 @@ struct Wish {
 std::vector<Wish> decode_wishes(const std::string& text) {
   const auto refuse = [] {
     throw invalid_field("logs",
-                        "must be 1 to 20 ids of deployments, separated by commas, each with ~ and "
-                        "the id of a line behind it or without");
+                        "must be 1 to 20 ids of deployments, separated by commas, each with or "
+                        "without ~ and the id of a line after it");
   };
   std::vector<Wish> wishes;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -164,9 +164,9 @@ Reply followed_logs(const Call& call, const Services& services) {
 
 constexpr Param logs_query[] = {
     {.name = "logs",
-     .description = "The ids of the deployments, separated by commas, 20 at most. Behind an id and "
-                    "~ may follow the id of a line, after which that log is read on; otherwise it "
-                    "begins with its last 5000 lines.",
+     .description = "The ids of the deployments, separated by commas, 20 at most. An id may be "
+                    "followed by ~ and the id of a line, after which that log is read; otherwise "
+                    "it begins with its last 5000 lines.",
      .example = "01936f5e-7c1a-7000-8000-000000000005",
      .required = true}};
 
@@ -176,9 +176,8 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "Follow the output of several deployments' containers on one connection, as "
                 "server-sent events",
-     .text =
-         "Sends what the containers have written and go on writing, until the token or the last "
-         "log ends. A log that ends, or that the caller may not read, doesn't end the others.",
+     .text = "Sends what the containers have written and keep writing, until the token or the last "
+             "log ends. A log that ends, or that the caller may not read, doesn't end the others.",
      .guards = {oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all), stream_openings},
      .query = logs_query,
      .answer = {.status = 200, .schema = "FollowedLogs", .content_type = "text/event-stream"},

@@ -101,8 +101,8 @@ constexpr Route rows[] = {
      .name = "auditLog",
      .tag = "Internal",
      .summary = "List the admins' actions",
-     .text = "Lists what administrators did, newest first, with who acted and on what. Several "
-             "filters select what has all of them.",
+     .text = "Lists what administrators did, newest first, with who acted and on what. With "
+             "several filters, entries have to match all of them.",
      .guards = admins,
      .paged = true,
      .query = audit_query,
@@ -125,7 +125,7 @@ constexpr Route rows[] = {
      .name = "clock",
      .tag = "Internal",
      .summary = "Show berthd's clock (development only)",
-     .text = "Returns the time by which berthd acts. It exists in development only.",
+     .text = "Returns the time that berthd goes by. It exists in development only.",
      .guards = admins,
      .answer = {200, "ClockState"},
      .availability = Availability::development_only,
@@ -157,7 +157,8 @@ constexpr Route rows[] = {
                 .content_type = "application/octet-stream",
                 .header = "X-Archive-Size"},
      .errors = {Code::unavailable},
-     .served_by = {.neither = "`berthd backup` calls it, beside the program whose data it saves."},
+     .served_by =
+         {.neither = "`berthd backup` calls it, on the machine of the berthd whose data it saves."},
      .run = FreeHandler{backup}},
 };
 

@@ -90,8 +90,8 @@ constexpr Route rows[] = {
      .name = "listAllDeployments",
      .tag = "Internal",
      .summary = "List the deployments of all apps, newest first",
-     .text = "Lists the deployments that aren't destroyed, with their apps and owners. Several "
-             "filters select what has all of them.",
+     .text = "Lists the deployments that aren't destroyed, with their apps and owners. With "
+             "several filters, entries have to match all of them.",
      .guards = admins,
      .paged = true,
      .query = list_query,

@@ -118,7 +118,7 @@ constexpr Route rows[] = {
      .text = "Tells OAuth clients which authorization server issues tokens for this API.",
      .guards = {with_any_page(open_to_all()), per_minute(60)},
      .answer = {200, "ProtectedResourceMetadata"},
-     .served_by = {.neither = "OAuth clients read it by themselves."},
+     .served_by = {.neither = "OAuth clients read it on their own."},
      .run = FreeHandler{protected_resource}},
     {.request = "GET /.well-known/oauth-authorization-server",
      .name = "authorizationServer",

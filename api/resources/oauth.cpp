@@ -251,7 +251,7 @@ constexpr Route rows[] = {
      .summary = "Get codes for a device without a browser (RFC 8628); for berth's own client",
      .text = "Begins a login on a device without a browser: the person enters the short code at "
              "/device, and the device asks the token endpoint until they have decided. The codes "
-             "end after ten minutes. Only berth's own client may ask.",
+             "expire after ten minutes. Only berth's own client may ask.",
      .guards = {open_to_all(), device_authorizations, Shape::oauth},
      .stores = Stores::sign_in,
      .body = {"DeviceAuthorizationRequest", Body::Form::json_or_form},
@@ -296,7 +296,7 @@ constexpr Route rows[] = {
     {.request = "POST /api/oauth/token/verify",
      .name = "verifyToken",
      .tag = "OAuth",
-     .summary = "Show what an access token may be used for at present",
+     .summary = "Show what an access token may currently be used for",
      .text = "Says whether an access token works now, for which app, user and scopes, or why it "
              "doesn't. Whoever has the token may ask.",
      .guards = {open_to_all(), token_calls, Shape::oauth},
@@ -325,7 +325,7 @@ constexpr Route rows[] = {
      .tag = "OAuth",
      .summary = "Revoke one of the client's own tokens (RFC 7009), with client authentication",
      .text = "Ends a token; a refresh token ends with everything that came from it. Unknown tokens "
-             "are no error. The client authenticates by HTTP Basic or in the body.",
+             "aren't an error. The client authenticates by HTTP Basic or in the body.",
      .guards = {with_pages_of_apps(open_to_all()), token_calls, Shape::oauth},
      .stores = Stores::nothing,
      .body = {"ClientTokenRequest", Body::Form::json_or_form},

@@ -27,7 +27,7 @@ Reply change_password(const Call& call, const Services& services) {
       others == accounts::OtherWays::end
           ? "the password was changed, and all other sessions have ended, as have the tokens of "
             "programs and apps"
-          : "the password was changed; other sessions and tokens go on");
+          : "the password was changed; other sessions and tokens continue");
 }
 
 Reply forgot_password(db::Tx& tx, const Call& call, const Services&) {
@@ -48,8 +48,8 @@ constexpr Route rows[] = {
      .name = "changePassword",
      .tag = "Account",
      .summary = "Change the caller's password; other sessions and tokens end",
-     .text = "Sets a new password after checking the current one. This session goes on. All others "
-             "end, and so do the tokens of berth's own client and of apps, session tokens "
+     .text = "Sets a new password after checking the current one. This session continues. All "
+             "others end, and so do the tokens of berth's own client and of apps, session tokens "
              "included, unless end_others is false. Consents to apps stay, and apps have to ask "
              "for new tokens. A mail names what has ended.",
      .guards = {session(), password_calls, Shape::nested_but_access},

@@ -55,7 +55,7 @@ constexpr Route rows[] = {
      .name = "sessionStatus",
      .tag = "Sessions",
      .summary = "Show the session's state",
-     .text = "Returns whether the session goes on, and the points that it has earned.",
+     .text = "Returns whether the session is still alive, and the points that it has earned.",
      .guards = {with_pages_of_apps(play_session()), often},
      .answer = {200, "SessionStatus"},
      .served_by = {.neither = called_by_apps},

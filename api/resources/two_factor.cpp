@@ -52,7 +52,7 @@ Reply step_up(const Call& call, const Services& services) {
 
 Reply new_recovery_codes(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
-  return encode_codes("these are the new recovery codes; the old ones don't work any more",
+  return encode_codes("these are the new recovery codes; the old ones no longer work",
                       services.db.write([&](db::Tx& tx) {
                         return two_factor::new_recovery_codes(tx, *call.user, services.keys,
                                                               services.base_url);
@@ -63,8 +63,8 @@ constexpr Route rows[] = {
     {.request = "POST /api/auth/totp/setup",
      .name = "setUpTotp",
      .tag = "Account",
-     .summary =
-         "Create a secret for an authenticator; it takes effect once a code was sent to enable",
+     .summary = "Create a secret for an authenticator; it takes effect once a code has been sent "
+                "to enable",
      .text = "Creates a secret that replaces one that wasn't enabled. Login doesn't change until a "
              "code is sent to enable.",
      .guards = {session(), account_writes, Shape::nested_but_access},
@@ -79,7 +79,7 @@ constexpr Route rows[] = {
      .tag = "Account",
      .summary = "Make login require a code; returns recovery codes",
      .text = "Turns the second factor on, and returns ten recovery codes, which are shown once. "
-             "The password is asked for unless it was entered lately.",
+             "The password is asked for unless it was entered recently.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::account,
      .body = {"EnableTotpRequest"},
@@ -92,7 +92,7 @@ constexpr Route rows[] = {
     {.request = "POST /api/auth/totp/disable",
      .name = "disableTotp",
      .tag = "Account",
-     .summary = "Make login require no code any more",
+     .summary = "Stop requiring a code at login",
      .text = "Turns the second factor off, given the password and a code. The recovery codes stop "
              "working.",
      .guards = {session(), password_calls, Shape::nested_but_access},
@@ -121,10 +121,9 @@ constexpr Route rows[] = {
      .name = "stepUp",
      .tag = "Account",
      .summary = "Prove the password or the second factor again in this session",
-     .text =
-         "Proves the password or the second factor again in this session. Changing factors wants "
-         "it, and the console's calls below /api/internal/, where the proof counts for 15 minutes, "
-         "and for 12 hours if they only read.",
+     .text = "Proves the password or the second factor again in this session. It is required to "
+             "change factors, and for the console's calls below /api/internal/, for which the "
+             "proof counts for 15 minutes, or for 12 hours if they only read.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::sign_in,
      .body = {"StepUpRequest"},

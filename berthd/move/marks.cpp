@@ -33,7 +33,7 @@ std::string place_of(const db::postgres::Server& server) {
 void require_not_moved(db::Tx& tx) {
   if (const auto mark = find_mark(tx))
     throw StartError(exit_moved, "the database was moved to " + mark->place +
-                                     " by `berthd migrate`, and isn't served any more");
+                                     " by `berthd migrate`, and is no longer served");
 }
 
 }  // namespace berth::move

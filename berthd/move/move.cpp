@@ -304,7 +304,7 @@ void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& 
   }
   if (fs::exists(data.database_file()))
     throw DataDirError(data.path().string() + ": there is already a " + database_name +
-                       "; take it away first, with its -wal and -shm");
+                       "; move it away first, with its -wal and -shm");
   require_newest_schema(source, from.now());
   require_own_keys(from, config, data, keys);
 

@@ -67,7 +67,7 @@ class InstalledKeys {
       if (parse_keys(text_of_keys(data_dir)).data != parse_keys(text_of_keys(from)).data)
         throw DataDirError(file_.string() +
                            ": has other keys than the archive, and the rows can't be read with "
-                           "them; take the file away first");
+                           "them; move the file away first");
       is_kept_ = true;
       return;
     }

@@ -79,8 +79,8 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .most = max_image_length,
      .must = "must be the name of an image, such as nginx:1.27 or ghcr.io/acme/web:1",
      .in_order =
-         {"The image, as people write it: nginx is docker.io/library/nginx, and the address of "
-          "its page at Docker Hub or GitHub will do. In full, it must begin with one of the "
+         {"The image, as people write it: nginx is docker.io/library/nginx, and the address of its "
+          "page at Docker Hub or GitHub works, too. In full, it must begin with one of the "
           "allowed registries.",
           R"("docker.io/library/nginx:1.27")"},
      .in_change = {"The image, as in a creation.", R"("docker.io/library/nginx:1.28")"},

@@ -114,7 +114,7 @@ constexpr std::array codes = {
     CodeInfo{Code::app_limit_reached, "app_limit_reached", 422,
              "The account has reached its limit of apps."},
     CodeInfo{Code::spend_limit_reached, "spend_limit_reached", 422,
-             "The app has reached the user's limit of spending for today."},
+             "The app has reached the user's spending limit for today."},
     CodeInfo{Code::bonus_locked, "bonus_locked", 422,
              "Some of the points are a bonus, which can't reach this recipient, or pay for this, "
              "before the user has spent 100 points of their own in other people's apps."},
@@ -124,19 +124,19 @@ constexpr std::array codes = {
              "This berthd builds no images. `berth up . --local` builds with the podman, docker or "
              "buildah of your own machine and pushes the image to a registry."},
     CodeInfo{Code::rate_limited, "rate_limited", 429,
-             "Too many requests, or as much was stored as may be on one day; see Retry-After."},
+             "Too many requests, or as much was stored as is allowed in one day; see Retry-After."},
     CodeInfo{Code::deployment_limit_reached, "deployment_limit_reached", 429,
              "The account has reached its limit of deployments of this tier."},
     CodeInfo{Code::build_limit_reached, "build_limit_reached", 429,
-             "The account has too many builds that wait or run, or too large images of builds."},
+             "The account has too many builds that are waiting or running, or images of builds "
+             "that are too large."},
     CodeInfo{Code::internal_error, "internal_error", 500,
              "berthd failed; its log has an entry with this request's id."},
     CodeInfo{Code::unavailable, "unavailable", 503,
              "berthd can't do this at the moment; nothing was changed."},
-    CodeInfo{
-        Code::too_slow, "too_slow", 503,
-        "The request needed too long in the database and was stopped; nothing was changed. Try "
-        "again later, or ask for less (see Retry-After)."},
+    CodeInfo{Code::too_slow, "too_slow", 503,
+             "The request took too long in the database and was stopped; nothing was changed. Try "
+             "again later, or ask for less (see Retry-After)."},
 };
 
 constexpr bool in_order() {

@@ -66,7 +66,7 @@ struct Shares::Waiter {
 const PoolInfo& info(Pool pool) {
   using enum Sharers;
   constexpr std::string_view answered_503 = "the request is answered with 503";
-  constexpr std::string_view waits = "the request waits, and is answered with 503 in the end";
+  constexpr std::string_view waits = "the request waits, and is finally answered with 503";
   constexpr std::string_view answered_429 =
       "the request is answered with 429; if the table is full, its oldest entry goes";
   constexpr std::string_view later = "the work waits";
@@ -74,14 +74,14 @@ const PoolInfo& info(Pool pool) {
       {Pool::requests, "a request from its head to the end of its answer, streams included",
        networks, answered_503},
       {Pool::handlers, "a request while it is handled", networks, waits},
-      {Pool::large_bodies, "a request with a body above 64 KiB, until it was handled", networks,
-       waits},
+      {Pool::large_bodies, "a request with a body above 64 KiB, until it has been handled",
+       networks, waits},
       {Pool::streams, "an event stream or a log that is followed", both,
        "the stream is answered with 429; with 503 if the pool is full"},
       {Pool::log_readers, "a log that is read from the cluster", both, answered_503},
       {Pool::heavy_reads, "a read of very many rows that runs or waits", both, answered_503},
       {Pool::deep_pages, "a page with a high number that is read or waits", both, answered_503},
-      {Pool::password_hashes, "a password that is hashed or waits for it", both, answered_503},
+      {Pool::password_hashes, "a password that is being hashed or waits to be", both, answered_503},
       {Pool::presence_users, "a user who is online", both, answered_503},
       {Pool::presence_seats, "a seat at a table that a user has", both, answered_503},
       {Pool::rates_of_networks, "a network whose requests are counted, for each operation",

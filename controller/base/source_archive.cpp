@@ -106,7 +106,7 @@ std::optional<Entry> Reader::next() {
                    .size = std::uint64_t(std::max<std::int64_t>(archive_entry_size(found), 0)),
                    .modified = archive_entry_mtime(found)};
     if (archive_entry_hardlink(found) != nullptr)
-      throw BadArchive("the source has a hard link (" + *path + "), which isn't taken");
+      throw BadArchive("the source has a hard link (" + *path + "), which isn't supported");
     if (type == AE_IFDIR) {
       entry.type = Entry::Type::directory;
     } else if (type == AE_IFLNK) {

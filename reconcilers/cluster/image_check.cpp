@@ -172,7 +172,7 @@ std::optional<ImageCheck::Answer> ImageCheck::ask(const Waiting& waiting,
   } catch (const registry::Unmeasurable& error) {
     refused_.Increment();
     return Answer{
-        Refusal{.message = std::string("the image's size can't be told: ") + error.what()}};
+        Refusal{.message = std::string("the image's size can't be determined: ") + error.what()}};
   } catch (const registry::Unanswered& error) {
     if (stop.stop_requested()) return Answer();
     if (error.busy && waiting.tries < std::size(pauses)) return std::nullopt;

@@ -173,7 +173,7 @@ void IsolationProbe::run() {
 
 void IsolationProbe::came_to_nothing(const std::string& problem) {
   log::write(problem == problem_ ? log::Level::debug : log::Level::warning,
-             "the isolation probe came to no result", {{"problem", problem}});
+             "the isolation probe had no result", {{"problem", problem}});
   problem_ = problem;
   try {
     parts_.database.write([&](db::Tx& tx) { isolation::store_problem(tx, problem); });

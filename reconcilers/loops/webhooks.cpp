@@ -223,7 +223,7 @@ void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& an
   (well ? delivered_ : over ? failed_ : retries_).Increment();
   log::write(well ? log::Level::debug : log::Level::info,
              well    ? "a webhook was delivered"
-             : ended ? "a webhook's receiver says that it is gone, and gets nothing any more"
+             : ended ? "a webhook's receiver says that it is gone, and gets nothing more"
              : over  ? "a webhook couldn't be delivered and has failed for good"
                      : "a webhook couldn't be delivered and will be tried again",
              {{"webhook", attempt.webhook_id},

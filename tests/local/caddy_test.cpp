@@ -509,5 +509,5 @@ TEST_CASE("a start that fails is one sentence with its reason", "[caddy]") {
   }
   const auto broken = dir.script("broken", "echo 'Error: no such option' >&2\nexit 3\n");
   CHECK_THROWS_WITH(Caddy({.program = broken, .settings = settings}),
-                    "Caddy has ended at once: Error: no such option");
+                    "Caddy exited at once: Error: no such option");
 }

@@ -44,7 +44,7 @@ TEST_CASE("berthd doctor --database says what keeps berthd from working, and wha
   }
   SECTION("it takes no writes") {
     run_sql(database, alter + "default_transaction_read_only = on");
-    check(doctor(database.url()), 1, "session is read-only", "Look at the address");
+    check(doctor(database.url()), 1, "session is read-only", "Check the address");
   }
   SECTION("statements have a limit of time") {
     run_sql(database, alter + "statement_timeout = '30s'");

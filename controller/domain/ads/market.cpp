@@ -236,7 +236,7 @@ Pricing current_pricing(db::Tx& tx, const std::string& ad_placement_id) {
   auto rows = tx.query(sql, tx.now(), ad_placement_id);
   if (!rows.next())
     throw Error(Code::pricing_not_found,
-                "the placement has no pricing at present, or there is no such placement");
+                "the placement currently has no pricing, or there is no such placement");
   return pricing_of(rows);
 }
 

@@ -110,7 +110,7 @@ class Jpeg {
       throw damaged();
     check_size(pixels.width, pixels.height);
     if (colours == TJCS_CMYK || colours == TJCS_YCCK)
-      throw wrong("has the colours of a print (CMYK); save it as RGB");
+      throw wrong("has print colours (CMYK); save it as RGB");
     pixels.bytes.resize(std::size_t(pixels.width) * std::size_t(pixels.height) * 3);
     if (tjDecompress2(handle_, bytes, file.size(), pixels.bytes.data(), pixels.width, 0,
                       pixels.height, TJPF_RGB, TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) != 0)

@@ -86,7 +86,7 @@ void check_profile(const Profile& profile) {
     if (!parse_origin(origin))
       wrong["allowed_origins"].push_back(
           "must be origins such as https://game.example.org: https, or http on localhost, with a "
-          "host and perhaps a port, and nothing behind them");
+          "host and perhaps a port, and nothing after them");
   if (profile.is_public && profile.refresh_requires_client)
     wrong["refresh_requires_client"].push_back("must be false for a client without a secret");
   check_web_url(wrong, "logo_url", profile.logo_url);

@@ -68,7 +68,7 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   }
   if (!newest)
     throw Error(Code::invalid_state,
-                "no rollout ran before the present one, so a rollback isn't possible");
+                "no rollout ran before the current one, so a rollback isn't possible");
   return *newest;
 }
 

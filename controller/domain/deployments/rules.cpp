@@ -125,7 +125,7 @@ void check_registry(const std::string& image, const Rules& rules) {
   for (const std::string& prefix : rules.registries)
     list.append(list.empty() ? "" : ", ").append(prefix).append("/");
   const std::string why =
-      "must begin with one of: " + list + "; an admin changes this list by the key registries";
+      "must begin with one of: " + list + "; an admin can change this list with the key registries";
   throw Error(Code::unsupported_registry, "the image " + why, {{"image", {why}}});
 }
 

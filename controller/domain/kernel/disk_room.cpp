@@ -14,7 +14,7 @@ bool is_below(const DiskSpace& space, int percent, std::int64_t bytes) {
 const char* meaning_of(DiskStage stage) {
   switch (stage) {
     case DiskStage::low:
-      return "the disk is nearly full: people and registrations can't store anything any more";
+      return "the disk is nearly full: people and registrations can no longer store anything";
     case DiskStage::very_low:
       return "the disk is nearly full: only logins, payments and admins can store anything";
     case DiskStage::ample:

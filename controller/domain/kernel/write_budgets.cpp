@@ -93,7 +93,7 @@ std::string range_of(std::string_view address, int bits) {
 Error used_up(const char* whose, const Budget& budget, Instant now) {
   const Instant next_day(std::chrono::days(utc_day(now) + 1));
   Error error(Code::rate_limited,
-              std::string(whose) + " has stored as much as it may on one day (" +
+              std::string(whose) + " has stored as much as it may in one day (" +
                   std::string(budget.what) + "); the next day begins at 00:00 UTC");
   error.retry_after = std::chrono::ceil<std::chrono::seconds>(next_day - now);
   return error;

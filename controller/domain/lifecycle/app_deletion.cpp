@@ -29,7 +29,8 @@ void remove(db::Tx& tx, const App& app) {
   if (deployments::list(tx, app.id, {.page = 1, .page_size = 1}).total > 0)
     throw Error(Code::invalid_state, "the app has deployments; delete them first");
   if (builds::has_open(tx, app.id))
-    throw Error(Code::invalid_state, "the app has builds that wait or run; cancel them first");
+    throw Error(Code::invalid_state,
+                "the app has builds that are waiting or running; cancel them first");
   if (campaigns::has_live(tx, app.id))
     throw Error(Code::invalid_state, "the app has campaigns; cancel them first");
   const ledger::Account account = ledger::app_account(app.id);

@@ -149,7 +149,7 @@ void require_counted(db::Query& count) {
   if (count.run() == 0)
     throw Error(
         Code::spend_limit_reached,
-        "the app has reached the user's limit of spending for today; the day ends at midnight UTC");
+        "the app has reached the user's spending limit for today; the day ends at midnight UTC");
 }
 
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {

@@ -119,7 +119,7 @@ Session check(db::Tx& tx, const std::string& token) {
   Session session = session_of(rows, tx.now());
   oauth::check_holder(rows, session.expires_at, tx.now());
   if (!is_wanted_by_app(rows))
-    throw Error(Code::token_revoked, "the app doesn't take session tokens any more");
+    throw Error(Code::token_revoked, "the app no longer accepts session tokens");
   return session;
 }
 

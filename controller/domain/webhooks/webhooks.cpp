@@ -56,7 +56,8 @@ void require_other_url(db::Tx& tx, const std::string& app_id, const std::string&
       FROM webhooks
       WHERE app_id = $1 AND url = $2 AND id <> $3)",
                 app_id, url, but) > 0)
-    throw invalid_field("url", "is another webhook's of this app, which would be told twice");
+    throw invalid_field("url",
+                        "is that of another webhook of this app, which would get each event twice");
 }
 
 }  // namespace

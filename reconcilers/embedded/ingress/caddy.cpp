@@ -274,7 +274,7 @@ pid_t Caddy::start() {
     if (has_ended(pid, look_interval)) {
       reap(pid);
       const std::string words = words_in(output);
-      throw Unusable({"Caddy has ended at once" + (words.empty() ? "." : ": " + words),
+      throw Unusable({"Caddy exited at once" + (words.empty() ? "." : ": " + words),
                       "caddy validate --config " + file.string()});
     }
     if (std::chrono::steady_clock::now() > until) {
@@ -300,7 +300,7 @@ void Caddy::watch(const std::stop_token& stop) {
     if (process.valid()) poll(waited.data(), waited.size(), -1);
     if (stop.stop_requested()) return;
     reap(pid());
-    log::error("Caddy has ended and is started again", {{"pid", pid()}});
+    log::error("Caddy exited and is started again", {{"pid", pid()}});
     // A Caddy that ends again and again isn't started without a pause.
     if (std::chrono::steady_clock::now() - since < lasted) {
       pollfd wake{.fd = wake_.get(), .events = POLLIN, .revents = 0};

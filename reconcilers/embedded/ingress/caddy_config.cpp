@@ -162,7 +162,7 @@ Json errors(const CaddySettings& settings) {
   constexpr const char* seconds = "2";
   const Json starting =
       with_retry(page(503, "berth is starting",
-                      "<p>Apps are served meanwhile. Please try again in a moment.</p>"),
+                      "<p>Apps are still being served. Please try again in a moment.</p>"),
                  seconds);
   return {{"routes",
            Json::array(

@@ -96,7 +96,7 @@ class Checker {
 
   std::string refusal(const Instruction& step) {
     if (std::ranges::find(known, step.name) == known.end())
-      return step.name == "ONBUILD" ? "ONBUILD isn't taken: nothing is built on this image"
+      return step.name == "ONBUILD" ? "ONBUILD isn't supported: nothing is built on this image"
                                     : "there is no instruction " + cut(step.name, 40);
     if (step.name.size() + step.text.size() > max_line_bytes)
       return "an instruction " + step.name + " has more than " + std::to_string(max_line_bytes) +
@@ -107,9 +107,9 @@ class Checker {
     if (stages_ == 0 && step.name != "ARG") return "the first instruction has to be FROM";
     if ((step.name == "RUN" || step.name == "COPY" || step.name == "ADD") &&
         has_here_document(step.text))
-      return "here-documents (<<) aren't taken; put the text into a file of the source";
+      return "here-documents (<<) aren't supported; put the text into a file of the source";
     if (step.name == "RUN" && step.text.starts_with("--"))
-      return "flags of RUN, such as --mount and --network, aren't taken";
+      return "flags of RUN, such as --mount and --network, aren't supported";
     if (step.name == "COPY" || step.name == "ADD") return of_copy(step);
     return "";
   }

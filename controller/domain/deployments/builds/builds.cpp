@@ -56,9 +56,10 @@ void check_room(db::Tx& tx, const std::string& owner_id, const Limits& limits) {
       WHERE owner_id = $1 AND status IN ('queued', 'building'))",
                               owner_id);
   if (open >= max_open_of_account)
-    throw Error(Code::build_limit_reached,
-                "the account has " + std::to_string(open) +
-                    " builds that wait or run, which is the limit; wait for one, or cancel it");
+    throw Error(
+        Code::build_limit_reached,
+        "the account has " + std::to_string(open) +
+            " builds that are waiting or running, which is the limit; wait for one, or cancel it");
   const auto bytes = tx.number(R"(
       SELECT CAST(coalesce(sum(image_bytes), 0) AS BIGINT) AS bytes
       FROM builds

@@ -347,7 +347,7 @@ Built PodmanBuilder::take_base(const std::string& image, const BuildLog& log,
   if (triggers.is_array() && !triggers.empty())
     return failed_build(BuildFailure::containerfile_wrong,
                         "the base image " + image +
-                            " has instructions for its children (ONBUILD), which aren't taken");
+                            " has instructions for its children (ONBUILD), which aren't supported");
   return {};
 }
 
@@ -380,7 +380,7 @@ Built PodmanBuilder::run_build(const BuildOrder& order, const std::string& conta
 Built PodmanBuilder::look_at_image(const BuildOrder& order) const {
   const std::string name = order.repository + ":" + order.id;
   const UnixAnswer answer = call("GET", "/images/" + percent_encode(name) + "/json");
-  if (!answer.good()) throw std::runtime_error("podman has built " + name + " and lost it");
+  if (!answer.good()) throw std::runtime_error(" podman built" + name + " and lost it");
   const json about = json::parse(answer.body);
   const std::int64_t bytes = about.at("Size");
   if (bytes > order.limits.image_bytes) {
