@@ -66,13 +66,13 @@ cluster: ## a real single-node Kubernetes on this machine (the first time some 1
 	@tests/kube/cluster build
 	@tests/kube/cluster up
 
-cluster-down: ## end it
+cluster-down: ## stop it
 	@tests/kube/cluster down
 
 run-on-cluster: build cluster ## build berthd and start it on that Kubernetes; prints its address
 	@tests/kube/run-berthd $(BUILD)/berthd $(DATA_DIR)/cluster
 
-local-full: ## all that is tested on one machine with podman and Caddy, and the benchmark beside them, as a table; needs root
+local-full: ## all tests on one machine with podman and Caddy, and the benchmark that compares it with others, as a table; needs root
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory build
 	@BERTHD=$(abspath $(BUILD)/berthd) tests/local/e2e --full
@@ -100,11 +100,11 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd
 
-attack: build ## ten minutes of what strangers can send to stop berthd: 300 MB of memory and a second for /health at most
+attack: build ## ten minutes of requests by which strangers try to stop berthd: 300 MB of memory and a second for /health at most
 	@tests/bench/attack $(BUILD)/berthd
 	@tests/bench/attack_disk --seconds 600 $(BUILD)/berthd
 
-failover: build ## look whether an answered write is lost while nodes of PostgreSQL under Patroni die (ROUNDS=50, an hour; SEED=…, ONLY="primary dies", KEEP=FOLDER for logs)
+failover: build ## check whether an answered write is lost while nodes of PostgreSQL under Patroni die (ROUNDS=50, an hour; SEED=…, ONLY="primary dies", KEEP=FOLDER for logs)
 	@scripts/install-deps.sh failover
 	@tests/failover/run --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only "$(ONLY)") $(if $(KEEP),--keep $(KEEP)) $(BUILD)/berthd
 
@@ -144,7 +144,7 @@ reference: build ## write the pages of docs/reference that the programs make
 	@scripts/install-deps.sh test
 	@scripts/reference $(BUILD)/berthd $(BUILD)/berth
 
-lint: ## clang-format, clang-tidy, shellcheck, and the checks of includes and of words, over all of the tree
+lint: ## clang-format, clang-tidy, shellcheck, and the checks of includes and of words, over the whole tree
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh
 

@@ -55,11 +55,11 @@ const names = {
   start: 'Your first container',
   tour: 'In pictures',
   'tasks/faq': 'Questions and answers',
-  'tasks/comparison': 'Beside others',
+  'tasks/comparison': 'How berth compares',
   'guides/ads': 'Ads',
   'guides/shop': 'The samples as a whole',
   chart: 'The Helm chart',
-  reporting: 'Reporting a weakness',
+  reporting: 'Reporting a vulnerability',
   api: 'The API',
   decisions: 'All decisions',
 };
@@ -318,7 +318,7 @@ export function documentation(copied) {
     address: 'api',
     title: 'The API',
     headings: [],
-    html: '<h1>The API</h1>\n<div id="reference"><p>The reference is being read. It needs JavaScript; without it, there is <a href="/docs/reference/operations">a list of all operations</a>, and <a href="/.well-known/openapi.json">the OpenAPI document</a> for programs.</p></div>\n',
+    html: '<h1>The API</h1>\n<div id="reference"><p>The reference is loading. It needs JavaScript; without it, there is <a href="/docs/reference/operations">a list of all operations</a>, and <a href="/.well-known/openapi.json">the OpenAPI document</a> for programs.</p></div>\n',
     sections: [
       {
         heading: '',

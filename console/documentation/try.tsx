@@ -138,7 +138,7 @@ export function Try({
       if (stream) await answer.body?.cancel();
       set_result({ status: `${answer.status} ${answer.statusText}`, body: printed(text).slice(0, max_shown) });
     } catch {
-      set_note('No answer came. Is the connection lost?');
+      set_note('There was no answer. Is the connection lost?');
     }
     set_busy(false);
   };
@@ -155,7 +155,7 @@ export function Try({
           </button>
         )}
       </div>
-      {!possible && <p class="soft">The login of a browser doesn’t open this operation.</p>}
+      {!possible && <p class="soft">A login in the browser doesn’t give access to this operation.</p>}
       {note && (
         <p role="status">
           {note === 'login' ? (
@@ -170,7 +170,7 @@ export function Try({
       )}
       {apps !== null && (
         <form onSubmit={(event) => (event.preventDefault(), void send())}>
-          <p class="soft">This is the real thing: it does to your account what the operation says.</p>
+          <p class="soft">This isn’t a rehearsal: the operation changes your own account.</p>
           {needs_app && apps.length > 0 && (
             <label>
               App
