@@ -121,7 +121,7 @@ class Growth {
 
   void look_at_this_machine() {
     add("this machine", Result::warning,
-        "containers and Caddy of kubernetes: local go on here beside those of the cluster",
+        "containers and Caddy of kubernetes: local keep running here beside those of the cluster",
         "Once the DNS leads to the cluster, end and remove them, and images from source with "
         "them: " +
             command("clean"));

@@ -113,7 +113,7 @@ PageRequest Call::page() const {
   }
   if (request.offset() > PageRequest::max_skipped)
     throw invalid_field("page", "would skip more than " + std::to_string(PageRequest::max_skipped) +
-                                    " entries; go on with `cursor`, the next_cursor of a page");
+                                    " entries; continue with `cursor`, the next_cursor of a page");
   return request;
 }
 

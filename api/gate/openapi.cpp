@@ -262,11 +262,11 @@ json headers() {
       {"RateLimit-Reset",
        header("integer", "Seconds until the oldest request leaves the window.", 42)},
       {"Retry-After", header("integer", "How many seconds to wait.", 42)},
-      {"Link", header("string", "Where the list goes on (RFC 8288); absent on its last page.",
+      {"Link", header("string", "Where the list continues (RFC 8288); absent on its last page.",
                       "<https://berth.example.org/api/operators?page=2>; rel=\"next\"")},
       {"ETag", header("string", "Identifies this text; to be sent as If-None-Match.",
                       "\"6mYcTzUuFlPwzSLgDvXvWw\"")},
-      {"Location", header("string", "Where to go on.", "https://berth.example.org/login")},
+      {"Location", header("string", "Where to continue.", "https://berth.example.org/login")},
       {"X-Archive-Size", header("integer", "The archive's length in bytes.", 1048576)},
       {"WWW-Authenticate",
        header(

@@ -369,7 +369,7 @@ std::vector<Finding> PodmanRuntime::findings() const {
   const std::lock_guard lock(mutex_);
   if (!trouble_.empty())
     all.push_back({"podman's service isn't there, so no container can be started or ended: " +
-                       trouble_ + " Running containers go on.",
+                       trouble_ + " Running containers keep running.",
                    "Its log has more: " + (options_.directory / "podman.log").string()});
   return all;
 }
