@@ -16,8 +16,9 @@ namespace {
 
 using Listener = reconcilers::ProbeSurroundings::Listener;
 
-constexpr int https_port = 443;
-constexpr int http_port = 80;
+// Of URLs without a port (RFC 9110, section 4.2).
+constexpr int default_https_port = 443;
+constexpr int default_http_port = 80;
 
 // The address in numbers; empty for other families.
 std::string text_of(const sockaddr* address) {
@@ -87,7 +88,7 @@ reconcilers::ProbeSurroundings isolation_surroundings(const Config& config,
     return around;
   }
   if (const auto url = parse_url(server)) {
-    const int usual = url->scheme == "https" ? https_port : http_port;
+    const int usual = url->scheme == "https" ? default_https_port : default_http_port;
     const int port = url->port == 0 ? usual : url->port;
     const bool has_brackets = url->host.starts_with('[');
     const std::string host = has_brackets ? url->host.substr(1, url->host.size() - 2) : url->host;

@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <tuple>
 
-#include "manifests/manifests.h"
+#include "reconcilers/cluster/observe.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
 namespace berth::reconcilers {
 namespace {
 
-std::string template_of(const Object& pod) {
-  return text_at(pod, {"metadata", "annotations", manifests::template_annotation});
-}
-
 std::string template_wanted(const Cache& cache, const std::string& deployment_id) {
   for (const ObjectPtr& deployment : cache.store(kube::deployments).of_deployment(deployment_id))
-    return text_at(*deployment,
-                   {"spec", "template", "metadata", "annotations", manifests::template_annotation});
+    return template_wanted_by(*deployment);
   return {};
 }
 

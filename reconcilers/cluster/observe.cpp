@@ -14,15 +14,6 @@ using deployments::Observation;
 using deployments::Reason;
 using deployments::Status;
 
-std::string template_of(const Object& pod) {
-  return text_at(pod, {"metadata", "annotations", manifests::template_annotation});
-}
-
-std::string template_wanted_by(const Object& deployment) {
-  return text_at(deployment,
-                 {"spec", "template", "metadata", "annotations", manifests::template_annotation});
-}
-
 // The pods that matter: the one of the newest template, and those that it replaces.
 struct Pods {
   const Object* newest = nullptr;   // null: not created yet
@@ -226,6 +217,15 @@ Seen observe_unready(const Deployment& row, const Live& live, const Pods& pods,
 }
 
 }  // namespace
+
+std::string template_of(const Object& pod) {
+  return text_at(pod, {"metadata", "annotations", manifests::template_annotation});
+}
+
+std::string template_wanted_by(const Object& deployment) {
+  return text_at(deployment,
+                 {"spec", "template", "metadata", "annotations", manifests::template_annotation});
+}
 
 Seen observe(const Deployment& row, const Live& live, const Patience& patience, Instant now) {
   if (row.status == Status::stopped) return observe_stopped(row, live);

@@ -13,6 +13,11 @@
 // functions.
 namespace berth::reconcilers {
 
+// The version of berth's pod template that a pod has, and the one that its Deployment wants; empty
+// if they don't say.
+std::string template_of(const Object& pod);
+std::string template_wanted_by(const Object& deployment);
+
 // What the API server has about one deployment.
 struct Live {
   Object deployment;         // null if there is none

@@ -75,7 +75,7 @@ class GateWorld {
                      }},
       .rules = {.deployments = world.rules},
       .memory = {.campaign_index = campaign_index},
-      .cluster = {.url_of = [](const std::string& host) { return "https://" + host; },
+      .cluster = {.url_of = [](const std::string& name) { return "https://" + name; },
                   .state = [] { return KubernetesState::simulated; },
                   .orphans = [] { return std::vector<std::string>(); }},
   };

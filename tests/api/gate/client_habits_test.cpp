@@ -105,10 +105,10 @@ TEST_CASE("a page's address with a slash at its end leads to the page, and to no
     request.headers.add("Accept", "text/html");
     Response response;
     if (!pages.handle(request, response)) return std::string("not a page");
-    const auto location = std::ranges::find(response.headers, "Location",
-                                            [](const auto& header) { return header.first; });
+    const auto field = std::ranges::find(response.headers, "Location",
+                                         [](const auto& header) { return header.first; });
     return std::to_string(response.status) +
-           (location == response.headers.end() ? "" : " " + location->second);
+           (field == response.headers.end() ? "" : " " + field->second);
   };
   CHECK(location("/login/") == "308 /login");
   CHECK(location("/account/totp/", "a=b") == "308 /account/totp?a=b");
