@@ -224,7 +224,7 @@ TEST_CASE("PORT among the variables is left out, and the answer says so") {
       "name: shop\nimage: " + first_image + "\nenv_vars: {PORT: '82', A: '1', B: '2'}\n";
   const Ran same = check(ada, file);
   CHECK(same.code == 0);
-  CHECK(same.err.find("Warning: env_vars.PORT was left out") == 0);
+  CHECK(same.err.find("Warning: env_vars.PORT was ignored") == 0);
   for (const char* body : {R"({"env_vars":{"PORT":null}})", R"({"port":8080})"})
     CHECK_FALSE(ada.must({"api", "PATCH", path, "-d", body}).body().contains("warnings"));
 }
