@@ -57,8 +57,9 @@ Reply request_scopes(db::Tx& tx, const Call& call, const Services& services) {
   const auto tier = text_or_nothing(call.body, "tier");
   if (tier) check_needs_promotion(tx, *tier);
   const bool has_scopes = !call.body.value("requested_scopes", json::array()).empty();
-  const ScopeSet scopes =
-      has_scopes || !tier ? decode_scopes(call.body, "requested_scopes") : ScopeSet();
+  if (!has_scopes && !tier)
+    throw invalid_field("requested_scopes", "must name a scope, unless a tier is asked for");
+  const ScopeSet scopes = has_scopes ? decode_scopes(call.body, "requested_scopes") : ScopeSet();
   const apps::ScopeRequest made = apps::request_scopes(tx, app, scopes, tier);
   json body = encode_request(made);
   if (made.replaces) body["replaces"] = *made.replaces;

@@ -83,7 +83,7 @@ TEST_CASE("an app's owner gets a mail about the decision on its scopes") {
   operator_with_token(berthd, "ada");
   CHECK(eventually([&] { return server.messages().size() == 2; }));
   const json mail = server.messages().at(1);
-  CHECK(mail.at("headers").at("Subject") == "Your app's scopes were approved");
+  CHECK(mail.at("headers").at("Subject") == "Your app's request was approved");
   CHECK_THAT(mail.at("text"), Contains("deploy:manage"));
 }
 

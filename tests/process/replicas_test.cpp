@@ -290,6 +290,8 @@ TEST_CASE("a stream goes on at another berthd, with nothing lost, nothing twice,
       for (size_t n = 0; n < messages; ++n)
         if (client.post(channel + "/messages", {{"body", std::to_string(n)}}).status == 201) ++sent;
     });
+  // A client without an event has no id with which to resume.
+  CHECK(eventually([&] { return !stream.events().empty(); }));
   while (sent < writers * messages / 2) {
     stream.move_to(three.next());
     std::this_thread::sleep_for(moves);

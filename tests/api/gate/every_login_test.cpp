@@ -203,8 +203,8 @@ class Site : public Accounts {
         response.status == 303 && std::ranges::any_of(response.headers, [](const auto& field) {
           return field.first == "Location" && field.second.starts_with("/login");
         });
-    // Logging out leads there, too.
-    if (to_login && row.path != "/logout") return Outcome::login;
+    // Logging out leads there, too, and so does the address of a mail's link without its token.
+    if (to_login && row.path != "/logout" && row.path != "/verify-email") return Outcome::login;
     return response.status == 403 ? Outcome::refused : Outcome::shown;
   }
   const std::string& text() const { return text_; }

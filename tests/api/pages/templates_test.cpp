@@ -41,7 +41,10 @@ const std::set<std::string> own_words = {"title",
                                          "wrong_username",
                                          "wrong_password",
                                          "wrong_referral_code",
-                                         "whereabouts"};
+                                         "whereabouts",
+                                         "price",
+                                         "memory",
+                                         "cpu"};
 
 TEST_CASE("every text of the pages that somebody has written has a direction of its own") {
   size_t isolated = 0, own = 0, attributes = 0;

@@ -62,7 +62,18 @@ TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
   CHECK(entry.action == deployments::LogAction::deploy);
   CHECK(entry.status == deployments::LogStatus::started);
   CHECK(entry.initiated_by == f.ada.id);
-  CHECK(entry.details == R"({"fields":["image","port","env_vars"],"generation":2,"kind":"patch"})");
+  using nlohmann::json;
+  const json changes = {
+      {{"field", "image"}, {"from", "ghcr.io/acme/web:1"}, {"to", "ghcr.io/acme/web:2"}},
+      {{"field", "port"}, {"from", 3000}, {"to", 8080}},
+      {{"field", "env_vars"},
+       {"added", json::array({"NEW"})},
+       {"changed", json::array()},
+       {"removed", json::array({"OLD"})}}};
+  CHECK(json::parse(*entry.details) == json{{"kind", "patch"},
+                                            {"fields", {"image", "port", "env_vars"}},
+                                            {"generation", 2},
+                                            {"changes", changes}});
 }
 
 TEST_CASE("null removes a field") {
@@ -109,7 +120,11 @@ TEST_CASE("a custom domain alone doesn't touch the container") {
   CHECK(changed.custom_domain == "www.example.com");
   CHECK(changed.generation == f.row.generation);
   CHECK(changed.status == Status::running);
-  CHECK(f.logs(f.row.id).back().details == R"({"fields":["custom_domain"],"kind":"patch"})");
+  const auto details = nlohmann::json::parse(*f.logs(f.row.id).back().details);
+  CHECK(details["fields"] == nlohmann::json::array({"custom_domain"}));
+  CHECK(details["changes"][0] ==
+        nlohmann::json{{"field", "custom_domain"}, {"from", nullptr}, {"to", "www.example.com"}});
+  CHECK_FALSE(details.contains("generation"));
 }
 
 TEST_CASE("a change is refused for the same reasons as a new deployment") {

@@ -59,6 +59,7 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/external/ads/event", "an id and a token"},
     {"POST /api/internal/backup", "a key that is used and not kept"},
     {"POST /api/internal/deploy/tiers", "the platform's own"},
+    {"POST /api/internal/deploy/apps/{deployment_id}/refund", "an admin's reason"},
     {"PATCH /api/internal/deploy/tiers/{id}", "the platform's own"},
     {"POST /api/internal/ads/placements", "the platform's own"},
     {"PATCH /api/internal/ads/placements/{id}", "the platform's own"},

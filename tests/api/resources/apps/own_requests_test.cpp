@@ -136,6 +136,7 @@ TEST_CASE("a tier that isn't for everybody is asked for, and an approval promote
 
 TEST_CASE("a name is looked up for a form: free, taken with a proposal, or no name") {
   Operator o;
+  o.g.services.rules.deployments.reserved_names = ReservedNames({"admin"});
   const auto look_up = [&](const std::string& name) {
     return o.g.ask("GET", "/api/deploy/names/" + name, {o.token}).body;
   };
