@@ -374,8 +374,7 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) { c.allow_remote = on_or_off(v); }},
       {"first-account-admin", "off",
        "makes the first account the admin if it is created on this machine, and approves the "
-       "requests of its apps at once; allowed only in development on a loopback address. `make "
-       "run` sets it",
+       "requests of its apps at once; allowed only in development on a loopback address",
        [](Config& c, const std::string& v) { c.first_account_admin = on_or_off(v); }},
       {"internal-secret", "",
        "secret for the header x-internal-secret; development creates one at the first start if it "

@@ -114,6 +114,6 @@ test('an image that fails is rolled back, and the page was served all the while'
   await page.getByText('Custom domain: served').waitFor();
   assert.equal(await page.locator('.events li', { hasText: domain }).getByRole('button').count(), 0, 'a domain is nothing to go back to');
   await picture('history');
-  assert.equal(await page.getByText(`${registry}/crash:1`).count() > 0, true);
+  assert.equal((await page.getByTitle(`${registry}/crash:1`).count()) > 0, true, 'the change names the image');
   desk.nothing_wrong();
 });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "controller/base/text.h"
 #include "controller/base/url.h"
@@ -160,6 +162,21 @@ void end_processes(const fs::path& directory) {
   }
 }
 
+// Files of containers belong to users that only podman's user namespace may act for. A process that
+// was just killed may still hold some of them.
+void remove_files_of_containers(const fs::path& directory, const Service& service) {
+  constexpr int attempts = 30;
+  constexpr std::chrono::milliseconds pause{100};
+  Command removal{.args = {"podman", "unshare", "rm", "-rf"}, .env = service.environment()};
+  for (const char* name : {"storage", "pods", "home", "tmp"})
+    removal.args.push_back(directory / name);
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(pause);
+    (void)run(removal);
+    if (!fs::exists(directory / "storage")) return;
+  }
+}
+
 }  // namespace
 
 void clean(const RuntimeOptions& options) {
@@ -181,13 +198,7 @@ void clean(const RuntimeOptions& options) {
   Firewall firewall({}, service.environment());
   if (root) firewall.remove(table_of(instance_of(directory)));
   if (root) firewall.remove(table_of_builds);
-  // Files of containers belong to users that only podman's user namespace may act for.
-  if (!root) {
-    Command removal{.args = {"podman", "unshare", "rm", "-rf"}, .env = service.environment()};
-    for (const char* name : {"storage", "pods", "home", "tmp"})
-      removal.args.push_back(directory / name);
-    (void)run(removal);
-  }
+  if (!root) remove_files_of_containers(directory, service);
   std::vector<std::string> left;
   for (const char* name : own_files) {
     fs::remove_all(directory / name, failed);
