@@ -8,7 +8,7 @@ import { eventually, Platform } from './platform.mjs';
 const ada = { email: 'ada@example.org', username: 'ada', password: 'five random words are fine' };
 const bob = { email: 'bob@example.org', username: 'bob', password: 'other random words are fine' };
 const most_clicks = 6, most_fields = 4;
-const tabs_at_once = 20, logs_at_once = 12;
+const tabs_at_once = 20, logs_at_once = 4;
 let desk, platform, browser, page, button, link, fill, status;
 
 before(async () => {
