@@ -104,7 +104,8 @@ api::Backup Handlers::begin_backup(const std::string& key) {
       storage_.database.write(backup::note_made);
       return api::Next::end;
     }
-    return archive->step(sink) || archive->is_complete() ? api::Next::more : api::Next::end;
+    archive->step(sink);
+    return api::Next::more;
   };
   return {.bytes = archive->size(), .stream = step};
 }

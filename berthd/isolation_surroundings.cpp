@@ -16,10 +16,6 @@ namespace {
 
 using Listener = reconcilers::ProbeSurroundings::Listener;
 
-// Of URLs without a port (RFC 9110, section 4.2).
-constexpr int default_https_port = 443;
-constexpr int default_http_port = 80;
-
 // The address in numbers; empty for other families.
 std::string text_of(const sockaddr* address) {
   if (address == nullptr || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
@@ -88,8 +84,7 @@ reconcilers::ProbeSurroundings isolation_surroundings(const Config& config,
     return around;
   }
   if (const auto url = parse_url(server)) {
-    const int usual = url->scheme == "https" ? default_https_port : default_http_port;
-    const int port = url->port == 0 ? usual : url->port;
+    const int port = url->port == 0 ? port_of_scheme(url->scheme) : url->port;
     const bool has_brackets = url->host.starts_with('[');
     const std::string host = has_brackets ? url->host.substr(1, url->host.size() - 2) : url->host;
     for (const std::string& address : addresses_of(host))

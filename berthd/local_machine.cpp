@@ -16,8 +16,6 @@ namespace {
 // What the sealed objects of the cluster are bound to.
 constexpr std::string_view seal_context = "local/cluster.db";
 constexpr std::size_t token_bytes = 32;
-constexpr int http_port = 80;
-constexpr int https_port = 443;
 
 embedded::IngressAddress address_of(const Address& address) {
   return {.host = address.host, .port = address.port};
@@ -144,10 +142,10 @@ void LocalMachine::stop_serving() { ingress_.stop(); }
 
 std::string LocalMachine::url_of(const std::string& host) const {
   const embedded::CaddySettings& serving = ingress_.settings();
-  const bool secure = serving.https.has_value();
-  const int port = secure ? serving.https->port : serving.http.port;
-  const bool usual = port == (secure ? https_port : http_port);
-  return (secure ? "https://" : "http://") + host + (usual ? "" : ":" + std::to_string(port));
+  const std::string scheme = serving.https ? "https" : "http";
+  const int port = serving.https ? serving.https->port : serving.http.port;
+  const bool usual = port == port_of_scheme(scheme);
+  return scheme + "://" + host + (usual ? "" : ":" + std::to_string(port));
 }
 
 std::string LocalMachine::program_image() const {

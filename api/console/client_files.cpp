@@ -71,7 +71,8 @@ bool ClientFiles::handle(const Request& request, Response& response) const {
     file->read(part.data(), std::streamsize(part.size()));
     part.resize(size_t(file->gcount()));
     if (part.empty()) return file->bad() ? Next::break_off : Next::end;
-    return sink(part) ? Next::more : Next::end;
+    sink(part);
+    return Next::more;
   };
   return true;
 }

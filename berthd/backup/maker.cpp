@@ -79,14 +79,14 @@ Outgoing::Outgoing(const std::string& key, const Parts& parts, std::shared_ptr<v
   sealer_.write(parts.keys_text);
 }
 
-bool Outgoing::step(const std::function<bool(std::string_view)>& sink) {
+bool Outgoing::step(const std::function<void(std::string_view)>& sink) {
   const std::string bytes = read_some(file_.get(), bytes_of_a_step);
   sealer_.write(bytes);
   if (bytes.empty()) sealer_.finish();
-  const bool taken = sealed_.empty() || sink(sealed_);
+  if (!sealed_.empty()) sink(sealed_);
   sealed_.clear();
-  complete_ = taken && bytes.empty();
-  return taken && !bytes.empty();
+  complete_ = bytes.empty();
+  return !complete_;
 }
 
 }  // namespace berth::backup

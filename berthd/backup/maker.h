@@ -35,10 +35,9 @@ class Outgoing {
   Outgoing& operator=(const Outgoing&) = delete;
 
   std::uint64_t size() const { return size_; }  // sum of all chunks
-  // Hands a part of the archive to `sink`. Returns false if everything was handed over, or `sink`
-  // returned false.
-  bool step(const std::function<bool(std::string_view)>& sink);
-  // Whether the sink has taken all of it.
+  // Hands a part of the archive to `sink`. Returns false if everything was handed over.
+  bool step(const std::function<void(std::string_view)>& sink);
+  // Whether everything was handed over.
   bool is_complete() const { return complete_; }
 
  private:

@@ -52,6 +52,8 @@ int hex_digit(char c) {
 
 std::string Url::authority() const { return port == 0 ? host : host + ":" + std::to_string(port); }
 
+int port_of_scheme(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
+
 std::optional<Url> parse_url(std::string_view text) {
   const bool plain =
       std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c != 0x7f && c != '\\'; });

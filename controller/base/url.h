@@ -30,6 +30,9 @@ struct Url {
   std::string origin() const { return scheme + "://" + authority(); }
 };
 
+// Returns the port of a URL of the web that names none (RFC 9110, section 4.2).
+int port_of_scheme(std::string_view scheme);
+
 // Parses a URL. Returns nothing if the text isn't one; contains blanks, control characters or
 // backslashes; has a port outside 1 to 65535; or has a host in a notation that programs read
 // differently, such as percent-encoded, as a number, or with an empty user or port.

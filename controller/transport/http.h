@@ -140,9 +140,9 @@ struct Next {
   std::chrono::steady_clock::time_point at{};
 };
 
-// What a step of a stream writes to. What was written is sent after the step. Returns false if the
-// caller is gone; the stream should then end.
-using Sink = std::function<bool(std::string_view)>;
+// What a step of a stream writes to. What was written is sent after the step; if the caller is gone
+// by then, there is no other step.
+using Sink = std::function<void(std::string_view)>;
 
 // By which whoever has news wakes a stream that waits for them. Thread-safe.
 class Waker {

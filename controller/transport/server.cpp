@@ -674,12 +674,11 @@ void Server::Impl::step_stream(Connection& connection) {
 bool Server::Impl::call_stream(Connection& connection) {
   const bool in_chunks = connection.head.version == Version::http_1_1;
   const Sink write = [&connection, in_chunks](std::string_view data) {
-    if (data.empty()) return true;  // an empty chunk would end the body
+    if (data.empty()) return;  // an empty chunk would end the body
     if (in_chunks)
       add_chunk(connection.out, data);
     else
       connection.out += data;
-    return true;
   };
   std::string reason = "unknown exception";
   try {

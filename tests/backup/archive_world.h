@@ -48,10 +48,7 @@ class ArchiveWorld {
     const auto opening = sealed_file::new_file(passphrase, little_work);
     std::string text = opening.header;
     const auto outgoing = maker.begin(opening.key);
-    const auto sink = [&](std::string_view bytes) {
-      text += bytes;
-      return true;
-    };
+    const auto sink = [&](std::string_view bytes) { text += bytes; };
     while (outgoing->step(sink)) {
     }
     return text;

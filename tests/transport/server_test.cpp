@@ -218,7 +218,8 @@ Handler greeting(std::atomic<bool>& go) {
     response.stream = [&go, said = false](const Sink& sink) mutable {
       if (!said) {
         said = true;
-        return sink("hello ") ? Next::more : Next::end;
+        sink("hello ");
+        return Next::more;
       }
       if (!go) {
         std::this_thread::sleep_for(2ms);

@@ -5,9 +5,6 @@
 namespace berth::accounts {
 namespace {
 
-// Returns the end of the range of texts that begin with `prefix`; U+10FFFF is never a character.
-std::string after_all(const std::string& prefix) { return prefix + "\xf4\x8f\xbf\xbf"; }
-
 // How many users a search counts and finds in each index. What it finds has to be sorted anew for
 // each page.
 constexpr std::int64_t most_found = 1'000;
@@ -75,7 +72,7 @@ Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
   // A username has no '@'.
   const std::string part =
       search->find('@') == std::string::npos ? folded(*search) : email_key(*search);
-  Page<User> found = read_page(tx, fitting, page, user_of, part, after_all(part));
+  Page<User> found = read_page(tx, fitting, page, user_of, part, end_of_prefix(part));
   if (found.total > most_found) {
     found.total = most_found;
     found.total_is_at_least = true;

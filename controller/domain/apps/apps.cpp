@@ -181,8 +181,7 @@ Page<App> list_all(db::Tx& tx, const std::optional<std::string>& search, const P
                                   .sorted_by = newest_first};
   if (!search) return read_page(tx, all, page, app_of);
   const std::string begin = lower_case(*search);
-  // U+10FFFF is never a character.
-  return read_page(tx, fitting, page, app_of, begin, begin + "\xf4\x8f\xbf\xbf", *search,
+  return read_page(tx, fitting, page, app_of, begin, end_of_prefix(begin), *search,
                    accounts::folded(*search));
 }
 

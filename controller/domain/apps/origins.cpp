@@ -8,8 +8,6 @@ namespace {
 // No origin that parse_origin() returns is longer: a scheme, a host name and a port.
 constexpr size_t max_origin_length = 300;
 
-int port_of_scheme(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
-
 }  // namespace
 
 std::optional<std::string> parse_origin(const std::string& text) {

@@ -9,9 +9,6 @@
 namespace berth::deployments {
 namespace {
 
-// Returns the end of the range of texts that begin with `prefix`; U+10FFFF is never a character.
-std::string after_all(const std::string& prefix) { return prefix + "\xf4\x8f\xbf\xbf"; }
-
 // The status, the slug of the tier, the billing, the app and the owner (empty: any).
 const std::string filtered = R"(
         AND d.status <> 'destroyed'
@@ -110,7 +107,7 @@ Page<Deployment> list_for_admin(db::Tx& tx, const AdminFilter& filter, const Pag
   if (filter.search) {
     const std::string begin = lower_case(*filter.search);
     return read_page(tx, of_search(), page, deployment_of, status, tier, billing, app, owner, begin,
-                     after_all(begin), begin, accounts::folded(*filter.search));
+                     end_of_prefix(begin), begin, accounts::folded(*filter.search));
   }
   const ListSql& sql = !app.empty()      ? of_app()
                        : !owner.empty()  ? of_owner()

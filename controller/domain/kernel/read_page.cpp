@@ -4,13 +4,20 @@
 
 #include "controller/base/error.h"
 
-namespace berth::paging {
+namespace berth {
+namespace {
+
+// A text that is greater than every text that a list is sorted by: U+10FFFF is never a character.
+constexpr const char* last_text = "\xf4\x8f\xbf\xbf";
+
+}  // namespace
+
+std::string end_of_prefix(const std::string& prefix) { return prefix + last_text; }
+
+namespace paging {
 namespace {
 
 using Type = SortColumn::Type;
-
-// A text that is greater than every text that a list is sorted by.
-constexpr const char* last_text = "\xf4\x8f\xbf\xbf";
 
 // Returns the position of the first page, which is before all rows.
 Position before_all(const ListSql& list) {
@@ -57,4 +64,5 @@ Position position_of(const db::Query& row, const ListSql& list) {
   return position;
 }
 
-}  // namespace berth::paging
+}  // namespace paging
+}  // namespace berth

@@ -33,6 +33,10 @@ struct ListSql {
 };
 
 // The parts of read_page() that don't depend on the type of the items.
+// Returns the end of the range of texts that begin with `prefix`, for an index: those texts are at
+// least `prefix` and less than the end.
+std::string end_of_prefix(const std::string& prefix);
+
 namespace paging {
 // Binds the position, the limit and the offset to the placeholders behind `number`. Throws
 // validation_failed if the request's position isn't one of this list.

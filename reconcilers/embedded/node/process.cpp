@@ -211,13 +211,14 @@ Daemon start_daemon(const DaemonCommand& command) {
   return daemon_of(pid).value_or(Daemon{.pid = pid, .started = 0});
 }
 
-std::optional<Daemon> daemon_of(pid_t pid) {
+std::istringstream stat_fields(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  // The name of the program, in parentheses, may contain anything.
-  const size_t end = text.rfind(')');
-  if (end == std::string::npos) return std::nullopt;
-  std::istringstream fields(text.substr(end + 1));
+  return std::istringstream(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+}
+
+std::optional<Daemon> daemon_of(pid_t pid) {
+  std::istringstream fields = stat_fields(pid);
   std::string field;
   constexpr int fields_to_start = 20;  // from the state, which is the third of all
   for (int i = 0; i < fields_to_start; ++i) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ struct DaemonCommand {
 // Starts a program in a session of its own, so that signals to berthd's group don't reach it.
 // Throws std::system_error.
 Daemon start_daemon(const DaemonCommand& command);
+// What the kernel says of a process, from its state on, the third field of proc_pid_stat(5): the
+// name before it may contain anything. Empty if there is no such process.
+std::istringstream stat_fields(pid_t pid);
 // The process of this id, as it is now; nothing if there is none, or only its remains.
 std::optional<Daemon> daemon_of(pid_t pid);
 bool runs(const Daemon& daemon);

@@ -262,10 +262,7 @@ TEST_CASE("event streams work by the cookie, and end with its login") {
   CHECK(stream.content_type == "text/event-stream");
   REQUIRE(stream.stream);
   std::string seen;
-  const Sink sink = [&](std::string_view text) {
-    seen += text;
-    return true;
-  };
+  const Sink sink = [&](std::string_view text) { seen += text; };
   CHECK(stream.stream(sink) == Next::news);
   CHECK(seen.find("event: status") != std::string::npos);
   seen.clear();

@@ -135,9 +135,7 @@ std::vector<Process> processes(const fs::path& directory) {
     if (!pid || *pid == ::getpid()) continue;
     std::ifstream file(entry.path() / "cmdline");
     const std::string command{std::istreambuf_iterator<char>(file), {}};
-    std::ifstream stat(entry.path() / "stat");
-    const std::string text{std::istreambuf_iterator<char>(stat), {}};
-    std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+    std::istringstream fields = stat_fields(*pid);
     std::string state;
     Process process{.pid = *pid,
                     .program = fs::path(command.substr(0, command.find('\0'))).filename(),

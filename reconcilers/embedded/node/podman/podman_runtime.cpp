@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 
 #include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
@@ -138,9 +136,7 @@ std::uint64_t work_of(pid_t pid) {
     io >> bytes;
     if (name == "rchar:" || name == "wchar:") work += bytes;
   }
-  std::ifstream stat(process / "stat");
-  const std::string text{std::istreambuf_iterator<char>(stat), {}};
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::istringstream fields = stat_fields(pid);
   std::string skipped;
   constexpr int before_user_time = 11;
   for (int i = 0; i < before_user_time; ++i) fields >> skipped;

@@ -29,7 +29,6 @@ std::vector<ReadEvent> take(Response& response, size_t count) {
   std::vector<ReadEvent> events;
   const Sink sink = [&](std::string_view data) {
     for (auto& event : text.read(data)) events.push_back(std::move(event));
-    return true;
   };
   Steps steps(response.stream);
   while (events.size() < count && steps.next(sink)) {
@@ -133,10 +132,7 @@ TEST_CASE("the stream of an account has the events of its apps and of no others"
   // The other account's stream has read past these rows, and sends nothing.
   EventText nothing;
   bool sent = false;
-  const Sink sink = [&](std::string_view text) {
-    sent = sent || !nothing.read(text).empty();
-    return true;
-  };
+  const Sink sink = [&](std::string_view text) { sent = sent || !nothing.read(text).empty(); };
   Steps steps(foreign.stream);
   CHECK(steps.next(sink));  // gathers
   CHECK(steps.next(sink));
