@@ -120,7 +120,7 @@ bool take(int from, std::string& to) {
 // A file in memory, so that nobody has to write while the program runs.
 Descriptor input_of(const std::string& text) {
   Descriptor file(::memfd_create("input", MFD_CLOEXEC));
-  check(file.valid() ? 0 : errno, "memfd_create");
+  if (!file.valid()) throw std::system_error(errno, std::generic_category(), "memfd_create");
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t size = ::write(file.get(), text.data() + written, text.size() - written);
