@@ -287,7 +287,7 @@ void Engine::keep(const std::stop_token& stop) {
     if (scan_again_.exchange(false)) resync_at.reset();
     // This comes before the first scan, so that new objects use user namespaces if the nodes have
     // them.
-    if (cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
+    if (!options_.user_namespaces && cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
       user_namespaces_.refresh();
       look_at_nodes_at = SteadyClock::now() + UserNamespaceWatch::interval;
     }
