@@ -389,7 +389,7 @@ export const de: Messages = {
     removed: 'das Image wurde entfernt, weil kein Deployment es braucht',
     log: 'Log',
     waiting: 'Der Build hat noch nichts ausgegeben.',
-    cancel: 'Abbrechen',
+    cancel: 'Build abbrechen',
     cancel_title: 'Diesen Build abbrechen?',
     cancel_text: 'Die Zeit, die er gedauert hat, wird berechnet, wenn Builds dieser Stufe Punkte kosten.',
     none: 'Es wurde kein Image aus Quelltext gebaut',

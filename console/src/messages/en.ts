@@ -382,7 +382,7 @@ export const en = {
     removed: 'the image was removed because no deployment needs it',
     log: 'Log',
     waiting: 'The build hasn’t written anything yet.',
-    cancel: 'Cancel',
+    cancel: 'Cancel the build',
     cancel_title: 'Cancel this build?',
     cancel_text: 'The time that it has taken is charged if builds of this tier cost points.',
     none: 'No image was built from source',
