@@ -48,7 +48,7 @@ void ThreadCrew::call_newest() {
 
 bool ThreadCrew::rest(Lock& lock) {
   Resting self;
-  Clock::time_point end_of_life = Clock::now() + idle_lifetime;
+  Clock::time_point end_of_life = Clock::now() + options_.idle_lifetime;
   while (true) {
     const Clock::time_point next = options_.next();
     const Clock::time_point present = Clock::now();
@@ -61,7 +61,7 @@ bool ThreadCrew::rest(Lock& lock) {
         if (next < awaited_) call_newest();
         return false;
       }
-      end_of_life = present + idle_lifetime;
+      end_of_life = present + options_.idle_lifetime;
     }
     const bool awaits_it = next < awaited_;
     if (awaits_it) awaited_ = next;

@@ -23,7 +23,7 @@ class ThreadCrew {
   using Lock = std::unique_lock<std::mutex>;
 
   // A thread that had no work for this long ends.
-  static constexpr std::chrono::seconds idle_lifetime{10};
+  static constexpr std::chrono::milliseconds default_lifetime = std::chrono::seconds(10);
   static constexpr Clock::time_point now = Clock::time_point::min();
   static constexpr Clock::time_point never = Clock::time_point::max();
 
@@ -31,6 +31,7 @@ class ThreadCrew {
     std::size_t most = 1;   // threads
     std::size_t kept = 0;   // of them never end
     std::string name = {};  // of each thread (`top -H`), in at most 15 characters
+    std::chrono::milliseconds idle_lifetime = default_lifetime;
     // What a thread does. It is called once with the lock held, and returns with it held: when
     // rest() has returned false, or when the owner wants the threads to end.
     std::function<void(Lock& lock)> work = {};
