@@ -80,6 +80,45 @@ TEST_CASE("one connection too many is refused, and the others are served") {
   }));
 }
 
+TEST_CASE("SIGTERM ends many streams, each after a whole event") {
+  constexpr size_t users = 4, streams_of_one = 32;
+  Berthd berthd({"--rate-limits", "off", "--max-connections", "1000"});
+  std::vector<Person> people;
+  for (size_t i = 0; i < users; ++i) people.push_back(person(berthd, "p" + std::to_string(i)));
+  const std::string channels = "/api/social/chat/channels";
+  const std::string channel =
+      channels + "/" +
+      expect(201, people[0].api.post(channels, {{"type", "lobby"}, {"ref_id", "many"}}))
+          .body.at("channel")
+          .at("id")
+          .get<std::string>();
+  Connections followers;
+  for (Person& one : people) {
+    expect(200, one.api.post(channel + "/members/me"));
+    for (size_t i = 0; i < streams_of_one; ++i) {
+      followers.push_back(std::make_unique<Raw>(berthd.port()));
+      followers.back()->send("GET " + channel +
+                             "/events HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer " +
+                             one.user.jwt + "\r\n\r\n");
+    }
+  }
+  std::vector<std::string> texts(followers.size());
+  for (size_t i = 0; i < followers.size(); ++i)
+    while (texts[i].find("retry: ") == std::string::npos) {
+      const std::string more = followers[i]->receive();
+      REQUIRE(!more.empty());
+      texts[i] += more;
+    }
+  expect(201, people[0].api.post(channel + "/messages", {{"body", "last words"}}));
+  CHECK(berthd.terminate() == 0);
+  size_t whole = 0;
+  for (size_t i = 0; i < followers.size(); ++i) {
+    texts[i] += followers[i]->receive_all();
+    whole += texts[i].ends_with("\n\n\r\n0\r\n\r\n");
+  }
+  CHECK(whole == followers.size());
+}
+
 TEST_CASE("a client that takes every connection doesn't keep others out") {
   const Berthd berthd({"--max-connections", "50"});
   const Connections flood = connect(berthd, 80);

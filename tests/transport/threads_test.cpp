@@ -189,6 +189,55 @@ TEST_CASE("a stream whose caller goes away while nothing happens ends") {
   CHECK(numbers.steps == int(many));
 }
 
+TEST_CASE("a follower who has half closed the connection is gone") {
+  Numbers numbers;
+  Running running(roomy(), numbers.handler());
+  Wire half(running.port), whole(running.port);
+  half.send(get("/"));
+  whole.send(get("/"));
+  REQUIRE(eventually([&] { return numbers.steps == 2; }));
+  half.stop_sending();
+  CHECK(eventually([&] { return running.server.counters().open_streams == 1; }));
+  numbers.make(1);
+  CHECK(whole.wait_for("<1>"));
+}
+
+TEST_CASE("a follower who doesn't read for long is cut off, and the others get all in time") {
+  constexpr std::size_t stuck = 8;  // more than there are threads for streams
+  constexpr int pieces = 200;
+  std::atomic<int> newest = 0;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Waker>> wakers;
+  ServerOptions options = roomy();
+  options.write_timeout = 500ms;
+  Running running(options, [&](const Request& request, Response& response) {
+    // More than the buffers of the kernel take.
+    const std::size_t size = request.path == "/silent" ? 8 * 1024 * 1024 : 0;
+    const auto waker = std::make_shared<Waker>();
+    const std::lock_guard lock(mutex);
+    wakers.push_back(waker);
+    response.stream = Stream(
+        [&, size, sent = 0](const Sink& sink) mutable {
+          if (sent < newest) sink("<" + std::to_string(++sent) + ">" + std::string(size, 'x'));
+          return sent < newest ? Next(Next::more)
+                               : Next::on_news(std::chrono::steady_clock::now() + 1h);
+        },
+        waker);
+  });
+  std::list<Wire> silent, readers;
+  for (std::size_t i = 0; i < stuck; ++i) silent.emplace_back(running.port).send(get("/silent"));
+  for (std::size_t i = 0; i < 4; ++i) readers.emplace_back(running.port).send(get("/"));
+  REQUIRE(eventually([&] { return running.server.counters().open_streams == stuck + 4; }));
+  for (int i = 1; i <= pieces; ++i) {
+    newest = i;
+    const std::lock_guard lock(mutex);
+    for (const auto& waker : wakers) waker->wake();
+  }
+  for (Wire& reader : readers) CHECK(reader.wait_for("<" + std::to_string(pieces) + ">"));
+  CHECK(eventually([&] { return running.server.counters().open_streams == 4; }));
+  CHECK(eventually([&] { return running.server.counters().open_connections == 4; }));
+}
+
 TEST_CASE("a slow reader of a stream costs what one step writes, and is cut off") {
   std::atomic<int> steps = 0;
   Running running({.write_timeout = 300ms}, [&](const Request&, Response& response) {
