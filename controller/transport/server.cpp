@@ -234,6 +234,7 @@ void Server::Impl::resume(Connection& connection) {
 // Closes the connection. A stream is destroyed by a thread that may wait.
 void Server::Impl::end(Connection& connection) {
   if (!connection.response.stream) {
+    poller_.drop(connection);
     delete &connection;
     return;
   }
