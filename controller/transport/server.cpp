@@ -132,9 +132,12 @@ Server::Impl::Impl(ServerOptions options, Handler handler)
       }),
       // For handlers, for connections that are stayed with, for uploads, and to read heads.
       workers_(2 * options_.http_threads + options_.max_uploads + stream_threads,
-               [this](Connection& connection) { serve(connection); }),
-      stream_workers_(stream_threads, [this](Connection& connection) { step_stream(connection); }) {
-}
+               Workers::First::stays,
+               [this](Connection& connection) {
+                 connection.state == State::streaming ? step_stream(connection) : serve(connection);
+               }),
+      stream_workers_(stream_threads, Workers::First::ends,
+                      [this](Connection& connection) { step_stream(connection); }) {}
 
 // Waits for handlers that still run.
 Server::Impl::~Impl() {
@@ -227,8 +230,10 @@ void Server::Impl::wake(Connection& connection) {
   if (poller_.tell(connection)) resume(connection);
 }
 
+// If the system can't start a thread for streams, the other threads make their steps.
 void Server::Impl::resume(Connection& connection) {
-  (connection.state == State::streaming ? stream_workers_ : workers_).submit(connection);
+  if (connection.state == State::streaming && stream_workers_.submit(connection)) return;
+  workers_.submit(connection);
 }
 
 // Closes the connection. A stream is destroyed by a thread that may wait.

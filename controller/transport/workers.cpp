@@ -4,10 +4,10 @@
 
 namespace berth::api {
 
-Workers::Workers(std::size_t most, Work work)
+Workers::Workers(std::size_t most, First first, Work work)
     : work_(std::move(work)),
       crew_(mutex_, {.most = most,
-                     .kept = 1,
+                     .kept = first == First::stays ? 1U : 0U,
                      .work = [this](ThreadCrew::Lock& lock) { this->work(lock); },
                      .next =
                          [this] {
@@ -15,7 +15,7 @@ Workers::Workers(std::size_t most, Work work)
                                                                  : ThreadCrew::never;
                          }}) {
   const std::lock_guard lock(mutex_);
-  crew_.start();
+  if (first == First::stays) crew_.start();
 }
 
 Workers::~Workers() {
@@ -26,10 +26,12 @@ Workers::~Workers() {
   crew_.join();
 }
 
-void Workers::submit(Connection& connection) {
+bool Workers::submit(Connection& connection) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(&connection);
-  crew_.call(waiting_.size());
+  if (crew_.call(waiting_.size())) return true;
+  waiting_.pop_back();
+  return false;
 }
 
 bool Workers::has_waiting() const {
