@@ -24,8 +24,8 @@ struct Changed {
 // same with and_return_changed behind it.
 inline constexpr const char* and_return_changed = R"(RETURNING number, credited, debited, bonus)";
 struct RowChange {
-  const std::string update;
-  const std::string update_and_return = update + and_return_changed;
+  const std::string& update;
+  const std::string& update_and_return;
 };
 
 class Crediting {

@@ -17,22 +17,25 @@ namespace {
 // UPDATE checks the balance and takes the points; it changes no row if there weren't enough. The
 // issuance account may go down to -max_points.
 db::Query take_later(db::Tx& tx, const Account& account, std::int64_t amount) {
-  static const RowChange change = {.update = R"(
+  static const std::string update = R"(
       UPDATE ledger_accounts
       SET balance = balance - $2, debited = debited + $2
       WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
-      )"};
-  return tx.query_later(crediting_of(tx).text_of(change), account.id(), amount, -max_points);
+      )";
+  static const std::string update_and_return = update + and_return_changed;
+  return tx.query_later(crediting_of(tx).text_of({update, update_and_return}), account.id(), amount,
+                        -max_points);
 }
 
 db::Query give_later(db::Tx& tx, const Account& account, std::int64_t amount) {
-  static const RowChange change = {.update = R"(
+  static const std::string update = R"(
       UPDATE ledger_accounts
       SET balance = balance + $2, credited = credited + $2
       WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
-      )"};
-  return tx.query_later(crediting_of(tx).text_of(change), account.id(), amount, max_points,
-                        max_credited);
+      )";
+  static const std::string update_and_return = update + and_return_changed;
+  return tx.query_later(crediting_of(tx).text_of({update, update_and_return}), account.id(), amount,
+                        max_points, max_credited);
 }
 
 std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::int64_t amount) {
