@@ -425,6 +425,7 @@ bool record_followed_link(db::Tx& tx, const std::string& impression_id) {
 
 Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
                 const Report& report) {
+  tx.release_rows_early();
   Recording recording(tx, rules, reward_rules, report);
   const campaigns::Campaign& campaign = recording.campaign();
   const bool is_click = report.event_type == EventType::click;

@@ -474,6 +474,7 @@ int remove_old(db::Tx& tx, int limit) {
 }
 
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request) {
+  tx.release_rows_early();
   auto seen_enough = seen_enough_later(tx, rules, request.user_id);
   const Place place = place_of(tx, request);
   const auto enough = campaigns_of(std::move(seen_enough));
