@@ -235,7 +235,10 @@ class Tx {
   // those that have seen its rows. But a read may show for some milliseconds what a crash of the
   // server then undoes.
   void release_rows_early() { releases_rows_early_ = true; }
-  bool releases_rows_early() const { return releases_rows_early_; }
+  // Undoes that, whichever of the two comes first, because what is written must not be seen by
+  // anybody and then be undone.
+  void keep_rows_until_stored() { keeps_rows_ = true; }
+  bool releases_rows_early() const { return releases_rows_early_ && !keeps_rows_; }
 
   // Tells the subscribers about `id` once the transaction is on disk. If it fails, they aren't
   // told, unless it isn't known whether it is on disk.
@@ -261,7 +264,7 @@ class Tx {
   Isolation isolation_;
   std::vector<Note> notes_;
   unsigned depth_ = 0;  // how many calls of nested() are open
-  bool releases_rows_early_ = false;
+  bool releases_rows_early_ = false, keeps_rows_ = false;
 };
 
 // The store: SQLite (controller/db/sqlite) or PostgreSQL (controller/db/postgres). What was

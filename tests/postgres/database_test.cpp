@@ -752,6 +752,24 @@ TEST_CASE("others have the rows that are released early, and the write waits for
   REQUIRE(eventually([&] { return refused_write(f, early).empty(); }));
 }
 
+TEST_CASE("a write that has to keep its rows until it is stored doesn't release them early") {
+  Fixture f({.write_time = 100ms, .patience = 500ms, .look_interval = 0ms});
+  const auto kept = [](const std::string& value) {
+    return [value](db::Tx& tx) {
+      tx.keep_rows_until_stored();
+      tx.release_rows_early();
+      put(tx, "n", value);
+    };
+  };
+  CHECK(refused_write(f, kept("before")).empty());
+  const WithoutStandby without(f);
+  // The server reads its settings some time later; each write until then is stored.
+  REQUIRE(eventually([&] { return refused_write(f, kept("stored")) == "503 unavailable"; }));
+  std::jthread writes([&] { refused_write(f, kept("not yet")); });
+  std::this_thread::sleep_for(20ms);
+  CHECK(value_of(f.opened, "n") != "not yet");
+}
+
 // The server forgets what it hasn't written, as if all its processes had been killed.
 void crash(const Server& server) {
   db::postgres::Connection connection(server);
