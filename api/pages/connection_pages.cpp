@@ -80,8 +80,7 @@ Page change_session_access(Visit& visit) {
       visit,
       [&] {
         const auto access = parse_enum<play::SessionAccess>(visit.field("session_access"));
-        if (!access)
-          throw invalid_field("session_access", "must be " + alternatives<play::SessionAccess>());
+        if (!access) throw invalid_field("session_access", "isn't one of the choices");
         visit.services.db.write([&](db::Tx& tx) {
           connections::set_session_access(tx, visit.user().id, visit.field("app_id"), *access);
         });

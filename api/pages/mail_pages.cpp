@@ -108,7 +108,7 @@ Page verify_email(Visit& visit) {
         visit, error,
         visit.say("If your address isn’t verified yet, you can ask for another mail on the page "
                   "of your account."),
-        "/account", visit.say("To your account"));
+        "/account", visit.say("Go to your account"));
   }
   const std::string next = next_of_newcomer(visit.field("next"));
   if (visit.visitor) return go_to(next);
@@ -133,11 +133,11 @@ Page confirm_email_change(Visit& visit) {
     if (!is_about_token(error)) throw;
     return dead_link(visit, error,
                      visit.say("You can ask for another mail on the page of your account."),
-                     "/account", visit.say("To your account"));
+                     "/account", visit.say("Go to your account"));
   }
   return message(visit.say("Your address was changed"),
                  {visit.say("You log in with this address from now on.")}, "/account",
-                 visit.say("To your account"));
+                 visit.say("Go to your account"));
 }
 
 Page show_email_change_stop(Visit& visit) {
@@ -178,8 +178,7 @@ Page forgot_password(Visit& visit) {
                 {{"address", visit.field("email")}})};
   if (const std::string where = whereabouts_of_mail(visit); !where.empty())
     paragraphs.push_back(where);
-  return message(visit.say("Look into your mailbox"), paragraphs, "/login",
-                 visit.say("Back to login"));
+  return message(visit.say("Check your mailbox"), paragraphs, "/login", visit.say("Back to login"));
 }
 
 Page show_reset_password(Visit& visit) {

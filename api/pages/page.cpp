@@ -75,7 +75,10 @@ std::string about_form(const Visit& visit, const Error& error) {
   const auto field = error.details.begin();
   const bool names_field = field != error.details.end() && text.starts_with(field->first);
   if (!names_field)
-    return sentence(messages::reason(visit.language, text).value_or(visit.say("that didn't work")));
+    return sentence(messages::reason(visit.language, text)
+                        .value_or(error.retry_after
+                                      ? visit.say("that was too much at once; try again later")
+                                      : visit.say("that didn't work")));
   if (visit.language == Language::en) {
     // The field's name is written as people write it, such as "referral code".
     std::string readable = text;

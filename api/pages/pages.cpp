@@ -318,7 +318,7 @@ void show_no_page(const Request& request, Response& response) {
               {messages::say(language,
                              "The address may be mistyped, or what it led to may be gone. The "
                              "console is at /console, the documentation at /docs.")},
-              "/", messages::say(language, "To the start page"));
+              "/", messages::say(language, "Go to the start page"));
   response.status = 404;
   add_security_headers(response, policy_for(page.form_target));
   response.add_header("Cache-Control", "no-store");
