@@ -25,7 +25,8 @@ std::string place_of(const Visit& visit) {
     if (slash == std::string::npos || slash == 0) return "/";
     path.erase(slash);
   }
-  return path;
+  const std::string next = visit.field("next");
+  return next.empty() ? path : with_parameter(path, "next", next);
 }
 
 // Leads back to a page of the table, and so never to another site. A page that isn't berth's, or
