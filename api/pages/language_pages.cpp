@@ -39,9 +39,11 @@ Page choose_language(Visit& visit) {
       std::ranges::all_of(next, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   Page page = go_to(is_plain && is_page(next.substr(0, next.find('?'))) ? next : "/");
   page.choice = *language;
-  if (visit.visitor && visit.user().language != *language)
+  if (visit.visitor && visit.user().language != *language) {
     visit.services.db.write(
         [&](db::Tx& tx) { accounts::set_language(tx, visit.user().id, *language); });
+    page.event = {.kind = SecurityKind::account_changed, .reason = "language"};
+  }
   return page;
 }
 
