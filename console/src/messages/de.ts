@@ -758,10 +758,10 @@ export const de: Messages = {
     new_codes_text: 'Die Codes, die Sie jetzt haben, gelten dann nicht mehr.',
     turn_off: 'Ausschalten',
     turn_on: 'Einschalten',
-    with_qr: 'Mit einem QR-Code einrichten',
     set_up_factor: 'Den zweiten Faktor einrichten',
     secret_text:
-      'Geben Sie dieses Geheimnis in eine Authenticator-App auf Ihrem Telefon ein, dann hier den Code, den sie zeigt, und Ihr Passwort.',
+      'Scannen Sie das mit einer Authenticator-App auf Ihrem Telefon, oder geben Sie dort das Geheimnis ein. Geben Sie dann hier den Code ein, den sie zeigt, und Ihr Passwort.',
+    qr_code: 'QR-Code mit dem Geheimnis für Ihre Authenticator-App',
     open_authenticator: 'In einer Authenticator-App auf diesem Gerät öffnen',
     turn_off_title: 'Den zweiten Faktor ausschalten?',
     turn_off_text: 'Zum Anmelden genügt dann Ihr Passwort, und zwar jedem, der es kennt.',
@@ -771,6 +771,7 @@ export const de: Messages = {
     codes_text:
       'Jeder dieser Codes gilt einmal anstelle Ihrer Authenticator-App. Sie werden nur jetzt gezeigt: Bewahren Sie sie auf, wo Sie sie ohne Ihr Telefon finden.',
     copy_codes: 'Alle zehn Codes',
+    download_codes: 'Herunterladen',
     daily_limit: 'Punkte, die sie am Tag ausgeben darf',
     daily_limit_hint: 'Leer: so viele, wie Sie haben. Tage beginnen um Mitternacht UTC.',
     session_access: 'In Chat, Freundesliste und Anwesenheit darf sie',

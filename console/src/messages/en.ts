@@ -742,10 +742,10 @@ export const en = {
     new_codes_text: 'The codes that you have now stop working.',
     turn_off: 'Turn it off',
     turn_on: 'Turn it on',
-    with_qr: 'Set up with a QR code',
     set_up_factor: 'Set up the second factor',
     secret_text:
-      'Enter this secret into an authenticator on your phone, then enter the code that it shows, and your password.',
+      'Scan this with an authenticator on your phone, or enter the secret into it. Then enter the code that it shows, and your password.',
+    qr_code: 'QR code with the secret for your authenticator',
     open_authenticator: 'Open it in an authenticator on this device',
     turn_off_title: 'Turn the second factor off?',
     turn_off_text: 'Your password is then enough to log in, for anybody who knows it.',
@@ -755,6 +755,7 @@ export const en = {
     codes_text:
       'Each of these codes works once in place of your authenticator. They are shown only now: keep them where you can find them without your phone.',
     copy_codes: 'All ten codes',
+    download_codes: 'Download them',
     daily_limit: 'Points that it may spend in a day',
     daily_limit_hint: 'Empty: as many as you have. Days begin at midnight UTC.',
     session_access: 'In chat, friends and presence it may',
