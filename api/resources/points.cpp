@@ -15,6 +15,19 @@
 #include "controller/domain/points/points.h"
 
 namespace berth::api {
+
+std::string short_text_in(const json& body, const std::string& field) {
+  const auto value = body.find(field);
+  if (value == body.end() || value->is_null()) return "";
+  if (!value->is_string() ||
+      characters(value->get_ref<const std::string&>()) > points::max_description_length)
+    throw invalid_field(field, "must be a text of at most 200 characters");
+  const std::string text = composed(value->get_ref<const std::string&>());
+  if (const auto refusal = refusal_of_text(text, Lines::one))
+    throw invalid_field(field, std::string(*refusal));
+  return text;
+}
+
 namespace {
 
 // By the specification, "Errors", a malformed spend request is a 400, and an amount that can't be
@@ -31,21 +44,9 @@ std::int64_t decode_spent_amount(const json& body) {
   return amount->get<std::int64_t>();
 }
 
-std::string decode_description(const json& body) {
-  const auto description = body.find("description");
-  if (description == body.end() || description->is_null()) return "";
-  if (!description->is_string() ||
-      characters(description->get_ref<const std::string&>()) > points::max_description_length)
-    throw invalid_field("description", "must be a text of at most 200 characters");
-  const std::string text = composed(description->get_ref<const std::string&>());
-  if (const auto refusal = refusal_of_text(text, Lines::one))
-    throw invalid_field("description", std::string(*refusal));
-  return text;
-}
-
 Reply transfer(db::Tx& tx, const debits::Payer& payer, const json& body) {
   const std::int64_t amount = body.at("amount");
-  const std::string description = decode_description(body);
+  const std::string description = short_text_in(body, "description");
   const points::Recipient recipient = {.user_id = text_or_nothing(body, "to_user_id"),
                                        .username = text_or_nothing(body, "to_username")};
   const std::int64_t left = points::transfer(tx, payer, recipient, amount, description);
@@ -145,15 +146,18 @@ Reply transfer_points(db::Tx& tx, const Call& call, const Services&) {
 
 Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
   const std::int64_t amount = decode_spent_amount(call.body);
-  const std::int64_t left = points::spend(tx,
-                                          {.grant_id = call.caller->grant_id,
-                                           .user_id = call.caller->user_id,
-                                           .app_id = call.caller->app_id,
-                                           .amount = amount,
-                                           .description = decode_description(call.body),
-                                           .in_own_app = call.caller->owns_app},
-                                          services.rules.rewards);
-  return {.body = {{"success", true}, {"points", left}, {"amount_spent", amount}}};
+  const points::Spent spent = points::spend(tx,
+                                            {.grant_id = call.caller->grant_id,
+                                             .user_id = call.caller->user_id,
+                                             .app_id = call.caller->app_id,
+                                             .amount = amount,
+                                             .description = short_text_in(call.body, "description"),
+                                             .in_own_app = call.caller->owns_app},
+                                            services.rules.rewards);
+  return {.body = {{"success", true},
+                   {"points", spent.balance},
+                   {"amount_spent", amount},
+                   {"spend_id", spent.id}}};
 }
 
 Reply award_points(db::Tx&, const Call&, const Services&) {
@@ -192,8 +196,7 @@ Reply operator_analytics_days(db::Tx& tx, const Call& call, const Services&) {
   for (const ledger::KindDay& one : ledger::kinds(tx, account, window.first, window.last)) {
     json& day = days.at(size_t(one.day - window.first));
     if (one.kind == "spend") day["spends"] = one.sum.postings;
-    if (points::is_earning(one.kind))
-      day["earnings"] = day["earnings"].get<std::int64_t>() + one.sum.credited;
+    day["earnings"] = day["earnings"].get<std::int64_t>() + points::earned_by(one);
   }
   return {.body = {{"days", std::move(days)}}};
 }
@@ -298,8 +301,8 @@ constexpr Route rows[] = {
      .name = "spendPoints",
      .tag = "Points",
      .summary = "Spend the user's points in the app; they go to the app's account",
-     .text = "Takes the amount from the user and gives it to the app, at once and for good. The "
-             "user's daily limit for the app counts.",
+     .text = "Takes the amount from the user and gives it to the app, at once. The user's daily "
+             "limit for the app counts. The app can give the spend back (refundSpend).",
      .guards = {with_pages_of_apps(oauth_token({Scope::points_spend})), spending},
      .stores = Stores::payments,
      .body = {"SpendRequest", Body::Form::only_json, Body::Check::by_handler},
