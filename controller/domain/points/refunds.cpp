@@ -182,9 +182,9 @@ Refund refund(db::Tx& tx, const RefundOrder& order) {
   const auto app = apps::find(tx, spend.app_id);
   const std::string owner_id = app ? app->owner_id : "";
   // Points that were the user's own mustn't come out of a bonus of the app's owner.
-  if (app)
-    bonuses::require_own(tx, ledger::app_account(spend.app_id), owner_id,
-                         order.amount - part.marked);
+  const ledger::Account account = ledger::app_account(spend.app_id);
+  if (app && ledger::balance(tx, account) >= order.amount)
+    bonuses::require_own(tx, account, owner_id, order.amount - part.marked);
   const std::string id = move_back(tx, spend, order, part.marked);
   discount(tx, spend, owner_id, part);
   tx.execute(R"(
