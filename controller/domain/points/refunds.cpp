@@ -191,9 +191,14 @@ Refund refund(db::Tx& tx, const RefundOrder& order) {
       INSERT INTO refunds (id, spend_id, amount, bonus, initiated_by, inserted_at)
       VALUES ($1, $2, $3, $4, $5, $6))",
              id, spend_id, order.amount, part.marked, order.app_id ? "owner" : "admin", tx.now());
+  // The reason may be about the user, so it is erased with them (audit::erase_details).
   if (!order.app_id)
-    audit::record(tx, order.admin, "points.refund", spend_id,
-                  nlohmann::json{{"amount", order.amount}, {"reason", order.reason}}.dump());
+    audit::record(tx, order.admin, "points.refund", spend.user_id,
+                  nlohmann::json{{"spend_id", spend_id},
+                                 {"app_id", spend.app_id},
+                                 {"amount", order.amount},
+                                 {"reason", order.reason}}
+                      .dump());
   return {.id = id,
           .spend_id = spend_id,
           .amount = order.amount,

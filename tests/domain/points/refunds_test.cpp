@@ -183,8 +183,9 @@ TEST_CASE("a refund has to be of a spend, in the app, within its time, and to so
       f.world.read([](db::Tx& tx) { return audit::list(tx, {.action = "points.refund"}, {}); });
   REQUIRE(logged.items.size() == 1);
   CHECK(logged.items[0].actor == "root");
-  CHECK(logged.items[0].target == id);
-  CHECK(logged.items[0].details == R"({"amount":1,"reason":"broken"})");
+  CHECK(logged.items[0].target == f.bob.id);
+  CHECK(logged.items[0].details.find(R"("reason":"broken")") != std::string::npos);
+  CHECK(logged.items[0].details.find(id) != std::string::npos);
   f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.bob, f.world.keys); });
   CHECK(refusal([&] { f.refund_by_admin(id, 1); }) == "409 invalid_state");
   CHECK(f.points_of_app() == 57);
