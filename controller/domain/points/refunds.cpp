@@ -9,6 +9,7 @@
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/numbers.h"
+#include "controller/domain/webhooks/webhooks.h"
 
 namespace berth::points {
 namespace {
@@ -187,10 +188,18 @@ Refund refund(db::Tx& tx, const RefundOrder& order) {
     bonuses::require_own(tx, account, owner_id, order.amount - part.marked);
   const std::string id = move_back(tx, spend, order, part.marked);
   discount(tx, spend, owner_id, part);
+  const std::string initiated_by(to_string(order.app_id ? Initiator::owner : Initiator::admin));
   tx.execute(R"(
       INSERT INTO refunds (id, spend_id, amount, bonus, initiated_by, inserted_at)
       VALUES ($1, $2, $3, $4, $5, $6))",
-             id, spend_id, order.amount, part.marked, order.app_id ? "owner" : "admin", tx.now());
+             id, spend_id, order.amount, part.marked, initiated_by, tx.now());
+  webhooks::emit(tx, spend.app_id, "points.refunded", spend_id,
+                 {{"refund_id", id},
+                  {"spend_id", spend_id},
+                  {"amount", order.amount},
+                  {"refunded", stored.refunded},
+                  {"refundable", spend.amount - stored.refunded},
+                  {"initiated_by", initiated_by}});
   // The reason may be about the user, so it is erased with them (audit::erase_details).
   if (!order.app_id)
     audit::record(tx, order.admin, "points.refund", spend.user_id,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/points/points.h"
 
@@ -19,6 +20,9 @@ namespace berth::points {
 
 // How long after a spend the app can give it back. Administrators can do it at any time.
 inline constexpr Duration refundable_for = std::chrono::days(90);
+
+enum class Initiator { owner, admin };
+constexpr auto texts_of(Initiator) { return EnumTexts<Initiator::admin>{"owner", "admin"}; }
 
 struct RefundOrder {
   std::string spend_id;  // a UUID

@@ -14,6 +14,7 @@
 #include "controller/domain/ledger/ledger_audit.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/webhooks/webhooks.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -153,6 +154,31 @@ TEST_CASE("the user's history and the app's figures show a refund") {
       f.world.read([&](db::Tx& tx) { return points::analytics(tx, f.app.id, 30); });
   CHECK(figures.earnings == 40);
   CHECK(figures.total_spends == 1);
+}
+
+TEST_CASE("a refund is an event for the app's webhooks") {
+  Fixture f;
+  f.mint(f.bob, 100);
+  const std::string id = f.spend(f.bob, 60);
+  f.world.write([&](db::Tx& tx) {
+    webhooks::create(tx, f.app.id, "https://game.example.org/hook", {"points.refunded"},
+                     webhooks::Schemes::only_https, f.world.keys.data);
+  });
+  f.refund(id, 20);
+  f.refund_by_admin(id, 5);
+  const std::string events = f.world.read([&](db::Tx& tx) {
+    std::string all;
+    auto rows = tx.query("SELECT type, data FROM app_events WHERE subject = $1 ORDER BY id", id);
+    while (rows.next()) {
+      const auto data = nlohmann::json::parse(rows.text("data"));
+      all += rows.text("type") + " " + data.at("amount").dump() + " of " +
+             data.at("refunded").dump() + " by " + data.at("initiated_by").get<std::string>() +
+             ", ";
+    }
+    return all;
+  });
+  CHECK(events == "points.refunded 20 of 20 by owner, points.refunded 5 of 25 by admin, ");
+  CHECK(f.rows("webhook_deliveries") == 2);
 }
 
 TEST_CASE("a refund has to be of a spend, in the app, within its time, and to somebody") {

@@ -14,7 +14,7 @@ CREATE TABLE refunds (
   spend_id     text COLLATE "C" NOT NULL REFERENCES refundable_spends (id),
   amount       bigint NOT NULL CHECK (amount > 0),
   bonus        bigint NOT NULL CHECK (bonus BETWEEN 0 AND amount),
-  initiated_by text COLLATE "C" NOT NULL,
+  initiated_by text COLLATE "C" NOT NULL CHECK (initiated_by IN ('owner', 'admin')),
   inserted_at  bigint NOT NULL
 );
 CREATE INDEX refunds_of ON refunds (spend_id, id);

@@ -19,7 +19,7 @@ CREATE TABLE refunds (
   spend_id     TEXT NOT NULL REFERENCES refundable_spends (id),
   amount       INTEGER NOT NULL CHECK (amount > 0),
   bonus        INTEGER NOT NULL CHECK (bonus BETWEEN 0 AND amount),  -- how many came back as a bonus
-  initiated_by TEXT NOT NULL,  -- 'owner' or 'admin'
+  initiated_by TEXT NOT NULL CHECK (initiated_by IN ('owner', 'admin')),
   inserted_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX refunds_of ON refunds (spend_id, id);
