@@ -18,6 +18,13 @@ void require_owner(db::Tx& tx, const Call& call) {
     throw Error(Code::forbidden,
                 "only the app itself can give points back: with a token of the grant "
                 "client_credentials, or one that belongs to its owner");
+  // A token of berth's own client may have been given for less than the owner's money.
+  const ScopeSet& scopes = call.caller->scopes;
+  if (call.caller->first_party && !scopes.has(Scope::deploy_manage) &&
+      !scopes.has(Scope::campaigns_manage))
+    throw Error(Code::insufficient_scope,
+                "berth's own client needs deploy:manage or campaigns:manage, by which it can spend "
+                "the app's points, to give them back");
 }
 
 Reply refund(db::Tx& tx, const Call& call, const points::RefundOrder& order) {
@@ -61,8 +68,9 @@ constexpr Route rows[] = {
      .stores = Stores::payments,
      .body = {"SpendRefundRequest"},
      .answer = {201, "SpendRefundResult"},
-     .errors = {Code::forbidden, Code::app_not_found, Code::not_found, Code::invalid_state,
-                Code::refund_exceeds_spend, Code::insufficient_balance, Code::bonus_locked},
+     .errors = {Code::forbidden, Code::insufficient_scope, Code::app_not_found, Code::not_found,
+                Code::invalid_state, Code::refund_exceeds_spend, Code::insufficient_balance,
+                Code::bonus_locked},
      .idempotency = Idempotency::kept,
      .served_by = {.command = "berth points refund"},
      .run = WriteHandler{refund_spend}},
