@@ -15,19 +15,6 @@
 #include "controller/domain/points/points.h"
 
 namespace berth::api {
-
-std::string short_text_in(const json& body, const std::string& field) {
-  const auto value = body.find(field);
-  if (value == body.end() || value->is_null()) return "";
-  if (!value->is_string() ||
-      characters(value->get_ref<const std::string&>()) > points::max_description_length)
-    throw invalid_field(field, "must be a text of at most 200 characters");
-  const std::string text = composed(value->get_ref<const std::string&>());
-  if (const auto refusal = refusal_of_text(text, Lines::one))
-    throw invalid_field(field, std::string(*refusal));
-  return text;
-}
-
 namespace {
 
 // By the specification, "Errors", a malformed spend request is a 400, and an amount that can't be
@@ -44,9 +31,21 @@ std::int64_t decode_spent_amount(const json& body) {
   return amount->get<std::int64_t>();
 }
 
+std::string decode_description(const json& body) {
+  const auto description = body.find("description");
+  if (description == body.end() || description->is_null()) return "";
+  if (!description->is_string() ||
+      characters(description->get_ref<const std::string&>()) > points::max_description_length)
+    throw invalid_field("description", "must be a text of at most 200 characters");
+  const std::string text = composed(description->get_ref<const std::string&>());
+  if (const auto refusal = refusal_of_text(text, Lines::one))
+    throw invalid_field("description", std::string(*refusal));
+  return text;
+}
+
 Reply transfer(db::Tx& tx, const debits::Payer& payer, const json& body) {
   const std::int64_t amount = body.at("amount");
-  const std::string description = short_text_in(body, "description");
+  const std::string description = decode_description(body);
   const points::Recipient recipient = {.user_id = text_or_nothing(body, "to_user_id"),
                                        .username = text_or_nothing(body, "to_username")};
   const std::int64_t left = points::transfer(tx, payer, recipient, amount, description);
@@ -151,7 +150,7 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
                                              .user_id = call.caller->user_id,
                                              .app_id = call.caller->app_id,
                                              .amount = amount,
-                                             .description = short_text_in(call.body, "description"),
+                                             .description = decode_description(call.body),
                                              .in_own_app = call.caller->owns_app},
                                             services.rules.rewards);
   return {.body = {{"success", true},

@@ -14,8 +14,4 @@ inline debits::Payer payer_of(const Call& call) {
           .grant_id = grant.empty() ? std::nullopt : std::optional(grant)};
 }
 
-// Returns the one-line text in a field that may be missing or null, in composed form. Throws
-// validation_failed if it isn't a text of at most points::max_description_length characters.
-std::string short_text_in(const json& body, const std::string& field);
-
 }  // namespace berth::api

@@ -1,8 +1,8 @@
 // Refunds of what users spent in apps: by the app, and by administrators.
 #include "controller/domain/points/refunds.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
-#include "api/resources/points.h"
 #include "api/resources/shared.h"
 #include "controller/domain/apps/apps.h"
 
@@ -31,7 +31,7 @@ Reply refund(db::Tx& tx, const Call& call, const points::RefundOrder& order) {
   points::RefundOrder complete = order;
   complete.spend_id = call.body.at("spend_id");
   complete.amount = call.body.at("amount");
-  complete.reason = short_text_in(call.body, "reason");
+  complete.reason = text_or_nothing(call.body, "reason").value_or("");
   const points::Refund made = points::refund(tx, complete);
   return {.status = 201,
           .body = {{"refund",
