@@ -672,6 +672,7 @@ export const en = {
       'scope_request.decided': 'A scope request was decided',
       'campaign.exhausted': 'A campaign’s budget is spent',
       'campaign.ended': 'A campaign has ended',
+      'points.refunded': 'Points were given back',
     },
     test: 'Send a test',
     tested: 'A test is on its way.',

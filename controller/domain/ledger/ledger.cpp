@@ -164,22 +164,29 @@ void add_bonus(db::Tx& tx, const Account& account, std::int64_t points) {
                    account.id(), points);
 }
 
+// What `from`, which had a bonus of `before` and has `left` points now, keeps of it.
+std::int64_t bonus_kept(const Leg& leg, Mark mark, std::optional<std::int64_t> given_back,
+                        std::int64_t before, std::int64_t left) {
+  if (given_back) return std::min(std::max(before - *given_back, std::int64_t(0)), left);
+  const bool first = leg.to.kind == treasury().kind && mark != Mark::last;
+  return first ? std::max(before - leg.amount, std::int64_t(0)) : std::min(before, left);
+}
+
 // Takes what the amount has of the bonus of `from`, whose row was changed already, and marks it at
 // `to`. The treasury's points are nobody's bonus.
-void move_bonus(db::Tx& tx, const Leg& leg, Mark mark, Moved& moved) {
+void move_bonus(db::Tx& tx, const Leg& leg, Mark mark, std::optional<std::int64_t> given_back,
+                Moved& moved) {
   const bool to_treasury = leg.to.kind == treasury().kind;
   const std::int64_t before = moved.from.bonus;
   if (before > 0) {
     std::int64_t left = moved.from.totals->credited - moved.from.totals->debited;
     if (left < before) left = balance(tx, leg.from);  // pending credits count, too
-    const bool first = to_treasury && mark != Mark::last;
-    moved.bonus_left =
-        first ? std::max(before - leg.amount, std::int64_t(0)) : std::min(before, left);
+    moved.bonus_left = bonus_kept(leg, mark, given_back, before, left);
     moved.bonus = before - moved.bonus_left;
     if (moved.bonus > 0) add_bonus(tx, leg.from, -moved.bonus);
   }
   if (to_treasury) return;
-  moved.marked = mark == Mark::bonus ? leg.amount : moved.bonus;
+  moved.marked = given_back ? *given_back : mark == Mark::bonus ? leg.amount : moved.bonus;
   if (moved.marked > 0) add_bonus(tx, leg.to, moved.marked);
 }
 
@@ -201,7 +208,7 @@ std::optional<Moved> move(db::Tx& tx, const Leg& leg, const Transaction& transac
                         "would make the balance exceed 2^53-1, or all points that the account ever "
                         "got 2^62");
   Moved moved = {.from = *from, .to = *to, .days = rows.days()};
-  move_bonus(tx, leg, transaction.mark, moved);
+  move_bonus(tx, leg, transaction.mark, transaction.bonus_given_back, moved);
   return moved;
 }
 
@@ -331,7 +338,8 @@ std::optional<Posted> post_and_tell(db::Tx& tx, const Movement& movement) {
   return post_legs(tx, {.kind = movement.kind,
                         .legs = {{movement.from, movement.to, movement.amount}},
                         .memo = movement.memo,
-                        .mark = movement.mark});
+                        .mark = movement.mark,
+                        .bonus_given_back = movement.bonus_given_back});
 }
 
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
