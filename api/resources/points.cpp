@@ -145,15 +145,18 @@ Reply transfer_points(db::Tx& tx, const Call& call, const Services&) {
 
 Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
   const std::int64_t amount = decode_spent_amount(call.body);
-  const std::int64_t left = points::spend(tx,
-                                          {.grant_id = call.caller->grant_id,
-                                           .user_id = call.caller->user_id,
-                                           .app_id = call.caller->app_id,
-                                           .amount = amount,
-                                           .description = decode_description(call.body),
-                                           .in_own_app = call.caller->owns_app},
-                                          services.rules.rewards);
-  return {.body = {{"success", true}, {"points", left}, {"amount_spent", amount}}};
+  const points::Spent spent = points::spend(tx,
+                                            {.grant_id = call.caller->grant_id,
+                                             .user_id = call.caller->user_id,
+                                             .app_id = call.caller->app_id,
+                                             .amount = amount,
+                                             .description = decode_description(call.body),
+                                             .in_own_app = call.caller->owns_app},
+                                            services.rules.rewards);
+  return {.body = {{"success", true},
+                   {"points", spent.balance},
+                   {"amount_spent", amount},
+                   {"spend_id", spent.id}}};
 }
 
 Reply award_points(db::Tx&, const Call&, const Services&) {
@@ -192,8 +195,7 @@ Reply operator_analytics_days(db::Tx& tx, const Call& call, const Services&) {
   for (const ledger::KindDay& one : ledger::kinds(tx, account, window.first, window.last)) {
     json& day = days.at(size_t(one.day - window.first));
     if (one.kind == "spend") day["spends"] = one.sum.postings;
-    if (points::is_earning(one.kind))
-      day["earnings"] = day["earnings"].get<std::int64_t>() + one.sum.credited;
+    day["earnings"] = day["earnings"].get<std::int64_t>() + points::earned_by(one);
   }
   return {.body = {{"days", std::move(days)}}};
 }
@@ -298,8 +300,8 @@ constexpr Route rows[] = {
      .name = "spendPoints",
      .tag = "Points",
      .summary = "Spend the user's points in the app; they go to the app's account",
-     .text = "Takes the amount from the user and gives it to the app, at once and for good. The "
-             "user's daily limit for the app counts.",
+     .text = "Takes the amount from the user and gives it to the app, at once. The user's daily "
+             "limit for the app counts. The app can give the spend back (refundSpend).",
      .guards = {with_pages_of_apps(oauth_token({Scope::points_spend})), spending},
      .stores = Stores::payments,
      .body = {"SpendRequest", Body::Form::only_json, Body::Check::by_handler},

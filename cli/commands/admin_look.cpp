@@ -106,6 +106,16 @@ void refund(Run& run, const LookFlags& flags) {
                              cell(answer, "balance") + " now.");
 }
 
+void refund_spend(Run& run, const LookFlags& flags) {
+  confirm("Give back " + flags.amount + " points of the spend " + flags.id + "?", flags.yes);
+  const json answer = run.api().post(
+      "/api/internal/points/refunds",
+      {{"spend_id", flags.id}, {"amount", std::stoll(flags.amount)}, {"reason", flags.reason}},
+      As::admin);
+  run.out().done(answer, flags.amount + " points were given back; " + cell(answer, "refundable") +
+                             " of the spend are left.");
+}
+
 }  // namespace
 
 void add_admin_look_commands(CLI::App& admin, Run& run) {
@@ -147,6 +157,16 @@ void add_admin_look_commands(CLI::App& admin, Run& run) {
   points->add_option("POINTS", back->amount, "Number of points")->required()->check(check_points);
   points->add_option("--reason", back->reason, "Reason, for the audit log")->required();
   points->add_flag("--yes,-y", back->yes, "Don't ask");
+  const SharedLookFlags spent = std::make_shared<LookFlags>();
+  CLI::App* spend = add_command(
+      admin, "refund-spend", "Give a user back what they spent in an app, from the app's points",
+      "berth admin refund-spend 01936f5e-7c1a-7000-8000-000000000007 5 --reason \"It was broken\"",
+      [&run, spent] { refund_spend(run, *spent); });
+  spend->add_option("SPEND", spent->id, "Id of the spend")->required();
+  spend->add_option("POINTS", spent->amount, "Number of points")->required()->check(check_points);
+  spend->add_option("--reason", spent->reason, "Reason, for the audit log and the user")
+      ->required();
+  spend->add_flag("--yes,-y", spent->yes, "Don't ask");
 }
 
 }  // namespace berth::cli

@@ -1,5 +1,6 @@
-// The commands for the points of the user's own account.
+// The commands for the points of the user's own account, and for what an app gives back.
 #include "cli/commands/commands.h"
+#include "cli/terminal.h"
 
 namespace berth::cli {
 namespace {
@@ -12,6 +13,9 @@ struct PointsFlags {
   std::string direction;
   std::string from;
   std::string until;
+  std::string spend;
+  std::string reason;
+  bool yes = false;
   size_t limit = 50;
 };
 using SharedPointsFlags = std::shared_ptr<PointsFlags>;
@@ -31,7 +35,8 @@ void history(Run& run, const PointsFlags& flags) {
                   {"KIND", "kind"},
                   {"WITH", "counterparty.kind"},
                   {"NAME", "counterparty.name"},
-                  {"DESCRIPTION", "description"}});
+                  {"DESCRIPTION", "description"},
+                  {"ID", "id"}});
 }
 
 void transfer(Run& run, const PointsFlags& flags) {
@@ -41,6 +46,15 @@ void transfer(Run& run, const PointsFlags& flags) {
   const json answer = run.api().post("/api/points/transfer", body, As::account);
   run.out().done(answer, flags.to + " got " + flags.points + " points; you have " +
                              cell(answer, "points") + " left.");
+}
+
+void refund(Run& run, const PointsFlags& flags) {
+  confirm("Give back " + flags.points + " points of the spend " + flags.spend + "?", flags.yes);
+  json body = {{"spend_id", flags.spend}, {"amount", std::stoll(flags.points)}};
+  if (!flags.reason.empty()) body["reason"] = flags.reason;
+  const json answer = run.api().post("/api/external/points/refunds", body);
+  run.out().done(answer, flags.points + " points were given back; " + cell(answer, "refundable") +
+                             " of the spend are left.");
 }
 
 }  // namespace
@@ -73,6 +87,19 @@ void add_points_commands(CLI::App& root, Run& run) {
   giving->add_option("USER", given->to, "Name or id of the user who gets them")->required();
   giving->add_option("POINTS", given->points, "Number of points")->required()->check(check_points);
   giving->add_option("--description", given->description, "Description, which both users see");
+
+  const SharedPointsFlags back = std::make_shared<PointsFlags>();
+  CLI::App* refunding =
+      add_command(*points, "refund", "Give points back that a user has spent in your app",
+                  "berth points refund 01936f5e-7c1a-7000-8000-000000000007 5 --reason \"The hat "
+                  "was sold out\"",
+                  [&run, back] { refund(run, *back); });
+  refunding->add_option("SPEND", back->spend, "Id of the spend")->required();
+  refunding->add_option("POINTS", back->points, "Number of points")
+      ->required()
+      ->check(check_points);
+  refunding->add_option("--reason", back->reason, "Reason, which the user sees");
+  refunding->add_flag("--yes,-y", back->yes, "Don't ask");
 }
 
 }  // namespace berth::cli

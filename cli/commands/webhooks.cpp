@@ -134,8 +134,9 @@ void add_webhook_changes(CLI::App& group, Run& run) {
 
 const std::vector<std::string>& webhook_events() {
   static const std::vector<std::string> events = {
-      "deployment.status",   "deployment.domain",     "billing.warning",    "billing.failed",
-      "billing.reactivated", "scope_request.decided", "campaign.exhausted", "campaign.ended"};
+      "deployment.status",  "deployment.domain",   "billing.warning",
+      "billing.failed",     "billing.reactivated", "scope_request.decided",
+      "campaign.exhausted", "campaign.ended",      "points.refunded"};
   return events;
 }
 

@@ -115,6 +115,8 @@ constexpr std::array codes = {
              "The account has reached its limit of apps."},
     CodeInfo{Code::spend_limit_reached, "spend_limit_reached", 422,
              "The app has reached the user's spending limit for today."},
+    CodeInfo{Code::refund_exceeds_spend, "refund_exceeds_spend", 422,
+             "The amount is more than what is left of the spend to give back."},
     CodeInfo{Code::bonus_locked, "bonus_locked", 422,
              "Some of the points are a bonus, which can't reach this recipient, or pay for this, "
              "before the user has spent 100 points of their own in other people's apps."},

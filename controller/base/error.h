@@ -89,6 +89,7 @@ enum class Code {
   deployment_destroyed,
   app_limit_reached,
   spend_limit_reached,
+  refund_exceeds_spend,
   bonus_locked,
   cosmetic_unavailable,
   builds_unavailable,

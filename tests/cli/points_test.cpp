@@ -31,6 +31,7 @@ TEST_CASE("points are counted, listed and given away") {
   CHECK(ada.must({"points", "history", "--limit", "1", "-o", "json"}).body().at("entries").size() ==
         1);
   CHECK(ada.must({"points", "history"}).out.find("For the map") != std::string::npos);
+  CHECK(ada.berth({"points", "refund", "01936f5e-7c1a-7000-8000-000000000007", "1"}).code != 0);
   CHECK(ada.berth({"points", "transfer", "bob", "-5"}).code == 2);
   CHECK(ada.berth({"points", "transfer", "bob", "999999999"}).code == 7);
   CHECK(ada.berth({"points", "transfer", "nobody-there", "1"}).code != 0);

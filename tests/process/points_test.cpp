@@ -14,6 +14,7 @@ const Flags unlimited = {"--rate-limits", "off"};
 const std::vector<std::string> scopes = {"points:spend", "points:read", "points:transfer",
                                          "app:balance:read"};
 constexpr const char* spend_path = "/api/external/points/spend";
+constexpr const char* refunds_path = "/api/external/points/refunds";
 
 void mint(const Berthd& berthd, const std::string& kind, const std::string& id,
           std::int64_t amount) {
@@ -37,6 +38,13 @@ struct Fixture {
   std::int64_t app_balance() {
     return expect(200, ada.api.get("/api/external/app/balance")).body.at("balance");
   }
+  // A client with a token of another user for the app.
+  Client player(const User& user) {
+    const Code code = authorize(berthd, user, ada.app, {"points:spend", "points:read"});
+    return Client(berthd, tokens_of(expect(200, Client(berthd).post("/api/oauth/token",
+                                                                    code_exchange(ada.app, code))))
+                              .access_token);
+  }
   void empty() { expect(200, ada.api.post(spend_path, {{"amount", free_points}})); }
   void check_ledger() {
     const Answer audit =
@@ -55,7 +63,10 @@ TEST_CASE("spend, transfer, balance and history over HTTP") {
 
   const Answer spent =
       expect(200, f.ada.api.post(spend_path, {{"amount", 30}, {"description", "a hat"}}));
-  CHECK(spent.body == json({{"success", true}, {"points", start - 30}, {"amount_spent", 30}}));
+  CHECK(spent.body == json({{"success", true},
+                            {"points", start - 30},
+                            {"amount_spent", 30},
+                            {"spend_id", spent.body.at("spend_id")}}));
   CHECK(f.app_balance() == 30);
   const Answer moved = expect(200, f.ada.api.post("/api/external/points/transfer",
                                                   {{"to_username", bob.username}, {"amount", 20}}));
@@ -177,6 +188,135 @@ TEST_CASE("sixty-four clients spend a balance of a thousand points to its last p
   CHECK(other == 0);
   CHECK(f.balance() == 0);
   CHECK(f.app_balance() == before + points);
+  f.check_ledger();
+}
+
+TEST_CASE("an app gives a player back what they spent, by its own token alone") {
+  Fixture f;
+  const User bob = register_verified_user(f.berthd, fresh_name("bob"));
+  mint(f.berthd, "user", bob.id, 1'000);
+  Client player = f.player(bob);
+  const auto has = [&] { return player.get("/api/external/points/balance").body.at("points"); };
+  const std::int64_t before = has();
+  const std::string spend =
+      expect(200, player.post(spend_path, {{"amount", 30}})).body.at("spend_id");
+  const json order = {{"spend_id", spend}, {"amount", 12}, {"reason", "sold out"}};
+
+  const Answer refused = player.post(refunds_path, order);
+  CHECK(refused.status == 403);
+  CHECK(refused.code() == "forbidden");
+  CHECK(Client(f.berthd).post(refunds_path, order).status == 401);
+  CHECK(Client(f.berthd, bob.jwt).post(refunds_path, order).status == 401);
+  CHECK(has() == before - 30);
+
+  const Answer made = expect(201, f.ada.api.post(refunds_path, order, f.key("refund-1")));
+  const json& refund = made.body.at("refund");
+  CHECK(refund.at("spend_id") == spend);
+  CHECK(refund.at("amount") == 12);
+  CHECK(made.body.at("refunded") == 12);
+  CHECK(made.body.at("refundable") == 18);
+  CHECK(f.ada.api.post(refunds_path, order, f.key("refund-1")).text == made.text);
+  CHECK(has() == before - 18);
+  json other = order;
+  other["amount"] = 13;
+  CHECK(f.ada.api.post(refunds_path, other, f.key("refund-1")).code() == "idempotency_conflict");
+
+  // The grant client_credentials stands for the app.
+  const std::string credentials =
+      expect(200, Client(f.berthd).post("/api/oauth/token",
+                                        {{"grant_type", "client_credentials"},
+                                         {"client_id", f.ada.app.client_id},
+                                         {"client_secret", f.ada.app.client_secret}}))
+          .body.at("access_token");
+  Client app(f.berthd, credentials);
+  other["amount"] = 19;
+  const Answer exceeding = app.post(refunds_path, other);
+  CHECK(exceeding.status == 422);
+  CHECK(exceeding.code() == "refund_exceeds_spend");
+  other["amount"] = 18;
+  other.erase("reason");
+  CHECK(expect(201, app.post(refunds_path, other)).body.at("refundable") == 0);
+  CHECK(has() == before);
+
+  const json history =
+      expect(200, Client(f.berthd, bob.jwt).get("/api/points/history?kind=refund")).body;
+  REQUIRE(history.at("entries").size() == 2);
+  CHECK(history["entries"][1]["id"] == refund.at("id"));
+  CHECK(history["entries"][1]["description"] == "sold out");
+  f.check_ledger();
+}
+
+TEST_CASE("what can't be given back is refused, and moves nothing") {
+  Fixture f;
+  const User bob = register_verified_user(f.berthd, fresh_name("bob"));
+  mint(f.berthd, "user", bob.id, 1'000);
+  Client player = f.player(bob);
+  const std::string spend =
+      expect(200, player.post(spend_path, {{"amount", 30}})).body.at("spend_id");
+  const auto refused = [&](const json& body) {
+    const Answer answer = f.ada.api.post(refunds_path, body);
+    return std::to_string(answer.status) + " " + answer.code();
+  };
+  for (const json& amount :
+       {json(0), json(-1), json(1.5), json("1"), json(nullptr), json(9007199254740992)}) {
+    INFO(amount);
+    CHECK(refused({{"spend_id", spend}, {"amount", amount}}) == "422 validation_failed");
+  }
+  CHECK(refused({{"amount", 1}}) == "422 validation_failed");
+  CHECK(refused({{"spend_id", "x"}, {"amount", 1}}) == "422 validation_failed");
+  CHECK(refused({{"spend_id", spend}, {"amount", 1}, {"reason", std::string(201, 'x')}}) ==
+        "422 validation_failed");
+  CHECK(refused({{"spend_id", bob.id}, {"amount", 1}}) == "404 not_found");
+  Operator eve = operator_with_token(f.berthd, fresh_name("eve"), scopes);
+  const Answer foreign = eve.api.post(refunds_path, {{"spend_id", spend}, {"amount", 1}});
+  CHECK(foreign.status == 404);
+  CHECK(foreign.code() == "not_found");
+  CHECK(f.app_balance() == 30);
+
+  // Administrators give a reason.
+  constexpr const char* any = "/api/internal/points/refunds";
+  Client root(f.berthd);
+  json order = {{"spend_id", spend}, {"amount", 1}};
+  CHECK(root.post(any, order, admin(f.berthd)).code() == "validation_failed");
+  order["reason"] = "the game was broken";
+  CHECK(root.post(any, order).status == 403);
+  CHECK(expect(201, root.post(any, order, admin(f.berthd))).body.at("refunded") == 1);
+  CHECK(f.app_balance() == 29);
+
+  expect(200, Client(f.berthd, bob.jwt)
+                  .ask({.method = "DELETE",
+                        .path = "/api/auth/me",
+                        .body = json({{"password", bob.password}}).dump(),
+                        .headers = {{"Content-Type", "application/json"}}}));
+  CHECK(refused({{"spend_id", spend}, {"amount", 1}}) == "409 invalid_state");
+  CHECK(f.app_balance() == 29);
+  f.check_ledger();
+}
+
+TEST_CASE("thirty-two refunds of one spend at once never exceed it") {
+  constexpr int clients = 32, amount = 100, each = 7;
+  Fixture f;
+  f.empty();
+  mint(f.berthd, "user", f.ada.user.id, amount);
+  const std::string spend =
+      expect(200, f.ada.api.post(spend_path, {{"amount", amount}})).body.at("spend_id");
+  const std::int64_t before = f.app_balance();
+  std::atomic<int> made = 0, refused = 0, other = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < clients; ++i)
+      threads.emplace_back([&] {
+        Client client(f.berthd, f.ada.tokens.access_token);
+        const Answer answer = client.post(refunds_path, {{"spend_id", spend}, {"amount", each}});
+        const bool exceeds = answer.status == 422 && answer.code() == "refund_exceeds_spend";
+        ++(answer.status == 201 ? made : exceeds ? refused : other);
+      });
+  }
+  CHECK(made == amount / each);
+  CHECK(refused == clients - amount / each);
+  CHECK(other == 0);
+  CHECK(f.balance() == amount / each * each);
+  CHECK(f.app_balance() == before - amount / each * each);
   f.check_ledger();
 }
 

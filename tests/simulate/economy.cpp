@@ -111,6 +111,9 @@ bool Economy::fits(db::Tx& tx, const Model& model) const {
     if (hold.open && !is_there("SELECT count(*) FROM ledger_holds WHERE id = $1", id)) return false;
   for (const auto& [id, campaign] : model.campaigns)
     if (!is_there("SELECT count(*) FROM campaigns WHERE id = $1", id)) return false;
+  for (const auto& [id, spend] : model.spends)
+    if (spend.refunded != tx.number("SELECT refunded FROM refundable_spends WHERE id = $1", id))
+      return false;
   for (const auto& [token, impression] : model.impressions)
     if (!is_there("SELECT count(*) FROM ad_impressions WHERE token_hash = $1", token_hash(token)))
       return false;
@@ -239,7 +242,7 @@ void Economy::step() {
       {&Economy::order_campaign, 4},  {&Economy::serve, 12},      {&Economy::report, 10},
       {&Economy::cancel_campaign, 1}, {&Economy::deploy, 4},      {&Economy::destroy, 3},
       {&Economy::remove_app, 1},      {&Economy::remove_user, 1}, {&Economy::fold, 6},
-      {&Economy::pass_time, 4},       {&Economy::kill, 2}};
+      {&Economy::pass_time, 4},       {&Economy::kill, 2},        {&Economy::refund, 8}};
   unsigned all = 0;
   for (const Choice& choice : choices) all += choice.weight;
   engine_.draw_fault([this](std::uint64_t bound) { return below(bound); });

@@ -83,6 +83,7 @@ class Economy {
   void connect();
   void limit_spending();
   void spend();
+  void refund();
   void transfer();
   void reward();
   void place_hold();

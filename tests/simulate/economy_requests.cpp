@@ -9,6 +9,7 @@
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/points/points.h"
+#include "controller/domain/points/refunds.h"
 #include "tests/simulate/economy.h"
 
 namespace berth::simulate {
@@ -198,17 +199,47 @@ void Economy::spend() {
   const Consent consent = living[below(living.size())];
   const std::int64_t amount = some_amount();
   Model after = model_;
-  const Ending expected = after.spend(consent.app, consent.user, amount);
+  Model::Spend made;
+  const Ending expected = after.spend(consent.app, consent.user, amount, made);
+  std::string id;
   const auto pay = [&](db::Tx& tx) {
-    points::spend(tx,
-                  {.grant_id = grant_ids_.at({consent.app, consent.user}),
-                   .user_id = consent.user,
-                   .app_id = consent.app,
-                   .amount = amount,
-                   .description = ""},
-                  rewards_);
+    id = points::spend(tx,
+                       {.grant_id = grant_ids_.at({consent.app, consent.user}),
+                        .user_id = consent.user,
+                        .app_id = consent.app,
+                        .amount = amount,
+                        .description = ""},
+                       rewards_)
+             .id;
   };
-  attempt(expected, pay, [&](Model& model) { model = after; });
+  attempt(expected, pay, [&](Model& model) {
+    model = after;
+    model.spends[id] = made;
+  });
+}
+
+void Economy::refund() {
+  doing_ = "refund";
+  std::vector<std::string> ids;
+  for (const auto& [id, spend] : model_.spends)
+    if (!model_.apps.at(spend.app).deleted) ids.push_back(id);
+  if (ids.empty()) return;
+  const std::string id = pick(ids);
+  const Model::Spend& spend = model_.spends.at(id);
+  const std::int64_t left = spend.amount - spend.refunded;
+  // All that is left, a part of it, or more.
+  const std::int64_t amount = one_in(3)   ? std::max(left, std::int64_t(1))
+                              : one_in(6) ? left + 1
+                                          : 1 + std::int64_t(below(std::uint64_t(spend.amount)));
+  const std::string app = spend.app;
+  Model after = model_;
+  const Ending expected = after.refund(id, amount);
+  attempt(
+      expected,
+      [&](db::Tx& tx) {
+        points::refund(tx, {.spend_id = id, .amount = amount, .reason = "", .app_id = app});
+      },
+      [&](Model& model) { model = after; });
 }
 
 void Economy::transfer() {
@@ -289,7 +320,8 @@ void Economy::post_hold() {
   attempt(
       "ok",
       [&](db::Tx& tx) {
-        posted = holds::post(tx, id, account_of(to), "simulation", "").has_value();
+        posted =
+            holds::post(tx, *holds::find(tx, id), account_of(to), "simulation", "").has_value();
       },
       [&](Model& model) {
         if (model.post(id, to) != posted) fail("a hold was posted, or not, against the model");

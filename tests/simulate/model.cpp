@@ -11,6 +11,11 @@ std::string app_account(const std::string& id) { return "app:" + id; }
 std::string held(const std::string& source) {
   return "reservation:" + source.substr(source.find(':') + 1);
 }
+// Of `of` points in `whole`, those in its first `points`.
+std::int64_t first_part(std::int64_t of, std::int64_t points, std::int64_t whole) {
+  __extension__ using Wide = __int128;
+  return std::int64_t(Wide(of) * points / whole);
+}
 
 }  // namespace
 
@@ -66,7 +71,8 @@ void Model::verify(const std::string& id) {
   signups[today()] += amount;
 }
 
-Ending Model::spend(const std::string& app, const std::string& user, std::int64_t amount) {
+Ending Model::spend(const std::string& app, const std::string& user, std::int64_t amount,
+                    Spend& made) {
   if (balance(user_account(user)) < amount) return "insufficient_balance";
   const std::string& owner = apps.at(app).owner;
   const bool had_bonus = bonus_of(user_account(user)) > 0;
@@ -78,22 +84,63 @@ Ending Model::spend(const std::string& app, const std::string& user, std::int64_
   move(user_account(user), app_account(app), amount);
   grant.day = today();
   grant.spent = spent + amount;
+  made = {.user = user, .app = app, .amount = amount, .bonus = amount - own, .at = now};
   if (owner != user && had_bonus) {
     User& payer = users.at(user);
+    const std::int64_t before = payer.own_spent;
     payer.own_spent = std::min(payer.own_spent + own, own_use);
-    if (payer.own_spent == own_use) bonus[user_account(user)] = 0;
+    made.own_use = payer.own_spent - before;
+    // Only who spends something of their own is looked at.
+    if (own > 0 && payer.own_spent == own_use) bonus[user_account(user)] = 0;
   }
-  consider_referral(app, user, own);
+  made.referral = consider_referral(app, user, own);
   return "ok";
 }
 
-void Model::consider_referral(const std::string& app, const std::string& id, std::int64_t own) {
+Ending Model::refund(const std::string& id, std::int64_t amount) {
+  Spend& spend = spends.at(id);
+  User& user = users.at(spend.user);
+  if (now - spend.at > refund_days * day) return "invalid_state";
+  if (user.deleted) return "invalid_state";
+  if (amount > spend.amount - spend.refunded) return "refund_exceeds_spend";
+  const std::int64_t after = spend.refunded + amount;
+  const auto in_part = [&](std::int64_t of) {
+    return first_part(of, after, spend.amount) - first_part(of, spend.refunded, spend.amount);
+  };
+  const std::int64_t counted =
+      std::max(spend.own_use, user.rewarded ? std::min(spend.referral, referral_use) : 0);
+  const std::int64_t marked = in_part(spend.bonus + counted);
+  const std::string from = app_account(spend.app), to = user_account(spend.user);
+  if (balance(from) < amount) return "insufficient_balance";
+  User& owner = users.at(apps.at(spend.app).owner);
+  if (owner.own_spent == own_use) {
+    bonus[from] = 0;
+  } else if (amount - marked > balance(from) - bonus_of(from)) {
+    return "bonus_locked";
+  }
+  balances[from] -= amount;
+  balances[to] += amount;
+  bonus[from] -= std::min(bonus_of(from), marked);
+  bonus[to] += marked;
+  user.own_spent = std::max(user.own_spent - in_part(counted), std::int64_t(0));
+  if (apps.at(spend.app).owner != spend.user)
+    owner.bonus_received = std::max(owner.bonus_received - in_part(spend.bonus), std::int64_t(0));
+  if (!user.rewarded)
+    user.referral_spent = std::max(user.referral_spent - in_part(spend.referral), std::int64_t(0));
+  spend.refunded = after;
+  return "ok";
+}
+
+std::int64_t Model::consider_referral(const std::string& app, const std::string& id,
+                                      std::int64_t own) {
   User& user = users.at(id);
   const std::string& owner = apps.at(app).owner;
-  if (user.referred_by.empty() || user.rewarded || owner == id || owner == user.referred_by) return;
+  if (user.referred_by.empty() || user.rewarded || owner == id || owner == user.referred_by)
+    return 0;
   user.referral_spent += own;
-  if (!user.verified || user.referral_spent < referral_use) return;
-  user.rewarded = reward(user.referred_by, "", referral) > 0;
+  if (user.verified && user.referral_spent >= referral_use)
+    user.rewarded = reward(user.referred_by, "", referral) > 0;
+  return own;
 }
 
 Ending Model::transfer(const std::string& from, const std::string& to, std::int64_t amount) {

@@ -25,6 +25,7 @@ struct Model {
   static constexpr std::int64_t user_daily = 60, owner_daily = 100, total_daily = 200;
   static constexpr std::int64_t tier_cost = 100;
   static constexpr std::int64_t viewer_reward = 2;
+  static constexpr std::int64_t refund_days = 90;
   static constexpr std::int64_t hour = 3'600'000, day = 24 * hour;
 
   struct User {
@@ -38,6 +39,16 @@ struct Model {
     // The bonus of others that has reached them since the time.
     std::int64_t bonus_received = 0;
     std::int64_t bonus_since = 0;
+  };
+  struct Spend {
+    std::string user;
+    std::string app;
+    std::int64_t amount = 0;
+    std::int64_t bonus = 0;
+    std::int64_t own_use = 0;   // what counted as the user's own use
+    std::int64_t referral = 0;  // what counted for their referrer
+    std::int64_t refunded = 0;
+    std::int64_t at = 0;
   };
   struct App {
     std::string owner;
@@ -77,6 +88,7 @@ struct Model {
   std::map<std::string, std::int64_t> bonus;     // the part of it that is a bonus
   std::map<std::string, User> users;
   std::map<std::string, App> apps;
+  std::map<std::string, Spend> spends;                          // by their ids
   std::map<std::pair<std::string, std::string>, Grant> grants;  // app, user
   std::map<std::string, Hold> holds;
   std::map<std::string, Campaign> campaigns;
@@ -94,7 +106,9 @@ struct Model {
   // request has to end.
   Ending mint(const std::string& account, std::int64_t amount);
   void verify(const std::string& user);
-  Ending spend(const std::string& app, const std::string& user, std::int64_t amount);
+  // A spend that ends with "ok" is returned, too.
+  Ending spend(const std::string& app, const std::string& user, std::int64_t amount, Spend& made);
+  Ending refund(const std::string& spend, std::int64_t amount);
   Ending transfer(const std::string& from, const std::string& to, std::int64_t amount);
   // Returns how many points are paid.
   std::int64_t reward(const std::string& user, const std::string& owner, std::int64_t amount);
@@ -135,7 +149,8 @@ struct Model {
   bool within_caps(const std::string& user, const std::string& owner, std::int64_t amount) const;
   void release_impression(Impression& impression);
   void reward_viewer(Campaign& campaign, const Impression& impression);
-  void consider_referral(const std::string& app, const std::string& user, std::int64_t own);
+  // Returns how many points were counted.
+  std::int64_t consider_referral(const std::string& app, const std::string& user, std::int64_t own);
   bool may_pay_campaign(const std::string& app, std::int64_t payment) const;
 };
 

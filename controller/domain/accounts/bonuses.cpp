@@ -7,8 +7,12 @@
 namespace berth::bonuses {
 namespace {
 
+std::int64_t own_spent(db::Tx& tx, const std::string& user_id) {
+  return tx.number(R"(SELECT own_spent FROM users WHERE id = $1)", user_id);
+}
+
 bool has_own_use(db::Tx& tx, const std::string& user_id) {
-  return tx.number(R"(SELECT own_spent FROM users WHERE id = $1)", user_id) >= rewards::own_use;
+  return own_spent(tx, user_id) >= rewards::own_use;
 }
 
 std::string how_to_own() {
@@ -34,14 +38,37 @@ void let_reach(db::Tx& tx, const std::string& to, std::int64_t points) {
                     how_to_own());
 }
 
-void count_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points) {
+void give_back(db::Tx& tx, const std::string& to, std::int64_t points) {
   if (points == 0) return;
   tx.execute(R"(
       UPDATE users
-      SET own_spent = CASE WHEN own_spent + $2 < $3 THEN own_spent + $2 ELSE $3 END
+      SET bonus_received = CASE WHEN bonus_received > $2 THEN bonus_received - $2 ELSE 0 END
       WHERE id = $1)",
-             user_id, std::min(points, rewards::own_use), rewards::own_use);
-  if (has_own_use(tx, user_id)) ledger::end_bonus(tx, ledger::user_account(user_id));
+             to, points);
+}
+
+std::int64_t count_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points) {
+  if (points == 0) return 0;
+  // The caller has changed the row of the user's ledger account, so nobody else counts meanwhile.
+  const std::int64_t before = own_spent(tx, user_id);
+  const std::int64_t counted = std::min(points, rewards::own_use - before);
+  if (counted > 0)
+    tx.execute(R"(
+        UPDATE users
+        SET own_spent = own_spent + $2
+        WHERE id = $1)",
+               user_id, counted);
+  if (before + counted >= rewards::own_use) ledger::end_bonus(tx, ledger::user_account(user_id));
+  return counted;
+}
+
+void discount_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points) {
+  if (points == 0) return;
+  tx.execute(R"(
+      UPDATE users
+      SET own_spent = CASE WHEN own_spent > $2 THEN own_spent - $2 ELSE 0 END
+      WHERE id = $1)",
+             user_id, points);
 }
 
 void require_own(db::Tx& tx, const ledger::Account& account, const std::string& user_id,

@@ -21,10 +21,16 @@ inline constexpr Duration window = std::chrono::days(30);
 // what may reach them. No points do nothing.
 void let_reach(db::Tx& tx, const std::string& to, std::int64_t points);
 
+// Undoes let_reach() for bonus points that `to` has given back.
+void give_back(db::Tx& tx, const std::string& to, std::int64_t points);
+
 // Counts points of their own that the user has spent in somebody else's app. With
 // rewards::own_use of them, all points of the user's account become their own, and so do later
 // rewards. To be called while the user has bonus points; without any it makes no difference.
-void count_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points);
+// Returns how many points were counted, which is at most rewards::own_use.
+std::int64_t count_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points);
+// Takes back what was counted, for points that the user got back. What has become theirs stays so.
+void discount_own_use(db::Tx& tx, const std::string& user_id, std::int64_t points);
 
 // Throws bonus_locked if a payment of an account that belongs to the user, for something from which
 // others may get the points (a campaign), would take some of its bonus, and the user hasn't spent

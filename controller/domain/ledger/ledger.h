@@ -57,6 +57,10 @@ struct Movement {
   std::int64_t amount = 0;  // 1 to max_points
   std::string memo;
   Mark mark = {};
+  // If it is set, exactly so many of the points, at most `amount`, are a bonus of `to`, whatever
+  // they were. They are taken from the bonus of `from` first, the others from it last: what is
+  // given back of a payment that was partly a bonus.
+  std::optional<std::int64_t> bonus_given_back = {};
 };
 // Posts the movement and returns the id of the transaction. Returns nothing, and changes nothing,
 // if `from` has too few points. The accounts must exist and differ. Throws validation_failed if the
@@ -87,7 +91,8 @@ struct Transaction {
   std::string_view kind;
   std::vector<Leg> legs;  // 1 to max_legs
   std::string memo;
-  Mark mark = {};  // the mark of all legs
+  Mark mark = {};                                     // the mark of all legs
+  std::optional<std::int64_t> bonus_given_back = {};  // as in Movement, for one leg
 };
 inline constexpr size_t max_legs = 16;
 // Does the same as post() of a Movement. The legs are processed in their order, so a leg may pass

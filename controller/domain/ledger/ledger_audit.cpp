@@ -61,11 +61,11 @@ constexpr std::string_view transactions_without_postings = R"(
     ) AS counts
     JOIN ledger_transactions t ON t.number = counts.number
     ORDER BY t.number)";
-constexpr std::string_view transactions_of_deployments = R"(
+constexpr std::string_view transactions_with_receipts = R"(
     SELECT t.id_high, t.id_low
     FROM ledger_transactions t
     JOIN ledger_kinds k ON k.number = t.kind
-    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund'))";
+    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund', 'refund'))";
 
 // An account's points in and out, less those of its newest day, and less its balance.
 constexpr std::string_view totals_that_differ = R"(
@@ -242,7 +242,7 @@ AuditPart part_of_transactions(const char* name, std::int64_t weight, std::strin
 
 Finding check_charged_transactions(db::Tx& tx) {
   Finding finding;
-  auto rows = tx.query(transactions_of_deployments);
+  auto rows = tx.query(transactions_with_receipts);
   while (rows.next()) {
     const std::string id = id_of(rows);
     if (const std::int64_t charges = charges_with(tx, id); charges != 1)
@@ -332,10 +332,11 @@ std::vector<AuditPart> audit_parts(db::Tx& tx) {
     parts.push_back({.name = check.name, .what = check.what, .run = [&check](db::Tx& in) {
                        return check_all(in, check);
                      }});
-  parts.push_back({.name = "each ledger transaction of a deployment is one charge",
-                   .what = "transactions",
-                   .weight = postings / 4,
-                   .run = check_charged_transactions});
+  parts.push_back(
+      {.name = "each ledger transaction of a deployment or a refund is one charge or refund",
+       .what = "transactions",
+       .weight = postings / 4,
+       .run = check_charged_transactions});
   parts.push_back(part_of_days("each day's stipends are what the treasury paid for them",
                                "days of stipends", 1, stipend_days_that_differ, all_stipend_days));
   parts.push_back(part_of_days("each campaign's days are the sums of its events",

@@ -66,6 +66,40 @@ constexpr std::string_view builds = R"(
     ORDER BY build_id
     LIMIT $2)";
 
+// What users spent and got back, in the same form with the user's account. Spends that have a row
+// are compared with it.
+constexpr std::string_view spends_and_refunds = R"(
+    SELECT m.spend_id AS id, m.transaction_id, m.amount, a.number AS account
+    FROM (
+      SELECT id AS spend_id, id AS transaction_id, amount, user_id
+      FROM refundable_spends
+      WHERE id > $1 AND (id <= $2 OR $2 IS NULL)
+      UNION ALL
+      SELECT r.spend_id, r.id, -r.amount, s.user_id
+      FROM refunds r
+      JOIN refundable_spends s ON s.id = r.spend_id
+      WHERE r.spend_id > $1 AND (r.spend_id <= $2 OR $2 IS NULL)
+    ) AS m
+    LEFT JOIN ledger_accounts a ON a.id = 'user:' || m.user_id)";
+constexpr std::string_view refunds_that_differ = R"(
+    SELECT id, refunded - given_back AS difference
+    FROM (
+      SELECT s.id, s.refunded, coalesce((
+          SELECT sum(r.amount)
+          FROM refunds r
+          WHERE r.spend_id = s.id), 0) AS given_back
+      FROM refundable_spends s
+      WHERE s.id > $1 AND (s.id <= $2 OR $2 IS NULL)
+    ) AS spends
+    WHERE refunded <> given_back
+    ORDER BY id)";
+constexpr std::string_view spends = R"(
+    SELECT id
+    FROM refundable_spends
+    WHERE id > $1
+    ORDER BY id
+    LIMIT $2)";
+
 constexpr std::string_view payments_that_differ = R"(
     SELECT id, total_payment - rake - budget AS difference
     FROM campaigns
@@ -128,7 +162,7 @@ std::int64_t posted_by(db::Tx& tx, const std::string& transaction_id, std::int64
                    first, first + places, id.high, id.low, account);
 }
 
-// Compares what deployments or builds were charged and credited with what was posted for them.
+// Compares what was charged or spent, and given back, with what was posted for it.
 template <const std::string_view& sql>
 Finding charges_without_transaction(db::Tx& tx, const std::string& begin,
                                     const std::optional<std::string>& end) {
@@ -161,6 +195,14 @@ constexpr std::array all = {
                .what = "builds",
                .broken = charges_without_transaction<charges_of_builds>,
                .keys = builds},
+    RangeCheck{.name = "each spend that may be given back, and each refund, is its transaction",
+               .what = "spends",
+               .broken = charges_without_transaction<spends_and_refunds>,
+               .keys = spends},
+    RangeCheck{.name = "each spend's refunds are what was given back of it",
+               .what = "spends",
+               .broken = select<refunds_that_differ>,
+               .keys = spends},
     RangeCheck{.name = "each campaign's payments are rake and budget",
                .what = "campaigns",
                .broken = select<payments_that_differ>,
@@ -195,7 +237,8 @@ std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id) {
       SELECT (SELECT count(*) FROM deployment_charges WHERE transaction_id = $1)
            + (SELECT count(*) FROM deployment_tier_changes WHERE transaction_id = $1)
            + (SELECT count(*) FROM deployment_refunds WHERE transaction_id = $1)
-           + (SELECT count(*) FROM build_charges WHERE transaction_id = $1))",
+           + (SELECT count(*) FROM build_charges WHERE transaction_id = $1)
+           + (SELECT count(*) FROM refunds WHERE id = $1))",
                    transaction_id);
 }
 

@@ -26,7 +26,7 @@ std::span<const RangeCheck> range_checks();
 
 // Runs a statement that selects violations: `id`, and `difference`. `checked` stays 0.
 Finding violations(db::Query rows);
-// How many charges and changes of deployments have the transaction with this id.
+// How many charges, changes of deployments and refunds have the transaction with this id.
 std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id);
 // Checks at most `limit` things after `position` and moves it to the last of them.
 Finding check_some(db::Tx& tx, const RangeCheck& check, std::string& position, int limit);

@@ -9,15 +9,15 @@ namespace berth::debits {
 namespace {
 
 // Counts the bonus points of a payment against the limit of the person whom they reach, and the
-// other points as the payer's own use.
-void settle_bonus(db::Tx& tx, const Payer& payer, const Debit& debit, std::int64_t bonus) {
+// other points as the payer's own use. Returns how many of these were counted.
+std::int64_t settle_bonus(db::Tx& tx, const Payer& payer, const Debit& debit, std::int64_t bonus) {
   const bool is_use = debit.to.kind == "app";
   std::string reached = debit.reaches;
   if (is_use && reached.empty())
     if (const auto app = apps::find(tx, debit.to.owner)) reached = app->owner_id;
-  if (reached.empty() || reached == payer.user_id) return;
+  if (reached.empty() || reached == payer.user_id) return 0;
   bonuses::let_reach(tx, reached, bonus);
-  if (is_use) bonuses::count_own_use(tx, payer.user_id, debit.amount - bonus);
+  return is_use ? bonuses::count_own_use(tx, payer.user_id, debit.amount - bonus) : 0;
 }
 
 }  // namespace
@@ -34,10 +34,11 @@ Taken begin(db::Tx& tx, const Payer& payer, const Debit& debit) {
     throw Error(Code::insufficient_balance, "the balance is lower than the " +
                                                 std::to_string(debit.amount) +
                                                 " points that this takes");
-  Taken taken = {.own = debit.amount - posted->bonus, .limit = {}};
+  Taken taken = {.transaction_id = posted->id, .own = debit.amount - posted->bonus, .limit = {}};
   if (payer.grant_id)
     taken.limit.emplace(connections::spending_count(tx, *payer.grant_id, debit.amount));
-  if (posted->bonus + posted->bonus_left > 0) settle_bonus(tx, payer, debit, posted->bonus);
+  if (posted->bonus + posted->bonus_left > 0)
+    taken.own_use = settle_bonus(tx, payer, debit, posted->bonus);
   return taken;
 }
 

@@ -32,7 +32,10 @@ struct Debit {
 
 // A debit whose points have moved, but which wasn't yet counted against the daily limit.
 struct Taken {
+  std::string transaction_id;
   std::int64_t own = 0;  // how many of the points were the payer's own, and no bonus
+  // How many of these were counted towards making the payer's bonus their own.
+  std::int64_t own_use = 0;
   std::optional<db::Query> limit;
 };
 // Moves the points. Throws insufficient_balance and bonus_locked. The statement that counts the

@@ -10,6 +10,7 @@
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/numbers.h"
+#include "controller/domain/points/refunds.h"
 #include "controller/domain/social/blocks.h"
 #include "controller/domain/social/user_search.h"
 
@@ -206,7 +207,7 @@ std::int64_t number_of_kind(db::Tx& tx, const std::string& kind) {
 
 }  // namespace
 
-std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
+Spent spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
   const ledger::Account user = ledger::user_account(spending.user_id);
   auto taken = debits::begin(tx, {.user_id = spending.user_id, .grant_id = spending.grant_id},
                              {.kind = "spend",
@@ -220,8 +221,15 @@ std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& r
   auto referral = referral_count(tx, spending, taken.own);
   auto left = ledger::balance_later(tx, user);
   debits::finish(taken);
-  if (referral.run() > 0) consider_referral(tx, spending, rules);
-  return left.next() ? left.integer("points") : 0;
+  const bool is_referral = referral.run() > 0;
+  if (is_referral) consider_referral(tx, spending, rules);
+  remember(tx, {.spend_id = taken.transaction_id,
+                .user_id = spending.user_id,
+                .amount = spending.amount,
+                .bonus = spending.amount - taken.own,
+                .own_use = taken.own_use,
+                .referral = is_referral ? taken.own : 0});
+  return {.id = taken.transaction_id, .balance = left.next() ? left.integer("points") : 0};
 }
 
 std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to,
@@ -254,8 +262,9 @@ Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& fi
              : read_page(tx, entries, request, entry_of, number, without, from, until);
 }
 
-bool is_earning(std::string_view transaction_kind) {
-  return std::ranges::find(earnings, transaction_kind) != earnings.end();
+std::int64_t earned_by(const ledger::KindDay& sums) {
+  if (sums.kind == "refund") return -sums.sum.debited;
+  return std::ranges::find(earnings, sums.kind) != earnings.end() ? sums.sum.credited : 0;
 }
 
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
@@ -286,7 +295,7 @@ Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
           AND connected_at + 0 <= $3)",
                      app_id, when, connected_before);
   };
-  std::int64_t earned = 0;
+  std::int64_t earned = -posted("refund").debited;
   for (const std::string_view kind : earnings) earned += posted(kind).credited;
   const std::int64_t users = apps::count_users(tx, app_id);
   const Instant week_ago = tx.now() - days(7);

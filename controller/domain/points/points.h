@@ -8,6 +8,7 @@
 
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
+#include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/debits.h"
@@ -31,9 +32,13 @@ struct Spending {
   // Whether the app is known to be the user's own. Otherwise that is looked up where it matters.
   bool in_own_app = false;
 };
-// Moves points from the user to the app and returns the user's balance afterwards. May reward the
-// user's referrer. Throws insufficient_balance, bonus_locked or spend_limit_reached.
-std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules);
+struct Spent {
+  std::string id;            // that of the ledger transaction, by which it can be given back
+  std::int64_t balance = 0;  // the user's, afterwards
+};
+// Moves points from the user to the app. May reward the user's referrer. Throws
+// insufficient_balance, bonus_locked or spend_limit_reached.
+Spent spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules);
 
 struct Recipient {  // exactly one of the two is set
   std::optional<std::string> user_id;
@@ -58,18 +63,14 @@ struct Entry {
   Instant at;
 };
 // The kinds of movements on the accounts of users.
-inline constexpr std::array<std::string_view, 12> kinds_of_users = {"mint",
-                                                                    "spend",
-                                                                    "transfer",
-                                                                    "signup_bonus",
-                                                                    "referral_reward",
-                                                                    "session_reward",
-                                                                    "learning_reward",
-                                                                    "viewer_reward",
-                                                                    "cosmetic_purchase",
-                                                                    "cosmetic_gift",
-                                                                    "account_deleted",
-                                                                    "stipend"};
+inline constexpr std::array<std::string_view, 13> kinds_of_users = {
+    "mint",           "spend",
+    "refund",         "transfer",
+    "signup_bonus",   "referral_reward",
+    "session_reward", "learning_reward",
+    "viewer_reward",  "cosmetic_purchase",
+    "cosmetic_gift",  "account_deleted",
+    "stipend"};
 enum class Direction { in, out };
 struct Filter {
   std::optional<std::string> kind;
@@ -95,7 +96,7 @@ struct Analytics {
   double retention_7d = 0;  // from 0 to 1
 };
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days);
-// Whether the points that an app gets by transactions of this kind count as its earnings.
-bool is_earning(std::string_view transaction_kind);
+// What the app's transactions of a kind on a day add to its earnings; negative for refunds.
+std::int64_t earned_by(const ledger::KindDay& sums);
 
 }  // namespace berth::points

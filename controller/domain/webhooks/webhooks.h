@@ -17,13 +17,14 @@
 //
 // An event is a row that is committed together with what it is about, and each webhook that
 // subscribes to it gets a delivery in the same transaction (triggers in 0011_webhooks.sql). The
-// events of one subject (a deployment or a campaign) are delivered in order: no event overtakes an
-// earlier delivery that still waits.
+// events of one subject (a deployment, a campaign or a spend) are delivered in order: no event
+// overtakes an earlier delivery that still waits.
 namespace berth::webhooks {
 
-inline constexpr std::array<std::string_view, 8> types = {
-    "deployment.status",   "deployment.domain",     "billing.warning",    "billing.failed",
-    "billing.reactivated", "scope_request.decided", "campaign.exhausted", "campaign.ended"};
+inline constexpr std::array<std::string_view, 9> types = {
+    "deployment.status",  "deployment.domain",   "billing.warning",
+    "billing.failed",     "billing.reactivated", "scope_request.decided",
+    "campaign.exhausted", "campaign.ended",      "points.refunded"};
 inline constexpr std::string_view test_type = "webhook.test";
 
 inline constexpr int max_per_app = 10;

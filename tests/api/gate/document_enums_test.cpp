@@ -14,6 +14,7 @@
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
 #include "controller/domain/webhooks/webhooks.h"
@@ -57,6 +58,8 @@ std::map<std::string, Texts> enums_of_code() {
       {"/ChangeCampaignRequest/properties/status", switchable},
       {"/ChatChannel/properties/type", all<chat::ChannelType>()},
       {"/ClientTokenIntrospection/properties/token_use", all<oauth::TokenKind>()},
+      {"/MeResponse/properties/user/properties/language", all<Language>()},
+      {"/UpdateMeRequest/properties/language", all<Language>()},
       {"/ConnectedApp/properties/session_access", all<play::SessionAccess>()},
       {"/ConnectedAppChanges/properties/session_access", all<play::SessionAccess>()},
       {"/CosmeticCategory", all<cosmetics::Category>()},
@@ -93,6 +96,7 @@ std::map<std::string, Texts> enums_of_code() {
       {"/ModuleProgress/allOf/1/properties/unpaid_reason", unpaid},
       {"/ModuleStatus/properties/status", all<learning::Status>()},
       {"/OpenChannelRequest/properties/type", all<chat::ChannelType>()},
+      {"/PointsRefundedEvent/properties/initiated_by", all<points::Initiator>()},
       {"/PublicUser/properties/friendship_status", all<friends::Status>()},
       {"/ScopeRequest/properties/status", all<apps::RequestStatus>()},
       {"/ScopeRequestEvent/properties/status",

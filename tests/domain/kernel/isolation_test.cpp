@@ -29,6 +29,7 @@
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/oauth/play_sessions.h"
+#include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
 #include "controller/domain/webhooks/webhooks.h"
@@ -173,7 +174,9 @@ const std::vector<Prize> prizes = {
     {"a hold that is posted",
      [](Fixture& f) -> Take {
        return [&f, id = f.hold()](db::Tx& tx) {
-         return holds::post(tx, id, ledger::user_account(f.bob.id), "impression", "").has_value();
+         return holds::post(tx, *holds::find(tx, id), ledger::user_account(f.bob.id), "impression",
+                            "")
+             .has_value();
        };
      }},
     {"a hold that is voided",
@@ -314,6 +317,10 @@ const std::vector<Deciding> deciding = {
                         webhooks::Schemes::only_https, f.world.keys.data);
      }},
     {"webhooks::test", [](db::Tx& tx, Fixture&) { webhooks::test(tx, {}); }},
+    {"points::refund",
+     [](db::Tx& tx, Fixture&) {
+       points::refund(tx, {.spend_id = {}, .reason = {}, .app_id = {}});
+     }},
     {"friends::ask", [](db::Tx& tx, Fixture& f) { friends::ask(tx, f.ada.id, f.bob.id); }},
     {"chat::open",
      [](db::Tx& tx, Fixture& f) { chat::open(tx, f.ada.id, chat::ChannelType::table, "t"); }},

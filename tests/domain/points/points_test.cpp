@@ -30,7 +30,8 @@ struct Fixture {
                             .app_id = caller.app_id,
                             .amount = amount,
                             .description = "a hat"},
-                           rules);
+                           rules)
+          .balance;
     });
   }
   std::int64_t transfer(const accounts::User& from, const points::Recipient& to,

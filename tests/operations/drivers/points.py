@@ -34,6 +34,20 @@ def spend_points(scene):
     return scene.player_api.post("/api/external/points/spend", {"amount": 1})
 
 
+@driver("refundSpend")
+def refund_spend(scene):
+    spent = scene.player_api.post("/api/external/points/spend", {"amount": 1})
+    body = {"spend_id": spent["spend_id"], "amount": 1, "reason": "sold out"}
+    return scene.owner_api.post("/api/external/points/refunds", body)
+
+
+@driver("refundAnySpend")
+def refund_any_spend(scene):
+    spent = scene.player_api.post("/api/external/points/spend", {"amount": 1})
+    body = {"spend_id": spent["spend_id"], "amount": 1, "reason": "broken"}
+    return scene.admin.post("/api/internal/points/refunds", body)
+
+
 @driver("externalTransferPoints")
 def external_transfer_points(scene):
     body = {"to_username": scene.other.name, "amount": 1}

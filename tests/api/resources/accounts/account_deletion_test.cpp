@@ -233,8 +233,11 @@ class Life {
         {{"to_username", word + "2"}, {"amount", 1}, {"description", word}});
     const auto me = g.world.find_user(user_id);
     const Header in_bobs = token(bobs, me, "points:spend points:transfer profile:read");
-    ask({in_bobs}, "POST", "/api/external/points/spend", {},
-        {{"amount", 1}, {"description", word}});
+    const json spent = ask({in_bobs}, "POST", "/api/external/points/spend", {},
+                           {{"amount", 2}, {"description", word}});
+    const json refund = {{"spend_id", spent["spend_id"]}, {"amount", 1}, {"reason", word}};
+    ask({token(bobs, bob, "profile:read")}, "POST", "/api/external/points/refunds", {}, refund);
+    ask(g.admin, "POST", "/api/internal/points/refunds", {}, refund);
     ask({in_bobs}, "POST", "/api/external/points/transfer", {},
         {{"to_username", "bob"}, {"amount", 1}, {"description", word}});
     mine("PATCH", "/api/oauth/connected-apps/{app_id}", {bobs.id}, {{"daily_spend_limit", 100}});

@@ -65,7 +65,7 @@ const Member members[] = {{"spendPoints",
 const std::set<std::string_view> others = {
     "createDeployment", "changeDeployment",     "restartDeployment", "rollbackDeployment",
     "createCampaign",   "createMarketCampaign", "changeCampaign",    "buyAdPackage",
-    "createBuild",      "createFirstBuild",     "transferPoints"};
+    "createBuild",      "createFirstBuild",     "transferPoints",    "refundSpend"};
 
 bool takes_apps_token(const Route& route) {
   return route.guards.access.kind == Access::Kind::oauth ||
