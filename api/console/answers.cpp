@@ -48,7 +48,8 @@ void refuse_page(Response& response, int status, const std::string& title,
   paragraphs.push_back(pages::Values(text));
   values.set("title", title);
   values.set("paragraphs", paragraphs);
-  response.body = pages::render("message", values);
+  response.body =
+      pages::render("message", Language::en, values);  // the documentation is in English
 }
 
 }  // namespace berth::api::console
