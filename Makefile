@@ -6,7 +6,7 @@ LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=cca
 DATA_DIR ?= data
 
 .DEFAULT_GOAL := help
-.PHONY: help build run client test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
+.PHONY: help build run client test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history figures reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -139,6 +139,12 @@ bench-history: ## what the history of 1,000 deployments' usage costs, and what t
 	@cmake --preset release $(LAUNCHER) -DBERTH_BENCH=ON >/dev/null
 	@cmake --build --preset release --target bench_usage_history
 	@build/release/bench_usage_history build/release
+
+figures: ## all benchmarks, their tables and plots written to docs/performance.md; takes hours (NAMES="http points" for some of them)
+	@scripts/install-deps.sh bench-oauth
+	@cmake --preset release $(LAUNCHER) -DBERTH_BENCH=ON >/dev/null
+	@cmake --build --preset release
+	@tests/bench/figures $(NAMES)
 
 reference: build ## write the pages of docs/reference that the programs make
 	@scripts/install-deps.sh test

@@ -105,7 +105,9 @@ ClusterWork::ClusterWork(Parts parts)
                .leader = {},
                .requests = counts(),
                .images = {.max_bytes = simulated_ ? 0 : parts_.config.max_image_bytes,
-                          .unknown = parts_.config.unknown_image_size}}),
+                          .unknown = parts_.config.unknown_image_size},
+               // podman makes one for each container, on any kernel and whatever the pod asks for.
+               .user_namespaces = machine_ ? std::optional(true) : std::nullopt}),
       usage_history_(parts_.storage.data.path() / usage_history_name),
       usage_sampler_({.cache = engine_.cache(),
                       .history = usage_history_,

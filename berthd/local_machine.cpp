@@ -104,7 +104,8 @@ LocalMachine::LocalMachine(const Config& config, Storage& storage)
             cluster_options(config, storage, token_, ingress_.settings()));
       })) {
   write_kubeconfig(storage.data);
-  log::info("this machine is the cluster, with podman and Caddy", {{"url", cluster_->url()}});
+  log::info("this machine is the cluster, with podman and Caddy",
+            {{"url", cluster_->url()}, {"user_namespaces", "one for each container"}});
   for (const std::string& finding : findings())
     log::warning("this machine can't do all that it should", {{"finding", finding}});
 }

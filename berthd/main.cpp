@@ -260,12 +260,14 @@ int run(int argc, char** argv) {
 }  // namespace berth
 
 // Settings of jemalloc, which takes the place of glibc's malloc in this program (jemalloc(3),
-// section TUNING): what has been free for a second is given back to the system, by a thread that
+// section TUNING): what has been free for a second is given back to the system, by one thread that
 // does nothing else, and there are four arenas however many cores the machine has, because memory
 // that is free in one of them isn't used by another. Without jemalloc, nothing reads them.
 extern "C" {
 // NOLINTNEXTLINE(readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
-const char* malloc_conf = "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0,narenas:4";
+const char* malloc_conf =
+    "background_thread:true,max_background_threads:1,dirty_decay_ms:1000,muzzy_decay_ms:0,narenas:"
+    "4";
 }
 
 int main(int argc, char** argv) { return berth::run(argc, argv); }

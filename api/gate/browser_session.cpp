@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/gate/language.h"
 #include "controller/base/crypto.h"
 
 namespace berth::api {
@@ -11,7 +12,8 @@ Cookies::Cookies(const std::string& base_url) {
   const std::string prefix = tls ? "__Host-" : "";
   session_name_ = prefix + "berth_session";
   form_name_ = prefix + "berth_form";
-  attributes_ = std::string("; Path=/; HttpOnly; SameSite=Lax") + (tls ? "; Secure" : "");
+  attributes_for_scripts_ = std::string("; Path=/; SameSite=Lax") + (tls ? "; Secure" : "");
+  attributes_ = attributes_for_scripts_ + "; HttpOnly";
 }
 
 std::vector<std::string> Cookies::values(const Request& request, const std::string& name) {
@@ -52,6 +54,15 @@ std::string Cookies::end_session() const {
 
 std::string Cookies::set_form(const std::string& id) const {
   return form_name_ + "=" + id + attributes_;
+}
+
+std::string Cookies::language(const Request& request) {
+  return value(request, std::string(language_cookie));
+}
+
+std::string Cookies::set_language(Language language) const {
+  return std::string(language_cookie) + "=" + std::string(to_string(language)) +
+         attributes_for_scripts_ + "; Max-Age=" + std::to_string(language_kept_for.count());
 }
 
 std::string csrf_token(const Keys& keys, const std::string& form_id,

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "api/gate/services.h"
+#include "controller/domain/kernel/messages.h"
 #include "controller/transport/http.h"
 
-// What berth stores in a browser: the cookie of a session, and the cookie that form tokens are
-// bound to.
+// What berth stores in a browser: the cookie of a session, the cookie that form tokens are bound
+// to, and the language that somebody has chosen (language.h).
 namespace berth::api {
 
 // The names and attributes of the cookies. With the prefix `__Host-`, browsers send a cookie only
@@ -32,6 +33,10 @@ class Cookies {
   std::string set_session(const std::string& jwt, Duration lifetime) const;
   std::string end_session() const;
   std::string set_form(const std::string& id) const;
+  // The language isn't a secret, and the console's script reads and sets the cookie, too: it has no
+  // prefix in its name and isn't HttpOnly.
+  static std::string language(const Request& request);
+  std::string set_language(Language language) const;
 
  private:
   static std::vector<std::string> values(const Request& request, const std::string& name);
@@ -39,6 +44,7 @@ class Cookies {
   std::string session_name_;
   std::string form_name_;
   std::string attributes_;
+  std::string attributes_for_scripts_;
 };
 
 // Returns the token of a form. It can only be made with berth's key and is bound to both the

@@ -36,7 +36,7 @@ class Follower {
     const Time now = Clock::now();
     const bool has_news = subscription_->take_news();
     if (!started_) {
-      sink(encode_retry(random_retry()));
+      sink(encode_retry(random_retry()) + encode_position(following_.after));
       started_ = true;
       due_ = now;
     } else if (has_news) {
@@ -50,7 +50,8 @@ class Follower {
     if (behind_) return Next::more;
     if (Clock::now() >= spoke_ + heartbeat_interval) {
       spoke_ = Clock::now();
-      sink(encode_heartbeat());
+      sink(has_skipped_ ? encode_position(following_.after) : encode_heartbeat());
+      has_skipped_ = false;
     }
     return Next::on_news(
         std::min({due_, reread_at(), bearer_.next_check(), spoke_ + heartbeat_interval}));
@@ -78,10 +79,13 @@ class Follower {
       return false;  // the client is told the reason when it connects again
     }
     behind_ = batch.behind || batch.events >= event_batch_size;
-    if (!batch.read_to.empty())
+    if (!batch.read_to.empty()) {
+      has_skipped_ = batch.read_to != (batch.events > 0 ? batch.last_id : following_.after) ||
+                     (has_skipped_ && batch.events == 0);
       following_.after = batch.read_to;
-    else if (batch.events > 0)
+    } else if (batch.events > 0) {
       following_.after = batch.last_id;
+    }
     if (batch.events > 0) {
       sink(batch.text);
       spoke_ = Clock::now();
@@ -99,6 +103,7 @@ class Follower {
   Time read_;                  // when the database was last read
   Time due_ = Time::max();     // when it is read because of news
   bool started_ = false;
+  bool has_skipped_ = false;  // rows that aren't for the client, who doesn't know the position
   bool behind_ = false;
 };
 

@@ -48,13 +48,18 @@ std::string encode_event(const Event& event);
 std::string encode_heartbeat();
 // A line that tells the client how long to wait before it resumes a broken stream.
 std::string encode_retry(std::chrono::milliseconds wait);
+// An id without an event. Clients remember it, and dispatch nothing (section 9.2.6), so whoever
+// resumes the stream before its first event misses none. Empty for "" and for negative numbers,
+// which are no ids.
+std::string encode_position(std::string_view id);
 
 // Returns the id after which the client wants to continue; nothing for a first connection. Throws
 // malformed_request if it is longer than any of berth's ids or contains characters that no id can
 // have.
 std::optional<std::string> last_event_id(const Request& request);
 inline constexpr std::size_t max_event_id_bytes = 128;
-// Like last_event_id(), for ids that are row ids: 1 to 2^63-1 without a sign.
+// Like last_event_id(), for ids that are row ids: 1 to 2^63-1 without a sign, or 0, the position
+// before the first row.
 std::optional<std::int64_t> last_event_number(const Request& request);
 
 // The id that a stream follows if it shows events of more than one app. Each event of any app wakes

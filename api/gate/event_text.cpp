@@ -36,6 +36,11 @@ std::string encode_retry(std::chrono::milliseconds wait) {
   return "retry: " + std::to_string(wait.count()) + "\n\n";
 }
 
+std::string encode_position(std::string_view id) {
+  if (id.empty() || id.starts_with('-')) return "";
+  return "id: " + std::string(id) + "\n\n";
+}
+
 std::optional<std::string> last_event_id(const Request& request) {
   const std::string_view id = request.headers.get("Last-Event-ID");
   if (id.empty()) return std::nullopt;
@@ -49,7 +54,7 @@ std::optional<std::int64_t> last_event_number(const Request& request) {
   const auto id = last_event_id(request);
   if (!id) return std::nullopt;
   const auto number = parse_number<std::int64_t>(*id);
-  if (!number || *number < 1)
+  if (!number || *number < 0)
     throw Error(Code::malformed_request, "Last-Event-ID isn't the id of an event of this stream");
   return number;
 }

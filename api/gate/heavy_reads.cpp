@@ -1,6 +1,5 @@
 #include "api/gate/heavy_reads.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,20 +16,23 @@ constexpr int niceness = 10;  // nice(2), more than other threads: a tenth of th
 
 }  // namespace
 
-HeavyReads::HeavyReads(Pool pool, unsigned threads) : shares_(pool, places) {
-  for (unsigned i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { serve(); });
-    pthread_setname_np(threads_.back().native_handle(), "heavy reads");
-  }
-}
+HeavyReads::HeavyReads(Pool pool, unsigned threads)
+    : shares_(pool, places),
+      crew_(mutex_, {.most = threads,
+                     .name = "heavy reads",
+                     .work = [this](ThreadCrew::Lock& lock) { serve(lock); },
+                     .next =
+                         [this] {
+                           return stopping_ || !waiting_.empty() ? ThreadCrew::now
+                                                                 : ThreadCrew::never;
+                         }}) {}
 
 HeavyReads::~HeavyReads() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  added_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  crew_.join();
 }
 
 void HeavyReads::run(const std::function<void()>& work) {
@@ -44,7 +46,10 @@ void HeavyReads::run(const std::function<void()>& work) {
   Task task{.work = work, .changed = {}, .over = false, .failure = nullptr};
   std::unique_lock lock(mutex_);
   waiting_.push_back(&task);
-  added_.notify_one();
+  if (!crew_.call(waiting_.size())) {
+    waiting_.pop_back();
+    throw db::too_slow("there was no thread for heavy reads");
+  }
   const auto until = std::chrono::steady_clock::now() + db::RequestLimits::reader_wait;
   if (!task.changed.wait_until(lock, until, [&] { return task.over; })) {
     if (const auto mine = std::ranges::find(waiting_, &task); mine != waiting_.end()) {
@@ -56,13 +61,14 @@ void HeavyReads::run(const std::function<void()>& work) {
   if (task.failure) std::rethrow_exception(task.failure);
 }
 
-void HeavyReads::serve() {
+void HeavyReads::serve(ThreadCrew::Lock& lock) {
   // On Linux, this concerns the calling thread alone. It is always allowed.
   [[maybe_unused]] const int now = ::nice(niceness);
-  std::unique_lock lock(mutex_);
   while (true) {
-    added_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
+    if (waiting_.empty()) {
+      if (stopping_ || !crew_.rest(lock)) return;
+      continue;
+    }
     Task& task = *waiting_.front();
     waiting_.pop_front();
     lock.unlock();

@@ -3,7 +3,6 @@
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
 #include "api/resources/email_changes.h"
-#include "controller/base/program_name.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/oauth/devices.h"
@@ -15,24 +14,25 @@ Values flag(bool value) {
   return Values(value ? Values::type::bool_true : Values::type::bool_false);
 }
 
-Values session_values(const accounts::SessionInfo& session, const std::string& current) {
+Values session_values(const Visit& visit, const accounts::SessionInfo& session,
+                      const std::string& current) {
   Values values(Values::type::object);
   values.set("id", session.id);
   values.set("address", session.address);
-  values.set("user_agent", program_name(session.user_agent));
-  values.set("since", in_words(session.created_at));
+  values.set("user_agent", program_in_words(visit, session.user_agent));
+  values.set("since", in_words(visit, session.created_at));
   values.set("current", flag(session.id == current));
   return values;
 }
 
-Values device_values(const devices::Device& device) {
+Values device_values(const Visit& visit, const devices::Device& device) {
   Values values(Values::type::object);
   values.set("id", device.id);
   values.set("name", device.name);
-  values.set("program", program_name(device.program));
-  values.set("address", device.address.empty() ? "an unknown address" : device.address);
-  values.set("since", in_words(device.connected_at));
-  values.set("last_used", in_words(device.last_used));
+  values.set("program", program_in_words(visit, device.program));
+  values.set("address", device.address.empty() ? visit.say("an unknown address") : device.address);
+  values.set("since", in_words(visit, device.connected_at));
+  values.set("last_used", in_words(visit, device.last_used));
   return values;
 }
 
@@ -40,7 +40,7 @@ Values device_values(const devices::Device& device) {
 Page account_page(const Visit& visit) {
   return visit.services.db.read([&](db::Tx& tx) {
     const accounts::User user = accounts::find(tx, visit.user().id).value_or(visit.user());
-    Page page = {.title = "Your account", .content = "account"};
+    Page page = {.title = visit.say("Your account"), .content = "account"};
     page.values.set("email", user.email);
     page.values.set("own_name", user.username);
     page.values.set("points", std::to_string(user.points));
@@ -52,12 +52,12 @@ Page account_page(const Visit& visit) {
     const auto list = accounts::list_sessions(
         tx, user.id, {.page = 1, .page_size = accounts::max_sessions_per_user});
     for (const accounts::SessionInfo& session : list.items)
-      sessions.push_back(session_values(session, visit.visitor->session_id));
+      sessions.push_back(session_values(visit, session, visit.visitor->session_id));
     page.values.set("sessions", sessions);
     Values programs(Values::type::list);
     for (const devices::Device& device :
          devices::list(tx, user.id, {.page = 1, .page_size = PageRequest::max_size}).items)
-      programs.push_back(device_values(device));
+      programs.push_back(device_values(visit, device));
     if (!programs.is_empty_list()) page.values.set("has_devices", flag(true));
     page.values.set("devices", programs);
     return page;
@@ -68,6 +68,7 @@ Page account_page(const Visit& visit) {
 template <typename Work>
 Page change(Visit& visit, const std::string& done, Work&& work) {
   return unless_refused(
+      visit,
       [&] {
         work();
         Page page = account_page(visit);
@@ -82,16 +83,20 @@ Page change(Visit& visit, const std::string& done, Work&& work) {
 namespace {
 
 // The tiers that can be paid for with points, for the prices on the start page.
-Values prices_of(const Services& services) {
+Values prices_of(const Visit& visit) {
   Values prices(Values::type::list);
-  for (const tiers::Tier& tier : services.db.read([](db::Tx& tx) { return tiers::list(tx); })) {
+  for (const tiers::Tier& tier :
+       visit.services.db.read([](db::Tx& tx) { return tiers::list(tx); })) {
     if (tier.payment_method != tiers::PaymentMethod::service_points) continue;
     const std::int64_t points = tier.monthly_cost_points.value_or(0);
     Values values(Values::type::object);
     values.set("name", tier.name);
-    values.set("price", points == 0 ? "Free" : std::to_string(points) + " points");
+    values.set("price", points == 0
+                            ? visit.say("Free")
+                            : visit.say("{count} points", {{"count", std::to_string(points)}}));
     values.set("is_paid", flag(points > 0));
-    values.set("memory", std::to_string(tier.memory_limit_mb) + " MiB memory");
+    values.set("memory",
+               visit.say("{count} MiB memory", {{"count", std::to_string(tier.memory_limit_mb)}}));
     values.set("cpu", std::to_string(tier.cpu_limit_millicores) + " mCPU");
     values.set("has_domain", flag(tier.custom_domain_allowed));
     values.set("by_admin", flag(!tier.auto_approve));
@@ -105,9 +110,9 @@ Values prices_of(const Services& services) {
 // The page for visitors who enter the platform's address.
 Page show_home(Visit& visit) {
   if (visit.visitor) return go_to("/console");
-  Page page = {.title = "Run containers without running a cluster", .content = "start"};
+  Page page = {.title = visit.say("Run containers without running a cluster"), .content = "start"};
   page.values.set("wide", flag(true));
-  const Values prices = prices_of(visit.services);
+  const Values prices = prices_of(visit);
   page.values.set("has_prices", flag(!prices.is_empty_list()));
   page.values.set("prices", prices);
   const KubernetesState kubernetes = visit.services.cluster.state();
@@ -120,7 +125,7 @@ Page show_home(Visit& visit) {
 Page show_account(Visit& visit) { return account_page(visit); }
 
 Page rename(Visit& visit) {
-  return change(visit, "Your username was changed.", [&] {
+  return change(visit, visit.say("Your username was changed."), [&] {
     visit.visitor->user = visit.services.db.write([&](db::Tx& tx) {
       return accounts::rename(tx, visit.user().id, visit.field("username"),
                               visit.services.rules.reserved_names);
@@ -130,10 +135,11 @@ Page rename(Visit& visit) {
 
 Page change_password(Visit& visit) {
   const bool keeps = !visit.field("keep_others").empty();
-  const char* done = keeps
-                         ? "Your password was changed. Your other sessions go on."
-                         : "Your password was changed, and your other sessions have ended, as has "
-                           "the access of programs and apps.";
+  const std::string done =
+      keeps ? visit.say("Your password was changed. Your other sessions go on.")
+            : visit.say(
+                  "Your password was changed, and your other sessions have ended, as has "
+                  "the access of programs and apps.");
   return change(visit, done, [&] {
     api::change_password(visit.user(),
                          {.current = visit.field("current_password"),
@@ -147,40 +153,41 @@ Page change_password(Visit& visit) {
 
 Page change_email(Visit& visit) {
   const std::string code = visit.field("totp_code");
-  return change(visit,
-                "We have sent a mail to both addresses. Yours changes once the new one has "
-                "confirmed it.",
-                [&] {
-                  ask_for_email_change(
-                      visit.user(),
-                      {.new_email = visit.field("new_email"),
-                       .password = visit.field("password"),
-                       .totp_code = code.empty() ? std::nullopt : std::optional(code),
-                       .session_id = visit.visitor->session_id,
-                       .address = visit.address},
-                      visit.services);
-                });
+  return change(
+      visit,
+      visit.say("We have sent a mail to both addresses. Yours changes once the new one has "
+                "confirmed it."),
+      [&] {
+        ask_for_email_change(visit.user(),
+                             {.new_email = visit.field("new_email"),
+                              .password = visit.field("password"),
+                              .totp_code = code.empty() ? std::nullopt : std::optional(code),
+                              .session_id = visit.visitor->session_id,
+                              .address = visit.address},
+                             visit.services);
+      });
 }
 
 Page resend_verification(Visit& visit) {
   const Services& services = visit.services;
-  const std::string where = whereabouts_of_mail(services);
-  return change(visit, "We have sent you a mail." + (where.empty() ? "" : " " + where), [&] {
-    services.db.write([&](db::Tx& tx) {
-      accounts::resend_verification(tx, visit.user(), services.keys, services.base_url);
-    });
-  });
+  const std::string where = whereabouts_of_mail(visit);
+  return change(
+      visit, visit.say("We have sent you a mail.") + (where.empty() ? "" : " " + where), [&] {
+        services.db.write([&](db::Tx& tx) {
+          accounts::resend_verification(tx, visit.user(), services.keys, services.base_url);
+        });
+      });
 }
 
 Page end_session(Visit& visit) {
-  return change(visit, "The session has ended.", [&] {
+  return change(visit, visit.say("The session has ended."), [&] {
     visit.services.db.write(
         [&](db::Tx& tx) { accounts::end_session(tx, visit.user().id, visit.field("id")); });
   });
 }
 
 Page end_device(Visit& visit) {
-  return change(visit, "The program was disconnected.", [&] {
+  return change(visit, visit.say("The program was disconnected."), [&] {
     visit.services.db.write(
         [&](db::Tx& tx) { devices::end(tx, visit.user().id, visit.field("id")); });
   });
@@ -188,9 +195,10 @@ Page end_device(Visit& visit) {
 
 Page delete_account(Visit& visit) {
   return unless_refused(
+      visit,
       [&] {
         api::delete_account(visit.user(), visit.field("password"), visit.address, visit.services);
-        Page page = message("Your account was deleted", {"Farewell."});
+        Page page = message(visit.say("Your account was deleted"), {visit.say("Goodbye.")});
         page.session = "";
         return page;
       },

@@ -23,8 +23,9 @@ Page follow_ad(Visit& visit) {
   });
   if (!target) {
     constexpr int gone = 404;
-    Page page = message("This ad is gone",
-                        {"Its link doesn’t work any more. Go back to where you saw the ad."});
+    Page page =
+        message(visit.say("This ad is gone"),
+                {visit.say("Its link doesn’t work any more. Go back to where you saw the ad.")});
     page.status = gone;
     return page;
   }

@@ -8,7 +8,7 @@ namespace {
 
 // Shows the newest hundred. Older ones appear after some of these are decided.
 Page requests_page(const Visit& visit) {
-  Page page = {.title = "Scope requests", .content = "scope_requests"};
+  Page page = {.title = visit.say("Scope requests"), .content = "scope_requests"};
   visit.services.db.read([&](db::Tx& tx) {
     Values list(Values::type::list);
     const auto waiting = apps::list_requests(tx, std::nullopt, apps::RequestStatus::pending,
@@ -17,13 +17,13 @@ Page requests_page(const Visit& visit) {
       const auto app = apps::find(tx, request.app_id);
       Values entry(Values::type::object);
       entry.set("id", request.id);
-      entry.set("app_name", app ? app->app_name : "a deleted app");
+      entry.set("app_name", app ? app->app_name : visit.say("a deleted app"));
       if (const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt)
         entry.set("owner", owner->username);
       if (app && app->website_url) entry.set("website", *app->website_url);
       if (app && !app->app_description.empty()) entry.set("app_description", app->app_description);
-      entry.set("since", in_words(request.inserted_at));
-      entry.set("scopes", scope_values(request.requested));
+      entry.set("since", in_words(visit, request.inserted_at));
+      entry.set("scopes", scope_values(visit, request.requested));
       if (request.tier) entry.set("tier", *request.tier);
       list.push_back(entry);
     }
@@ -36,8 +36,9 @@ Page requests_page(const Visit& visit) {
 std::string actor(const Visit& visit) { return "user:" + visit.user().id; }
 
 template <typename Work>
-Page decide(Visit& visit, const char* done, Work&& work) {
+Page decide(Visit& visit, const std::string& done, Work&& work) {
   return unless_refused(
+      visit,
       [&] {
         visit.services.db.write(work);
         Page page = requests_page(visit);
@@ -52,13 +53,13 @@ Page decide(Visit& visit, const char* done, Work&& work) {
 Page show_scope_requests(Visit& visit) { return requests_page(visit); }
 
 Page approve_scopes(Visit& visit) {
-  return decide(visit, "The request was approved.",
+  return decide(visit, visit.say("The request was approved."),
                 [&](db::Tx& tx) { apps::grant(tx, visit.field("id"), actor(visit)); });
 }
 
 Page reject_scopes(Visit& visit) {
   constexpr size_t max_reason = 1000;
-  return decide(visit, "The request was rejected.", [&](db::Tx& tx) {
+  return decide(visit, visit.say("The request was rejected."), [&](db::Tx& tx) {
     const std::string reason = composed(visit.field("reason"), Lines::several);
     if (reason.empty() || reason.size() > max_reason)
       throw invalid_field("reason", "must have 1 to 1000 characters");

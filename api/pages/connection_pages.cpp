@@ -33,7 +33,7 @@ std::optional<std::int64_t> typed_limit(const std::string& text) {
 }
 
 Page connections_page(const Visit& visit) {
-  Page page = {.title = "Connected apps", .content = "connected_apps"};
+  Page page = {.title = visit.say("Connected apps"), .content = "connected_apps"};
   visit.services.db.read([&](db::Tx& tx) {
     const auto connected =
         connections::list(tx, visit.user().id, {.page = 1, .page_size = PageRequest::max_size});
@@ -42,9 +42,9 @@ Page connections_page(const Visit& visit) {
       Values entry(Values::type::object);
       entry.set("app_id", connection.app_id);
       entry.set("app_name", connection.app_name);
-      entry.set("scopes", scope_values(connection.scopes));
-      entry.set("since", in_words(connection.connected_at));
-      if (connection.last_used) entry.set("last_used", in_words(*connection.last_used));
+      entry.set("scopes", scope_values(visit, connection.scopes));
+      entry.set("since", in_words(visit, connection.connected_at));
+      if (connection.last_used) entry.set("last_used", in_words(visit, *connection.last_used));
       if (connection.scopes.has(Scope::points_spend)) entry.set("spending", spending(connection));
       if (connection.takes_session_tokens) entry.set("session", session_values(connection));
       list.push_back(entry);
@@ -61,13 +61,15 @@ Page show_connected_apps(Visit& visit) { return connections_page(visit); }
 
 Page limit_app(Visit& visit) {
   return unless_refused(
+      visit,
       [&] {
         const auto limit = typed_limit(visit.field("daily_spend_limit"));
         visit.services.db.write([&](db::Tx& tx) {
           connections::set_daily_spend_limit(tx, visit.user().id, visit.field("app_id"), limit);
         });
         Page page = connections_page(visit);
-        page.values.set("done", limit ? "The limit was set." : "There is no limit now.");
+        page.values.set(
+            "done", limit ? visit.say("The limit was set.") : visit.say("There is no limit now."));
         return page;
       },
       [&] { return connections_page(visit); });
@@ -75,17 +77,17 @@ Page limit_app(Visit& visit) {
 
 Page change_session_access(Visit& visit) {
   return unless_refused(
+      visit,
       [&] {
         const auto access = parse_enum<play::SessionAccess>(visit.field("session_access"));
-        if (!access)
-          throw invalid_field("session_access", "must be " + alternatives<play::SessionAccess>());
+        if (!access) throw invalid_field("session_access", "isn't one of the choices");
         visit.services.db.write([&](db::Tx& tx) {
           connections::set_session_access(tx, visit.user().id, visit.field("app_id"), *access);
         });
         Page page = connections_page(visit);
         page.values.set("done", *access == play::SessionAccess::full
-                                    ? "The app may act as you now."
-                                    : "The app can’t act as you any more.");
+                                    ? visit.say("The app may act as you now.")
+                                    : visit.say("The app can’t act as you any more."));
         return page;
       },
       [&] { return connections_page(visit); });
@@ -93,12 +95,13 @@ Page change_session_access(Visit& visit) {
 
 Page disconnect_app(Visit& visit) {
   return unless_refused(
+      visit,
       [&] {
         visit.services.db.write([&](db::Tx& tx) {
           connections::disconnect(tx, visit.user().id, visit.field("app_id"));
         });
         Page page = connections_page(visit);
-        page.values.set("done", "The app has no access to your account any more.");
+        page.values.set("done", visit.say("The app has no access to your account any more."));
         return page;
       },
       [&] { return connections_page(visit); });

@@ -31,11 +31,11 @@ Page error_to_app(const Visit& visit, const AuthorizationQuestion& question, con
 }
 
 // Shows errors that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1).
-Page broken(const Error& error) {
-  Page page =
-      message("This app’s request isn’t valid",
-              {"The app that sent you here made a mistake: " + std::string(error.what()) + ".",
-               "The app got no access. Please tell its makers about this."});
+Page broken(const Visit& visit, const Error& error) {
+  Page page = message(visit.say("This app’s request isn’t valid"),
+                      {visit.say("The app that sent you here made a mistake: {reason}.",
+                                 {{"reason", error.what()}}),
+                       visit.say("The app got no access. Please tell its makers about this.")});
   page.status = 400;
   return page;
 }
@@ -50,20 +50,20 @@ std::string form_target(const std::string& redirect_uri) {
 }
 
 // Returns the place that the visitor returns to, in a form that they would recognize.
-std::string destination(const std::string& redirect_uri) {
+std::string destination(const Visit& visit, const std::string& redirect_uri) {
   const auto url = parse_url(redirect_uri);
-  return url && url->is_web() ? url->authority() : "the app on this device";
+  return url && url->is_web() ? url->authority() : visit.say("the app on this device");
 }
 
 Page consent_page(const Visit& visit, const AuthorizationQuestion& question, const Query& as_sent,
                   const apps::App& app, const ScopeSet& scopes) {
-  Page page = {.title = "Allow access?", .content = "consent"};
+  Page page = {.title = visit.say("Allow access?"), .content = "consent"};
   page.form_target = form_target(question.request.redirect_uri);
   page.values.set("app_name", app.app_name);
   if (!app.app_description.empty()) page.values.set("app_description", app.app_description);
   page.values.set("account", visit.user().username);
   set_maker(visit, app, page);
-  page.values.set("destination", destination(question.request.redirect_uri));
+  page.values.set("destination", destination(visit, question.request.redirect_uri));
   Values hidden(Values::type::list);
   for (const char* parameter : parameters) {
     const auto value = as_sent.find(parameter);
@@ -75,7 +75,7 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
   }
   page.values.set("manages",
                   Values(app.built_in ? Values::type::bool_true : Values::type::bool_false));
-  page.values.set("scopes", scope_values(scopes));
+  page.values.set("scopes", scope_values(visit, scopes));
   page.values.set("parameters", hidden);
   if (app.session_tokens) {
     // The page preselects what the user chose before. Somebody else's app gets more than a look
@@ -125,7 +125,7 @@ Page show_consent(Visit& visit) {
     if (!scopes) return error_to_app(visit, question, scopes.error());
     return consent_page(visit, question, query, app, *scopes);
   } catch (const Error& error) {
-    return broken(error);
+    return broken(visit, error);
   }
 }
 
@@ -152,7 +152,7 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
   if (changed) {
     const auto scopes = oauth::asked_scopes(*changed, visit.user(), question.request);
     if (!scopes) return error_to_app(visit, question, scopes.error());
-    return refused(consent_page(visit, question, visit.form, *changed, *scopes),
+    return refused(visit, consent_page(visit, question, visit.form, *changed, *scopes),
                    Error(Code::invalid_state,
                          "the app has changed what it asks for; please look at it again"));
   }
@@ -175,7 +175,7 @@ Page decide_consent(Visit& visit) {
     }
     return allow(visit, question);
   } catch (const Error& error) {
-    return broken(error);
+    return broken(visit, error);
   }
 }
 

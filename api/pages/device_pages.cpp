@@ -3,7 +3,6 @@
 // since the person may have got it from somebody else (section 5.4).
 #include "api/gate/login_throttle.h"
 #include "api/pages/page.h"
-#include "controller/base/program_name.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/device.h"
 
@@ -11,13 +10,13 @@ namespace berth::api::pages {
 namespace {
 
 Page code_page(const Visit& visit) {
-  Page page = {.title = "Connect a device", .content = "device"};
+  Page page = {.title = visit.say("Connect a device"), .content = "device"};
   page.values.set("account", visit.user().username);
   return page;
 }
 
 Page confirmation_page(const Visit& visit, const oauth::DeviceRequest& request) {
-  Page page = {.title = "Allow this device?", .content = "device_confirm"};
+  Page page = {.title = visit.say("Allow this device?"), .content = "device_confirm"};
   page.values.set("account", visit.user().username);
   page.values.set("app_name", request.app.app_name);
   page.values.set("app_description", request.app.app_description);
@@ -27,10 +26,10 @@ Page confirmation_page(const Visit& visit, const oauth::DeviceRequest& request) 
   const bool same = accounts::network_of(request.address) == accounts::network_of(visit.address);
   page.values.set("same_network",
                   Values(same ? Values::type::bool_true : Values::type::bool_false));
-  page.values.set("user_agent", program_name(request.user_agent));
-  page.values.set("asked_at", in_words(request.asked_at));
+  page.values.set("user_agent", program_in_words(visit, request.user_agent));
+  page.values.set("asked_at", in_words(visit, request.asked_at));
   page.values.set("manages", Values(Values::type::bool_true));
-  page.values.set("scopes", scope_values(request.scopes));
+  page.values.set("scopes", scope_values(visit, request.scopes));
   return page;
 }
 
@@ -73,12 +72,14 @@ oauth::DeviceRequest find(const Visit& visit) {
 Page show_device(Visit& visit) { return code_page(visit); }
 
 Page enter_device_code(Visit& visit) {
-  return unless_refused([&] { return confirmation_page(visit, find(visit)); },
-                        [&] { return code_page(visit); });
+  return unless_refused(
+      visit, [&] { return confirmation_page(visit, find(visit)); },
+      [&] { return code_page(visit); });
 }
 
 Page decide_device(Visit& visit) {
   return unless_refused(
+      visit,
       [&] {
         const oauth::DeviceRequest request = find(visit);
         const bool allowed = visit.field("decision") == "allow";
@@ -89,13 +90,15 @@ Page decide_device(Visit& visit) {
         });
         if (!decided) throw not_waiting();
         Page page =
-            allowed ? message("The device is connected",
-                              {request.app.app_name +
-                               " can use your account now. You can close this page."},
-                              "/connected-apps", "Connected apps")
-                    : message("The device got no access",
-                              {"The code doesn’t work any more. If somebody has sent it to you, "
-                               "they can’t do anything with it."});
+            allowed
+                ? message(visit.say("The device is connected"),
+                          {visit.say("{app} can use your account now. You can close this page.",
+                                     {{"app", request.app.app_name}})},
+                          "/connected-apps", visit.say("Connected apps"))
+                : message(
+                      visit.say("The device got no access"),
+                      {visit.say("The code doesn’t work any more. If somebody has sent it to you, "
+                                 "they can’t do anything with it.")});
         page.event = {.kind = SecurityKind::device_decided,
                       .reason = allowed ? "allowed" : "denied"};
         return page;

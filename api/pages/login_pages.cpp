@@ -44,7 +44,7 @@ std::optional<accounts::Credentials> pending_user(const Visit& visit) {
 }
 
 Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
-  Page page = {.title = "Log in", .content = "login"};
+  Page page = {.title = visit.say("Log in"), .content = "login"};
   page.values.set("next", next);
   page.values.set("email", email);
   page.values.set("register_link", with_parameter("/register", "next", next));
@@ -57,7 +57,7 @@ Page login_page(const Visit& visit, const std::string& next, const std::string& 
 }
 
 Page code_page(const Visit& visit, const std::string& pending) {
-  Page page = {.title = "Second factor", .content = "login_code"};
+  Page page = {.title = visit.say("Second factor"), .content = "login_code"};
   const std::string next = safe_next(visit.field("next"));
   page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
@@ -75,7 +75,7 @@ Page enter(const Visit& visit, const SignedIn& signed_in) {
 Page registration_page(const Visit& visit) {
   const std::string next =
       next_of_newcomer(visit.form.empty() ? visit.query("next") : visit.field("next"));
-  Page page = {.title = "Create an account", .content = "register"};
+  Page page = {.title = visit.say("Create an account"), .content = "register"};
   page.values.set("next", next);
   page.values.set("login_link", with_parameter("/login", "next", next));
   for (const char* name : {"email", "username"}) page.values.set(name, visit.field(name));
@@ -103,7 +103,7 @@ Page log_in(Visit& visit) {
                                 visit.services));
   } catch (const Error& error) {
     if (error.code != Code::totp_required)
-      return refused(login_page(visit, safe_next(visit.field("next")), email), error);
+      return refused(visit, login_page(visit, safe_next(visit.field("next")), email), error);
   }
   const auto account =
       visit.services.db.read([&](db::Tx& tx) { return accounts::credentials(tx, email); });
@@ -113,9 +113,10 @@ Page log_in(Visit& visit) {
 Page log_in_by_code(Visit& visit) {
   const auto account = pending_user(visit);
   if (!account)
-    return refused(login_page(visit, safe_next(visit.field("next")), ""),
+    return refused(visit, login_page(visit, safe_next(visit.field("next")), ""),
                    Error(Code::validation_failed, "that took too long; start again"));
   return unless_refused(
+      visit,
       [&] {
         return enter(visit,
                      sign_in_by_code({.user_id = account->user_id,
@@ -167,7 +168,8 @@ Page register_account(Visit& visit) {
                  .referral_code = visit.field("referral_code"),
                  .next = next,
                  .may_be_admin = services.rules.first_account_admin &&
-                                 comes_from_this_machine(visit.http, visit.address)},
+                                 comes_from_this_machine(visit.http, visit.address),
+                 .language = visit.language},
                 password, services);
     const bool is_known = is_own_admin(user, services);
     if (is_known)
@@ -184,7 +186,7 @@ Page register_account(Visit& visit) {
     page.session = accounts::session_jwt(signed_in.session, services.keys);
     return page;
   } catch (const Error& error) {
-    return with_focus(refused(registration_page(visit), error));
+    return with_focus(refused(visit, registration_page(visit), error));
   }
 }
 

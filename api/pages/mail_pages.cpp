@@ -19,18 +19,19 @@ Page token_page(std::string title, std::string_view content, const std::string& 
 
 bool is_about_token(const Error& error) { return error.details.contains("token"); }
 
-Page dead_link(const Error& error, const std::string& what_to_do, const std::string& link,
-               const std::string& link_text) {
-  Page page = message("This link doesn’t work any more",
-                      {"The link was used before, is too old, or is incomplete.", what_to_do}, link,
-                      link_text);
+Page dead_link(const Visit& visit, const Error& error, const std::string& what_to_do,
+               const std::string& link, const std::string& link_text) {
+  Page page =
+      message(visit.say("This link doesn’t work any more"),
+              {visit.say("The link was used before, is too old, or is incomplete."), what_to_do},
+              link, link_text);
   page.status = 422;
   page.event = security_event_of(error);
   return page;
 }
 
-Page forgot_page(const std::string& email) {
-  Page page = {.title = "Forgotten password", .content = "forgot_password"};
+Page forgot_page(const Visit& visit, const std::string& email) {
+  Page page = {.title = visit.say("Forgotten password"), .content = "forgot_password"};
   page.values.set("email", email);
   return page;
 }
@@ -54,10 +55,10 @@ std::optional<std::string> token_of_mail(const Visit& visit) {
 // What somebody sees who has an account and hasn't opened the link in the mail yet.
 Page awaiting_page(const Visit& visit, const std::string& next) {
   const std::string& email = visit.user().email;
-  Page page = {.title = "Verify your address", .content = "awaiting_verification"};
+  Page page = {.title = visit.say("Verify your address"), .content = "awaiting_verification"};
   page.values.set("email", email);
   page.values.set("next", next);
-  if (const std::string where = whereabouts_of_mail(visit.services); !where.empty())
+  if (const std::string where = whereabouts_of_mail(visit); !where.empty())
     page.values.set("whereabouts", where);
   if (const auto token = token_of_mail(visit))
     page.values.set("link",
@@ -74,7 +75,7 @@ Page show_verification(Visit& visit) {
     if (visit.user().email_verified) return go_to(next);
     return awaiting_page(visit, next);
   }
-  Page page = token_page("Verify your address", "verify_email", visit.query("token"));
+  Page page = token_page(visit.say("Verify your address"), "verify_email", visit.query("token"));
   page.values.set("next", next);
   return page;
 }
@@ -82,13 +83,14 @@ Page show_verification(Visit& visit) {
 Page send_verification_again(Visit& visit) {
   const std::string next = next_of_newcomer(visit.field("next"));
   return unless_refused(
+      visit,
       [&] {
         visit.services.db.write([&](db::Tx& tx) {
           accounts::resend_verification(tx, visit.user(), visit.services.keys,
                                         visit.services.base_url, next);
         });
         Page page = awaiting_page(visit, next);
-        page.values.set("done", "We have sent you another mail.");
+        page.values.set("done", visit.say("We have sent you another mail."));
         return page;
       },
       [&] { return awaiting_page(visit, next); });
@@ -102,19 +104,20 @@ Page verify_email(Visit& visit) {
     });
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
-    return dead_link(error,
-                     "If your address isn’t verified yet, you can ask for another mail on the page "
-                     "of your account.",
-                     "/account", "To your account");
+    return dead_link(
+        visit, error,
+        visit.say("If your address isn’t verified yet, you can ask for another mail on the page "
+                  "of your account."),
+        "/account", visit.say("Go to your account"));
   }
   const std::string next = next_of_newcomer(visit.field("next"));
   if (visit.visitor) return go_to(next);
-  return message("Your address is verified", {"Thank you."}, with_parameter("/login", "next", next),
-                 "Log in");
+  return message(visit.say("Your address is verified"), {visit.say("Thank you.")},
+                 with_parameter("/login", "next", next), visit.say("Log in"));
 }
 
 Page show_email_change(Visit& visit) {
-  return token_page("Confirm your new address", "email_change", visit.query("token"));
+  return token_page(visit.say("Confirm your new address"), "email_change", visit.query("token"));
 }
 
 Page confirm_email_change(Visit& visit) {
@@ -128,15 +131,17 @@ Page confirm_email_change(Visit& visit) {
     });
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
-    return dead_link(error, "You can ask for another mail on the page of your account.", "/account",
-                     "To your account");
+    return dead_link(visit, error,
+                     visit.say("You can ask for another mail on the page of your account."),
+                     "/account", visit.say("Go to your account"));
   }
-  return message("Your address was changed", {"You log in with this address from now on."},
-                 "/account", "To your account");
+  return message(visit.say("Your address was changed"),
+                 {visit.say("You log in with this address from now on.")}, "/account",
+                 visit.say("Go to your account"));
 }
 
 Page show_email_change_stop(Visit& visit) {
-  return token_page("Keep your old address", "email_change_stop", visit.query("token"));
+  return token_page(visit.say("Keep your old address"), "email_change_stop", visit.query("token"));
 }
 
 Page stop_email_change(Visit& visit) {
@@ -147,34 +152,37 @@ Page stop_email_change(Visit& visit) {
     ClaimantOfThread::set_account(stopped.user_id);
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
-    return dead_link(error, "If somebody else uses your account, choose a new password.",
-                     "/forgot-password", "Choose a new password");
+    return dead_link(visit, error,
+                     visit.say("If somebody else uses your account, choose a new password."),
+                     "/forgot-password", visit.say("Choose a new password"));
   }
-  const std::string kept = stopped.was_confirmed
-                               ? "Your account has this address again, and everybody is logged out."
-                               : "Nothing was changed.";
-  return message("Your old address stays",
-                 {kept,
-                  "If it wasn’t you who asked for another one, somebody else knows your "
-                  "password: choose a new one now."},
-                 "/forgot-password", "Choose a new password");
+  const std::string kept =
+      stopped.was_confirmed
+          ? visit.say("Your account has this address again, and everybody is logged out.")
+          : visit.say("Nothing was changed.");
+  return message(
+      visit.say("Your old address stays"),
+      {kept, visit.say("If it wasn’t you who asked for another one, somebody else knows your "
+                       "password: choose a new one now.")},
+      "/forgot-password", visit.say("Choose a new password"));
 }
 
-Page show_forgot_password(Visit&) { return forgot_page(""); }
+Page show_forgot_password(Visit& visit) { return forgot_page(visit, ""); }
 
 Page forgot_password(Visit& visit) {
   const Services& services = visit.services;
   services.db.write([&](db::Tx& tx) { accounts::request_reset(tx, visit.field("email")); });
   std::vector<std::string> paragraphs = {
-      "If somebody has an account with the address " + visit.field("email") +
-      ", a mail is on its way to it. The link in it works for an hour."};
-  if (const std::string where = whereabouts_of_mail(services); !where.empty())
+      visit.say("If somebody has an account with the address {address}, a mail is on its way to "
+                "it. The link in it works for an hour.",
+                {{"address", visit.field("email")}})};
+  if (const std::string where = whereabouts_of_mail(visit); !where.empty())
     paragraphs.push_back(where);
-  return message("Look into your mailbox", paragraphs, "/login", "Back to login");
+  return message(visit.say("Check your mailbox"), paragraphs, "/login", visit.say("Back to login"));
 }
 
 Page show_reset_password(Visit& visit) {
-  return token_page("Choose a new password", "reset_password", visit.query("token"));
+  return token_page(visit.say("Choose a new password"), "reset_password", visit.query("token"));
 }
 
 Page reset_password(Visit& visit) {
@@ -183,12 +191,13 @@ Page reset_password(Visit& visit) {
     api::reset_password(token, visit.field("password"), visit.services);
   } catch (const Error& error) {
     if (is_about_token(error))
-      return dead_link(error, "You can ask for another mail.", "/forgot-password",
-                       "Forgotten password");
-    return refused(token_page("Choose a new password", "reset_password", token), error);
+      return dead_link(visit, error, visit.say("You can ask for another mail."), "/forgot-password",
+                       visit.say("Forgotten password"));
+    return refused(visit, token_page(visit.say("Choose a new password"), "reset_password", token),
+                   error);
   }
-  Page page =
-      message("Your password was changed", {"You are logged out everywhere."}, "/login", "Log in");
+  Page page = message(visit.say("Your password was changed"),
+                      {visit.say("You are logged out everywhere.")}, "/login", visit.say("Log in"));
   page.session = "";
   return page;
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <sstream>
 
 #include "api/resources/oauth/redirect.h"
+#include "controller/base/program_name.h"
 
 namespace berth::api::pages {
 
@@ -45,10 +47,11 @@ Page message(std::string title, const std::vector<std::string>& paragraphs, cons
   return page;
 }
 
-std::string whereabouts_of_mail(const Services& services) {
-  if (services.environment != Environment::development) return "";
-  return "This berthd is in development. Without a mail server (smtp-url) the mail stays in its "
-         "outbox, which `berth admin outbox` shows.";
+std::string whereabouts_of_mail(const Visit& visit) {
+  if (visit.services.environment != Environment::development) return "";
+  return visit.say(
+      "This berthd is in development. Without a mail server (smtp-url) the mail stays in its "
+      "outbox, which `berth admin outbox` shows.");
 }
 
 namespace {
@@ -58,25 +61,57 @@ std::string sentence(std::string text) {
   return text + ".";
 }
 
+// Returns what is wrong with a field, for the place beside it.
+std::string beside_field(const Visit& visit, const std::string& why) {
+  return sentence(
+      messages::reason(visit.language, why).value_or(visit.say("this value isn't allowed")));
+}
+
+// Returns the sentence about the whole form.
+std::string about_form(const Visit& visit, const Error& error) {
+  if (error.code == Code::validation_failed && error.details.size() > 1)
+    return sentence(visit.say("some fields aren't right yet"));
+  const std::string text = error.what();
+  const auto field = error.details.begin();
+  const bool names_field = field != error.details.end() && text.starts_with(field->first);
+  if (!names_field)
+    return sentence(messages::reason(visit.language, text)
+                        .value_or(error.retry_after
+                                      ? visit.say("that was too much at once; try again later")
+                                      : visit.say("that didn't work")));
+  if (visit.language == Language::en) {
+    // The field's name is written as people write it, such as "referral code".
+    std::string readable = text;
+    std::replace(readable.begin(), readable.begin() + std::ptrdiff_t(field->first.size()), '_',
+                 ' ');
+    return sentence(readable);
+  }
+  const auto name = messages::field(visit.language, field->first);
+  return (name ? *name + ": " : "") + beside_field(visit, field->second.front());
+}
+
 }  // namespace
 
-Page refused(Page page, const Error& error) {
+Page refused(const Visit& visit, Page page, const Error& error) {
   // With 401, the browser would ask for credentials itself.
   page.status = status(error.code) == 401 ? 422 : status(error.code);
-  std::string text = error.what();
-  if (error.code == Code::validation_failed) {
+  if (error.code == Code::validation_failed)
     for (const auto& [field, reasons] : error.details)
-      page.values.set("wrong_" + field, sentence(reasons.front()));
-    if (error.details.size() > 1) text = "some fields aren't right yet";
-  }
-  // The field's name is written as people write it, such as "referral code".
-  if (const auto field = error.details.begin();
-      field != error.details.end() && text.starts_with(field->first))
-    std::replace(text.begin(), text.begin() + std::ptrdiff_t(field->first.size()), '_', ' ');
-  page.values.set("error", sentence(text));
+      page.values.set("wrong_" + field, beside_field(visit, reasons.front()));
+  page.values.set("error", about_form(visit, error));
   page.retry_after = error.retry_after;
   page.event = security_event_of(error);
   return page;
+}
+
+std::string program_in_words(const Visit& visit, const std::string& user_agent) {
+  const std::string name = program_name(user_agent);
+  if (name == "unknown") return visit.say("unknown program");
+  constexpr std::string_view on = " on ";
+  const size_t at = name.find(on);
+  if (at == std::string::npos) return name;
+  return visit.say("{browser} on {system}",
+                   {{"browser", name.substr(0, at)}, {"system", name.substr(at + on.size())}});
 }
 
 std::string safe_next(const std::string& next) {
@@ -115,19 +150,23 @@ std::string with_parameter(const std::string& path, std::string_view name, std::
   return redirect_to(path, {{std::string(name), std::string(value)}});
 }
 
-std::string in_words(Instant at) {
-  static constexpr const char* months[] = {"January",   "February", "March",    "April",
-                                           "May",       "June",     "July",     "August",
-                                           "September", "October",  "November", "December"};
+std::string in_words(const Visit& visit, Instant at) {
   const auto day = std::chrono::floor<std::chrono::days>(at);
   const std::chrono::year_month_day date(day);
+  const std::string names = visit.say(
+      "January February March April May June July August September October November December");
+  std::istringstream all(names);
+  std::string month;
+  for (unsigned i = 0; i < unsigned(date.month()); ++i) all >> month;
   const auto minutes = std::chrono::floor<std::chrono::minutes>(at - day).count();
   const auto two = [](std::int64_t number) {
     return (number < 10 ? "0" : "") + std::to_string(number);
   };
-  return std::to_string(unsigned(date.day())) + " " + months[unsigned(date.month()) - 1] + " " +
-         std::to_string(int(date.year())) + ", " + two(minutes / 60) + ":" + two(minutes % 60) +
-         " UTC";
+  return visit.say("{day} {month} {year}, {time} UTC",
+                   {{"day", std::to_string(unsigned(date.day()))},
+                    {"month", month},
+                    {"year", std::to_string(int(date.year()))},
+                    {"time", two(minutes / 60) + ":" + two(minutes % 60)}});
 }
 
 void set_maker(const Visit& visit, const apps::App& app, Page& page) {
@@ -138,42 +177,43 @@ void set_maker(const Visit& visit, const apps::App& app, Page& page) {
   const auto owner =
       visit.services.db.read([&](db::Tx& tx) { return accounts::find(tx, app.owner_id); });
   Values maker(Values::type::object);
-  maker.set("owner", owner ? owner->username : "a deleted account");
-  const std::string since = in_words(app.inserted_at);
+  maker.set("owner", owner ? owner->username : visit.say("a deleted account"));
+  const std::string since = in_words(visit, app.inserted_at);
   maker.set("since", since.substr(0, since.find(',')));
   page.values.set("maker", maker);
 }
 
-std::string_view in_words(Scope scope) {
+std::string in_words(const Visit& visit, Scope scope) {
   switch (scope) {
     case Scope::profile_read:
-      return "see your username, your tier, and when you use the app";
+      return visit.say("see your username, your tier, and when you use the app");
     case Scope::points_read:
-      return "see how many points you have";
+      return visit.say("see how many points you have");
     case Scope::points_spend:
-      return "spend your points, without asking you each time";
+      return visit.say("spend your points, without asking you each time");
     case Scope::points_transfer:
-      return "send your points to other users";
+      return visit.say("send your points to other users");
     case Scope::points_award:
-      return "nothing any more: only admins can award points";
+      return visit.say("nothing any more: only admins can award points");
     case Scope::app_balance_read:
-      return "see how many points the app itself has";
+      return visit.say("see how many points the app itself has");
     case Scope::deploy_manage:
-      return "run, change and delete your app’s containers, which can cost the app’s points";
+      return visit.say(
+          "run, change and delete your app’s containers, which can cost the app’s points");
     case Scope::campaigns_manage:
     case Scope::campaign_write:
-      return "create and change ad campaigns of your app, which cost the app’s points";
+      return visit.say("create and change ad campaigns of your app, which cost the app’s points");
   }
   return "";
 }
 
-Values scope_values(const ScopeSet& scopes) {
+Values scope_values(const Visit& visit, const ScopeSet& scopes) {
   Values list(Values::type::list);
   for (const ScopeInfo& scope : all_scopes()) {
     if (!scopes.has(scope.scope)) continue;
     Values entry(Values::type::object);
     entry.set("name", std::string(scope.name));
-    entry.set("words", std::string(in_words(scope.scope)));
+    entry.set("words", in_words(visit, scope.scope));
     list.push_back(entry);
   }
   return list;

@@ -11,6 +11,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/kernel/messages.h"
 #include "controller/domain/kernel/scopes.h"
 #include "controller/transport/http.h"
 
@@ -29,12 +30,18 @@ struct Visit {
   std::optional<accounts::SignedIn> visitor;  // who is logged in, by the session cookie
   std::string csrf;                           // the token to put into the page's forms
   std::string form_id;  // the value of the browser's form cookie, which `csrf` is bound to
+  Language language = Language::en;  // of the page
 
   // Return the first value of that name; empty if there is none.
   std::string field(std::string_view name) const;
   std::string query(std::string_view name) const;
   std::string user_agent() const { return std::string(http.headers.get("User-Agent")); }
   const accounts::User& user() const { return visitor->user; }
+  // Returns the text in the page's language; see messages::say().
+  std::string say(std::string_view english,
+                  std::initializer_list<messages::Insert> values = {}) const {
+    return messages::say(language, english, values);
+  }
 };
 
 struct Page {
@@ -51,6 +58,7 @@ struct Page {
   // If set, the session cookie is set to this JWT; if it is set to an empty text, the cookie is
   // deleted.
   std::optional<std::string> session = {};
+  std::optional<Language> choice = {};  // if set, the browser's choice of a language
   std::optional<std::chrono::seconds> retry_after = {};
   std::optional<SecurityEvent> event = {};  // entry for the security log
 };
@@ -62,18 +70,18 @@ Page message(std::string title, const std::vector<std::string>& paragraphs,
              const std::string& link = {}, const std::string& link_text = {});
 // Returns a sentence that says where to find a mail in development, where berthd needs no mail
 // server; empty in production.
-std::string whereabouts_of_mail(const Services& services);
-// Returns `page` with the error's message on it and the error's status. The value `wrong_FIELD`
-// says what is wrong with that field of the form, for the place beside it.
-Page refused(Page page, const Error& error);
+std::string whereabouts_of_mail(const Visit& visit);
+// Returns `page` with the error's message on it, in the page's language, and the error's status.
+// The value `wrong_FIELD` says what is wrong with that field of the form, for the place beside it.
+Page refused(const Visit& visit, Page page, const Error& error);
 // Returns `work()`. If that throws an Error, returns the page that `again()` makes, with the error
 // on it.
 template <typename Work, typename Again>
-Page unless_refused(Work&& work, Again&& again) {
+Page unless_refused(const Visit& visit, Work&& work, Again&& again) {
   try {
     return work();
   } catch (const Error& error) {
-    return refused(again(), error);
+    return refused(visit, again(), error);
   }
 }
 
@@ -89,8 +97,8 @@ std::string next_of_newcomer(const std::string& next);
 void set_focus(Page& page, std::initializer_list<const char*> fields);
 // Returns the path with one more parameter in its query, percent-encoded.
 std::string with_parameter(const std::string& path, std::string_view name, std::string_view value);
-// Returns the time in the form "21 November 2026, 14:05 UTC".
-std::string in_words(Instant at);
+// Returns the time in the page's language, such as "21 November 2026, 14:05 UTC".
+std::string in_words(const Visit& visit, Instant at);
 // Returns what the authorization request in `next` (see safe_next) is about: the app's name, and
 // its redirect URI as a source for the policy form-action. Returns empty texts if `next` is no such
 // request or the request is wrong, which the consent page then reports.
@@ -99,13 +107,15 @@ struct Asking {
   std::string form_target;
 };
 Asking asking_in(const Visit& visit, const std::string& next);
+// Returns the name of the program that sent this User-Agent, in the page's language.
+std::string program_in_words(const Visit& visit, const std::string& user_agent);
 // Puts the values `maker` and `built_in` into the page, which say whose the app is and since when
 // it exists, or that it belongs to the platform.
 void set_maker(const Visit& visit, const apps::App& app, Page& page);
 // Returns a description, for users, of what an app may do with the scope.
-std::string_view in_words(Scope scope);
+std::string in_words(const Visit& visit, Scope scope);
 // Returns the names and descriptions of the scopes as a list for a template.
-Values scope_values(const ScopeSet& scopes);
+Values scope_values(const Visit& visit, const ScopeSet& scopes);
 
 // In login_pages.cpp:
 Page show_login(Visit& visit);
@@ -147,7 +157,7 @@ Page disable_totp(Visit& visit);
 Page new_recovery_codes(Visit& visit);
 Page prove_totp(Visit& visit);
 // Returns a page on which the visitor proves their second factor again. It leads to `next`.
-Page prove_totp_page(const std::string& next);
+Page prove_totp_page(const Visit& visit, const std::string& next);
 
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);
@@ -166,6 +176,12 @@ Page disconnect_app(Visit& visit);
 
 // In ad_pages.cpp:
 Page follow_ad(Visit& visit);
+
+// In language_pages.cpp:
+Page choose_language(Visit& visit);
+// Returns where the choice of a language on this page leads: to the page itself or, after a form,
+// to the page that the form is on.
+std::string place_of(const Visit& visit);
 
 // In admin_pages.cpp:
 Page show_scope_requests(Visit& visit);

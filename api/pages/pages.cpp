@@ -7,6 +7,7 @@
 
 #include "api/gate/authenticate.h"
 #include "api/gate/client_address.h"
+#include "api/gate/language.h"
 #include "api/gate/repeated_field.h"
 #include "api/gate/request_log.h"
 #include "api/gate/write_guard.h"
@@ -140,6 +141,7 @@ std::span<const Pages::Row> Pages::table() {
       {{"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, Stores::nothing,
         noted(SecurityKind::consent_changed, "withdrawn")},
        disconnect_app},
+      {{"POST", "/language", "page_language", Who::anybody, Stores::account}, choose_language},
       {{"GET", "/ads/click", "page_ad_click", Who::anybody, Stores::ads}, follow_ad},
       {{"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, Stores::nothing},
        show_scope_requests},
@@ -197,6 +199,27 @@ std::string policy_for(const std::string& form_target) {
   return policy;
 }
 
+// Fills the page in and puts it into the response. The form in which a language is chosen needs the
+// token in `csrf`.
+void show_html(Page page, Language language, Response& response) {
+  page.values.set("title", page.title);
+  page.values.set("language", std::string(to_string(language)));
+  Values languages(Values::type::list);
+  for (const Language one : all_languages) {
+    Values entry(Values::type::object);
+    entry.set("code", std::string(to_string(one)));
+    entry.set("language_name", std::string(messages::own_name(one)));
+    entry.set("chosen",
+              Values(one == language ? Values::type::bool_true : Values::type::bool_false));
+    languages.push_back(entry);
+  }
+  page.values.set("languages", languages);
+  response.content_type = "text/html; charset=utf-8";
+  response.add_header("Content-Language", std::string(to_string(language)));
+  response.add_header("Vary", "Accept-Language, Cookie");
+  response.body = render(page.content, language, page.values);
+}
+
 void show(const Visit& visit, Page page, Response& response) {
   response.status = page.status;
   add_security_headers(response, policy_for(page.form_target));
@@ -208,8 +231,8 @@ void show(const Visit& visit, Page page, Response& response) {
     response.add_header("Location", page.go_to);
     return;
   }
-  page.values.set("title", page.title);
   page.values.set("csrf", visit.csrf);
+  page.values.set("place", place_of(visit));
   if (visit.visitor) {
     Values user(Values::type::object);
     user.set("username", visit.user().username);
@@ -217,8 +240,7 @@ void show(const Visit& visit, Page page, Response& response) {
              Values(visit.user().is_admin ? Values::type::bool_true : Values::type::bool_false));
     page.values.set("user", user);
   }
-  response.content_type = "text/html; charset=utf-8";
-  response.body = render(page.content, page.values);
+  show_html(std::move(page), visit.language, response);
 }
 
 // Returns why the visitor isn't admitted as an admin, by the same rule as for the API.
@@ -235,16 +257,16 @@ std::optional<Error> refusal_of_admin(const Visit& visit) {
 
 // Returns the page that a visitor sees in place of an admin's page. It says what they can do about
 // it.
-Page no_admins_page(const Error& refusal) {
+Page no_admins_page(const Visit& visit, const Error& refusal) {
   const auto step_up = refusal.details.find("step_up");
   Page page;
   if (step_up == refusal.details.end())
-    page = message("No access", {"This page is for admins of the platform."});
+    page = message(visit.say("No access"), {visit.say("This page is for admins of the platform.")});
   else if (step_up->second.front() == "prove_second_factor")
-    page = prove_totp_page(admins_page);
+    page = prove_totp_page(visit, admins_page);
   else
-    page = message("No access", {"Admins need a second factor."}, "/account/totp",
-                   "Set up the second factor");
+    page = message(visit.say("No access"), {visit.say("Admins need a second factor.")},
+                   "/account/totp", visit.say("Set up the second factor"));
   page.status = status(refusal.code);
   page.event = security_event_of(refusal);
   return page;
@@ -267,13 +289,13 @@ Page answer(Visit& visit, Who who, Stores stores, Page (*run)(Visit&)) {
   try {
     if (who == Who::admin) {
       const auto refusal = refusal_of_admin(visit);
-      if (refusal) return no_admins_page(*refusal);
+      if (refusal) return no_admins_page(visit, *refusal);
     }
     if (auto refusal = write_guard::refusal(visit.services, writer_of(visit), stores))
       throw Error(*std::move(refusal));
     return run(visit);
   } catch (const Error& error) {
-    return refused(message("That didn’t work", {}), error);
+    return refused(visit, message(visit.say("That didn’t work"), {}), error);
   }
 }
 
@@ -288,17 +310,19 @@ bool seeks_page(const Request& request, const Router& api) {
          api.find(request.method, request.path).route == nullptr;
 }
 
-void show_no_page(Response& response) {
-  Page page = message("There is no such page",
-                      {"The address may be mistyped, or what it led to may be gone. The console is "
-                       "at /console, the documentation at /docs."},
-                      "/", "To the start page");
-  page.values.set("title", page.title);
+// It has no form for the language, since nobody has looked at the browser's cookies.
+void show_no_page(const Request& request, Response& response) {
+  const Language language = language_of(request);
+  Page page =
+      message(messages::say(language, "There is no such page"),
+              {messages::say(language,
+                             "The address may be mistyped, or what it led to may be gone. The "
+                             "console is at /console, the documentation at /docs.")},
+              "/", messages::say(language, "Go to the start page"));
   response.status = 404;
   add_security_headers(response, policy_for(page.form_target));
   response.add_header("Cache-Control", "no-store");
-  response.content_type = "text/html; charset=utf-8";
-  response.body = render(page.content, page.values);
+  show_html(std::move(page), language, response);
 }
 
 std::string refusal_of_form(const Visit& visit) {
@@ -306,8 +330,9 @@ std::string refusal_of_form(const Visit& visit) {
   const bool ours = is_same_origin(visit.http) && visit.form.count("csrf") == 1 &&
                     equal_in_constant_time(visit.field("csrf"), expected);
   return ours ? ""
-              : "The form is too old, or wasn’t sent from this site. Go back, reload the page and "
-                "send it again. Your browser must accept cookies from this site.";
+              : visit.say(
+                    "The form is too old, or wasn’t sent from this site. Go back, reload the page "
+                    "and send it again. Your browser must accept cookies from this site.");
 }
 
 }  // namespace
@@ -332,7 +357,7 @@ bool Pages::handle(const Request& request, Response& response) {
   if (row == nullptr) {
     if (redirect_from_slash(request, response)) return true;
     if (!seeks_page(request, api_)) return false;
-    show_no_page(response);
+    show_no_page(request, response);
     response.add_header("X-Request-Id", new_uuid(services_.clock.now()));
     return true;
   }
@@ -389,7 +414,8 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
                  .form = {},
                  .visitor = {},
                  .csrf = {},
-                 .form_id = cookies_.form(request)};
+                 .form_id = cookies_.form(request),
+                 .language = language_of(request)};
   const auto note = [&](const SecurityEvent& event) {
     services_.security.note(
         event, {.address = visit.address, .route = row.name, .request_id = request_id});
@@ -426,15 +452,17 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   if (is_form)
     if (auto form = parse_form(request.body); form && is_utf8(*form)) visit.form = std::move(*form);
   if (!verdict.allowed) {
-    page = refuse(429, "Too many requests", "Wait a moment, then try again.");
+    page = refuse(429, visit.say("Too many requests"), visit.say("Wait a moment, then try again."));
     page.retry_after = verdict.reset;
   } else if (const auto repeated = repeated_field(request.headers)) {
-    page = refuse(400, "That didn’t work",
-                  "Your browser sent " + std::string(*repeated) + " more than once.");
+    page = refuse(400, visit.say("That didn’t work"),
+                  visit.say("Your browser sent {header} more than once.",
+                            {{"header", std::string(*repeated)}}));
   } else if (!is_utf8(request.query)) {
-    page = refuse(400, "That didn’t work", "The address of this page isn’t valid.");
+    page = refuse(400, visit.say("That didn’t work"),
+                  visit.say("The address of this page isn’t valid."));
   } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
-    page = refuse(403, "Please try again", why);
+    page = refuse(403, visit.say("Please try again"), why);
     page.event = {.kind = SecurityKind::form_rejected, .reason = "wrong_form_token"};
   } else {
     const write_budgets::Writer writer = writer_of(visit);
@@ -461,6 +489,7 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   } else if (new_browser) {
     response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
   }
+  if (page.choice) response.add_header("Set-Cookie", cookies_.set_language(*page.choice));
   response.caller_is_known = visit.visitor.has_value();
   show(visit, std::move(page), response);
 }

@@ -4,19 +4,22 @@
 #include <string>
 #include <string_view>
 
+#include "controller/domain/kernel/messages.h"
+
 // The HTML of the hosted pages: Mustache templates in html/, where {{name}} is replaced by a value
 // with & < > " and ' escaped. Templates put values only into text and into double-quoted
-// attributes. They can't leave a value unescaped: {{{name}}}, {{&name}} and other delimiters keep
-// berthd from starting.
+// attributes. [[…]] encloses a text, which may have markup and values in it: it is replaced by the
+// one of the page's language (kernel/messages.h). Templates can't leave a value unescaped:
+// {{{name}}}, {{&name}} and other delimiters keep berthd from starting.
 namespace berth::api::pages {
 
 using Values = kainjow::mustache::data;
 
 // Throws std::logic_error if a template could leave a value unescaped or can't be parsed.
 void check_templates();
-// Returns the HTML of a page: the template `content`, named without its ending, inside the layout.
-// Both see `values`.
-std::string render(std::string_view content, Values values);
+// Returns the HTML of a page in the language: the template `content`, named without its ending,
+// inside the layout. Both see `values`.
+std::string render(std::string_view content, Language language, Values values);
 const std::string& stylesheet();
 // The picture that browsers show beside the page's title.
 const std::string& icon();

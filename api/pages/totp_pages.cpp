@@ -1,7 +1,8 @@
 // Turning the second factor on and off, and its recovery codes.
 #include "api/pages/page.h"
-#include "api/pages/qr_code.h"
+#include "api/resources/accounts/qr_code.h"
 #include "api/resources/accounts/sign_in.h"
+#include "controller/base/url.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
 
@@ -25,7 +26,7 @@ void require_proof(const Visit& visit) {
 }
 
 Page enabled_page(const Visit& visit) {
-  Page page = {.title = "Second factor", .content = "totp"};
+  Page page = {.title = visit.say("Second factor"), .content = "totp"};
   const int left = visit.services.db.read(
       [&](db::Tx& tx) { return two_factor::recovery_codes_left(tx, visit.user().id); });
   page.values.set("enabled", Values(Values::type::bool_true));
@@ -35,7 +36,7 @@ Page enabled_page(const Visit& visit) {
 }
 
 Page setup_page(const Visit& visit, const two_factor::Setup& setup) {
-  Page page = {.title = "Set up an authenticator", .content = "totp"};
+  Page page = {.title = visit.say("Set up an authenticator"), .content = "totp"};
   const QrCode code = qr_code(setup.uri);
   page.values.set("qr_size", std::to_string(code.size));
   page.values.set("qr_path", code.path);
@@ -45,11 +46,14 @@ Page setup_page(const Visit& visit, const two_factor::Setup& setup) {
   return page;
 }
 
-Page codes_page(const std::vector<std::string>& codes) {
-  Page page = {.title = "Your recovery codes", .content = "recovery_codes"};
+Page codes_page(const Visit& visit, const std::vector<std::string>& codes) {
+  Page page = {.title = visit.say("Your recovery codes"), .content = "recovery_codes"};
   Values list(Values::type::list);
   for (const std::string& code : codes) list.push_back(Values(code));
   page.values.set("codes", list);
+  std::string file;
+  for (const std::string& code : codes) file += code + "\n";
+  page.values.set("file", "data:text/plain;charset=utf-8," + percent_encode(file));
   return page;
 }
 
@@ -57,7 +61,7 @@ Page codes_page(const std::vector<std::string>& codes) {
 
 Page show_totp(Visit& visit) {
   if (visit.user().totp_enabled) return enabled_page(visit);
-  Page page = {.title = "Second factor", .content = "totp"};
+  Page page = {.title = visit.say("Second factor"), .content = "totp"};
   page.values.set("start", Values(Values::type::bool_true));
   return page;
 }
@@ -71,9 +75,10 @@ Page set_up_totp(Visit& visit) {
 Page enable_totp(Visit& visit) {
   const Services& services = visit.services;
   return unless_refused(
+      visit,
       [&] {
         require_proof(visit);
-        return codes_page(services.db.write([&](db::Tx& tx) {
+        return codes_page(visit, services.db.write([&](db::Tx& tx) {
           auto codes = two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
                                           services.base_url);
           accounts::note_second_factor(tx, visit.visitor->session_id);
@@ -92,14 +97,16 @@ Page enable_totp(Visit& visit) {
 Page disable_totp(Visit& visit) {
   const Services& services = visit.services;
   return unless_refused(
+      visit,
       [&] {
         api::disable_totp(visit.user(),
                           {.password = visit.field("password"),
                            .code = visit.field("code"),
                            .address = visit.address},
                           services);
-        return message("The second factor is off", {"Logging in requires only your password now."},
-                       "/account", "Back to the account");
+        return message(visit.say("The second factor is off"),
+                       {visit.say("Logging in requires only your password now.")}, "/account",
+                       visit.say("Back to the account"));
       },
       [&] { return enabled_page(visit); });
 }
@@ -107,17 +114,18 @@ Page disable_totp(Visit& visit) {
 Page new_recovery_codes(Visit& visit) {
   const Services& services = visit.services;
   return unless_refused(
+      visit,
       [&] {
         require_proof(visit);
-        return codes_page(services.db.write([&](db::Tx& tx) {
+        return codes_page(visit, services.db.write([&](db::Tx& tx) {
           return two_factor::new_recovery_codes(tx, visit.user(), services.keys, services.base_url);
         }));
       },
       [&] { return show_totp(visit); });
 }
 
-Page prove_totp_page(const std::string& next) {
-  Page page = {.title = "Prove your second factor", .content = "prove_totp"};
+Page prove_totp_page(const Visit& visit, const std::string& next) {
+  Page page = {.title = visit.say("Prove your second factor"), .content = "prove_totp"};
   page.values.set("next", next);
   return page;
 }
@@ -125,13 +133,14 @@ Page prove_totp_page(const std::string& next) {
 Page prove_totp(Visit& visit) {
   const std::string next = safe_next(visit.field("next"));
   return unless_refused(
+      visit,
       [&] {
         api::require_proof(visit.user(), visit.visitor->session_id,
                            {.totp_code = visit.field("code"), .address = visit.address},
                            visit.services);
         return go_to(next);
       },
-      [&] { return prove_totp_page(next); });
+      [&] { return prove_totp_page(visit, next); });
 }
 
 }  // namespace berth::api::pages

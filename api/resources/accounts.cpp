@@ -1,5 +1,6 @@
 // Handlers of accounts: registration, login, sessions, and the user's own account.
 #include "api/gate/encode.h"
+#include "api/gate/language.h"
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/encode_user.h"
 #include "api/resources/accounts/new_password.h"
@@ -8,6 +9,7 @@
 #include "api/resources/shared.h"
 #include "api/resources/users.h"
 #include "controller/base/shares.h"
+#include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api {
@@ -20,6 +22,7 @@ json encode_me(db::Tx& tx, const accounts::User& user) {
                {"points", user.points},
                {"referral_code", user.referral_code},
                {"signup_multiplier", user.signup_multiplier},
+               {"language", user.language},
                {"stats",
                 {{"direct_referrals", stats.direct_referrals},
                  {"connected_apps", stats.connected_apps},
@@ -35,7 +38,8 @@ Reply register_account(const Call& call, const Services& services) {
                .password_hash = {},
                .referral_code = text_or_nothing(call.body, "referral_code"),
                .may_be_admin = services.rules.first_account_admin &&
-                               comes_from_this_machine(call.http, call.address)},
+                               comes_from_this_machine(call.http, call.address),
+               .language = language_of(call.http)},
               call.body.at("password"), services);
   return {.status = 201,
           .body = {{"user",
@@ -107,8 +111,13 @@ Reply me(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body = encode_me(tx, accounts::rename(tx, call.user->id, call.body.at("username"),
-                                                 services.rules.reserved_names))};
+  if (call.body.contains("language"))
+    accounts::set_language(tx, call.user->id, call.body.at("language").get<Language>());
+  const accounts::User user = call.body.contains("username")
+                                  ? accounts::rename(tx, call.user->id, call.body.at("username"),
+                                                     services.rules.reserved_names)
+                                  : *accounts::find(tx, call.user->id);
+  return {.body = encode_me(tx, user)};
 }
 
 Reply delete_me(const Call& call, const Services& services) {
@@ -241,14 +250,15 @@ constexpr Route rows[] = {
     {.request = "PATCH /api/auth/me",
      .name = "updateMe",
      .tag = "Account",
-     .summary = "Change the caller's username",
-     .text = "Gives the account another username, which must be free. Friends and apps see the new "
-             "one from then on.",
+     .summary = "Change the caller's username, or the language of the mails to them",
+     .text = "Gives the account another username, which must be free; friends and apps see the new "
+             "one from then on. `language` is that of the mails to the caller. What isn't sent "
+             "stays as it is.",
      .guards = {person(), account_writes, Shape::nested_but_access},
      .stores = Stores::account,
      .body = {"UpdateMeRequest"},
      .answer = {200, "MeResponse"},
-     .event = {SecurityKind::account_changed, "renamed"},
+     .event = {SecurityKind::account_changed, "profile"},
      .served_by = {"berth account rename", "/console/account"},
      .run = WriteHandler{update_me}},
     {.request = "DELETE /api/auth/me",

@@ -2,6 +2,7 @@
 #include "controller/domain/accounts/two_factor.h"
 
 #include "api/gate/encode.h"
+#include "api/resources/accounts/qr_code.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
 
@@ -20,7 +21,10 @@ Proof proof_in(const Call& call) {
 
 Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
   const two_factor::Setup setup = two_factor::set_up(tx, *call.user, services.keys);
-  return {.body = {{"secret", setup.secret}, {"uri", setup.uri}}};
+  const QrCode code = qr_code(setup.uri);
+  return {.body = {{"secret", setup.secret},
+                   {"uri", setup.uri},
+                   {"qr_code", {{"size", code.size}, {"path", code.path}}}}};
 }
 
 Reply enable_totp(const Call& call, const Services& services) {

@@ -107,8 +107,9 @@ CMD ["node", "server.js"]
      R"(# How `berth up .` builds the image of this Python program.
 FROM docker.io/library/python:3.13-slim
 WORKDIR /app
-# The dependencies come first: this layer is used again until requirements.txt changes.
-COPY requirements*.txt ./
+# The dependencies come first: this layer is used again until requirements.txt changes. A COPY needs
+# one file that is there, and without packages there is no requirements.txt.
+COPY Containerfile requirements*.txt ./
 RUN if [ -e requirements.txt ]; then pip install --no-cache-dir -r requirements.txt; fi
 COPY . .
 # Containers run without root's rights, as user 1000.

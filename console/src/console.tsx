@@ -11,7 +11,7 @@ import { Palette } from './components/palette';
 import { Bones, Button, Dialog, Empty, Failed, LinkButton, Page } from './components/ui';
 import { apps, follow_all, listed, may_advertise } from './data';
 import { t } from './messages';
-import { choose, language, languages } from './messages/language';
+import { language, languages } from './messages/language';
 import { LazyAccount, LazyAdmin, LazyComponents, LazyDomains, LazyExtras, LazyMarket } from './components/lazy';
 import { Proof } from './components/proof';
 import { AppScreen } from './screens/app';
@@ -22,7 +22,7 @@ import { NewDeploymentScreen } from './screens/new_deployment';
 import { OverviewScreen } from './screens/overview';
 import { PointsScreen } from './screens/points';
 import { admin_sections } from './screens/sections';
-import { expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
+import { choose_language, expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
 
 // The menu leaves out what the person can't use yet: domains need a deployment, the market an app that may advertise.
 const is_of_use = (href: string) =>
@@ -129,7 +129,7 @@ function Side({ open, close, find, help }: { open: boolean; close: () => void; f
           <Select
             aria-label={t.menu.language}
             value={language}
-            onChoose={choose}
+            onChoose={(name) => void choose_language(name)}
             choices={Object.entries(languages).map(([key, name]) => [key, name, { lang: key }])}
           />
         </div>

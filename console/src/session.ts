@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { type Answer, ApiError, call, listeners, send } from './api';
 import { t } from './messages';
+import { type Language, remember } from './messages/language';
 
 export type Me = Answer<'get', '/api/auth/me'>['user'];
 
@@ -71,6 +72,15 @@ export async function start(): Promise<void> {
   const { kubernetes, version: release } = await health;
   simulated.value = kubernetes === 'simulated';
   version.value = release;
+}
+
+// Chooses a language for this browser and for the mails to the account, and loads the page again in it. Mails that
+// can't be changed at the moment are no reason to stay with the old one.
+export async function choose_language(name: string): Promise<void> {
+  const language = name as Language;
+  remember(language);
+  if (me.value) await call('patch', '/api/auth/me', { body: { language } }).catch(() => undefined);
+  location.reload();
 }
 
 // Reads the account again, after something that changes its points or its address.

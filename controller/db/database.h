@@ -164,8 +164,8 @@ class Tx {
     query(sql, values...).may_wait(Wanted::nothing);
   }
   // Runs a statement that has to change exactly one row, which its WHERE describes as it was read.
-  // Throws Overtaken if it doesn't: the row was changed by another write since. An UPDATE or DELETE
-  // without RETURNING.
+  // Throws Overtaken if it doesn't: the row was changed by another write since. An UPDATE, a DELETE
+  // or an INSERT with ON CONFLICT, without RETURNING.
   template <typename... Values>
   void require_change(std::string_view sql, const Values&... values) {
     query(sql, values...).may_wait(Wanted::one_change);
@@ -229,6 +229,17 @@ class Tx {
     }
   }
 
+  // Lets others have the rows that this write has changed before it is on the disk, if the engine
+  // can. For writes of which many change one row, each of which would otherwise wait until the disk
+  // has the one before. The write is answered once it is on the disk, as any other, and so are
+  // those that have seen its rows. But a read may show for some milliseconds what a crash of the
+  // server then undoes.
+  void release_rows_early() { releases_rows_early_ = true; }
+  // Undoes that, whichever of the two comes first, because what is written must not be seen by
+  // anybody and then be undone.
+  void keep_rows_until_stored() { keeps_rows_ = true; }
+  bool releases_rows_early() const { return releases_rows_early_ && !keeps_rows_; }
+
   // Tells the subscribers about `id` once the transaction is on disk. If it fails, they aren't
   // told, unless it isn't known whether it is on disk.
   void notify(Topic topic, std::string id) { notes_.emplace_back(topic, std::move(id)); }
@@ -253,6 +264,7 @@ class Tx {
   Isolation isolation_;
   std::vector<Note> notes_;
   unsigned depth_ = 0;  // how many calls of nested() are open
+  bool releases_rows_early_ = false, keeps_rows_ = false;
 };
 
 // The store: SQLite (controller/db/sqlite) or PostgreSQL (controller/db/postgres). What was

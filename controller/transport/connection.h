@@ -62,6 +62,13 @@ struct Connection : Poller::Watched {
     request.remote_address = entry->address();
   }
 
+  // Forgets the request and frees its memory, except for input that came after it.
+  void forget_request() {
+    free_memory(request);
+    request.remote_address = entry->address();
+    reader.free_all();
+  }
+
   const std::unique_ptr<ConnectionTable::Entry> entry;
   const int socket;
   State state = State::waiting;
@@ -85,6 +92,7 @@ struct Connection : Poller::Watched {
   std::size_t sent = 0;  // of `out` and the body after it
   Deadline send_until{};
   Next next = Next::more;  // what the stream's latest step said
+  std::string path = {};   // what the stream's request asked for
 
   std::size_t ignored = 0;  // how much input came after the last answer
 };

@@ -19,6 +19,13 @@ namespace berth::api {
 
 inline constexpr std::string_view line_end = "\r\n";
 
+// Makes the value like a new one and frees the memory that it holds. An assignment of an empty
+// string or list doesn't do the latter: it keeps the memory for the next content.
+template <typename T>
+void free_memory(T& value) {
+  const T old = std::exchange(value, T());
+}
+
 // The header fields of a request, in the order in which they were sent. The class owns no text:
 // names and values point into the text that was parsed. Names are compared without regard to case
 // (RFC 9110, section 5.1).

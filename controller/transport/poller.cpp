@@ -45,26 +45,44 @@ bool Poller::watch(Watched& watched, std::uint32_t events, Deadline deadline, Ta
   const std::lock_guard lock(mutex_);
   if (takeable == Takeable::yes && watched.has_news_) return false;
   const auto number = static_cast<std::size_t>(watched.fd_);
-  if (watched_.size() <= number) watched_.resize(std::max(number + 1, watched_.size() * 2));
-  if (deadline != Deadline::max()) timers_.emplace(deadline, &watched);
+  if (slots_.size() <= number) slots_.resize(std::max(number + 1, slots_.size() * 2));
   watched.deadline_ = deadline;
+  set_timer(watched);
+  if (events != 0) arm(watched, events);
   watched.takeable_ = takeable == Takeable::yes;
   watched.watched_ = true;
-  watched_[number] = &watched;
-  if (events != 0) {
-    epoll_event wanted{.events = events | EPOLLONESHOT, .data = {.fd = watched.fd_}};
-    const int change = watched.added_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    if (epoll_ctl(epoll_.get(), change, watched.fd_, &wanted) != 0) {
-      forget(watched);
-      fail("epoll_ctl");
-    }
-    watched.added_ = true;
-  }
+  slots_[number].watched = &watched;
   if (deadline < wakes_at_) {
     wakes_at_ = deadline;
     wake();
   }
   return true;
+}
+
+// Has epoll wait for these events, unless it does already.
+void Poller::arm(Watched& watched, std::uint32_t events) {
+  Slot& slot = slots_[static_cast<std::size_t>(watched.fd_)];
+  if (watched.added_ && slot.armed == events) return;
+  epoll_event wanted{.events = events | EPOLLONESHOT, .data = {.fd = watched.fd_}};
+  const int change = watched.added_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (epoll_ctl(epoll_.get(), change, watched.fd_, &wanted) != 0) fail("epoll_ctl");
+  watched.added_ = true;
+  slot.armed = events;
+}
+
+// Sees to it that there is an entry in time for the deadline.
+void Poller::set_timer(Watched& watched) {
+  if (watched.deadline_ >= watched.timer_) return;
+  if (watched.timer_ != Deadline::max()) timers_.erase({watched.timer_, &watched});
+  watched.timer_ = watched.deadline_;
+  timers_.emplace(watched.timer_, &watched);
+}
+
+void Poller::drop(Watched& watched) {
+  const std::lock_guard lock(mutex_);
+  if (watched.timer_ == Deadline::max()) return;
+  timers_.erase({watched.timer_, &watched});
+  watched.timer_ = Deadline::max();
 }
 
 bool Poller::tell(Watched& watched) {
@@ -78,8 +96,7 @@ bool Poller::tell(Watched& watched) {
 // The caller holds the lock.
 void Poller::forget(Watched& watched) {
   watched.watched_ = false;
-  watched_[static_cast<std::size_t>(watched.fd_)] = nullptr;
-  if (watched.deadline_ != Deadline::max()) timers_.erase({watched.deadline_, &watched});
+  slots_[static_cast<std::size_t>(watched.fd_)].watched = nullptr;
 }
 
 // How long epoll_wait() may wait, in milliseconds.
@@ -115,7 +132,9 @@ void Poller::call_after_event(int fd) {
   Watched* watched = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    watched = watched_[static_cast<std::size_t>(fd)];
+    Slot& slot = slots_[static_cast<std::size_t>(fd)];
+    slot.armed = 0;
+    watched = slot.watched;
     if (watched == nullptr) return;
     forget(*watched);
   }
@@ -130,6 +149,13 @@ void Poller::call_those_in_time() {
       const std::lock_guard lock(mutex_);
       if (timers_.empty() || timers_.begin()->first > now) return;
       watched = timers_.begin()->second;
+      timers_.erase(timers_.begin());
+      watched->timer_ = Deadline::max();
+      if (!watched->watched_) continue;
+      if (watched->deadline_ > now) {
+        set_timer(*watched);
+        continue;
+      }
       forget(*watched);
     }
     call_(*watched, Why::time);

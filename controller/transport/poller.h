@@ -19,7 +19,8 @@ namespace berth::api {
 class Poller {
  public:
   // A socket that can be watched. Whoever watches it gives it away; the one who gets it back, by
-  // the Poller's call or by tell(), has it for themselves and may watch it again or destroy it.
+  // the Poller's call or by tell(), has it for themselves and may watch it again, or destroy it
+  // after drop().
   class Watched {
    public:
     explicit Watched(int descriptor) : fd_(descriptor) {}
@@ -37,6 +38,7 @@ class Poller {
     bool watched_ = false;
     bool takeable_ = false;
     Deadline deadline_{};
+    Deadline timer_ = Deadline::max();  // of its entry in timers_; max() if it has none
   };
   enum class Why {
     event,  // it looks as if there were one; a system call says whether that is right
@@ -60,9 +62,15 @@ class Poller {
   // Says that there is news for whoever waits with this socket. Returns whether the caller has it
   // now: it was watched and could be taken. The caller has to know that it exists.
   bool tell(Watched& watched);
+  // Forgets everything about a socket that isn't watched and is going to be destroyed.
+  void drop(Watched& watched);
 
  private:
   using Timers = std::set<std::pair<Deadline, Watched*>>;
+  struct Slot {
+    Watched* watched = nullptr;
+    std::uint32_t armed = 0;  // the events for which epoll still waits
+  };
 
   void run();
   void wake() const;
@@ -70,6 +78,8 @@ class Poller {
   void call_after_event(int fd);
   void call_those_in_time();
   void forget(Watched& watched);
+  void arm(Watched& watched, std::uint32_t events);
+  void set_timer(Watched& watched);
 
   const Call call_;
   const Descriptor epoll_;
@@ -77,7 +87,10 @@ class Poller {
   std::mutex mutex_;
   // By descriptor. An event names a descriptor and not an object, because the object may be gone
   // when the event is looked at. So an event may be one of an earlier socket with this number.
-  std::vector<Watched*> watched_;
+  std::vector<Slot> slots_;
+  // A socket that is given back before its deadline keeps its entry, because the next deadline is
+  // rarely an earlier one: followers of a stream would else move an entry for each event. An entry
+  // whose time has come too early is moved then.
   Timers timers_;
   Deadline wakes_at_ = Deadline::max();
   bool stopping_ = false;

@@ -57,13 +57,13 @@ Io RequestReader::await(std::chrono::milliseconds patience) {
 
 void RequestReader::free_buffer() {
   if (has_input()) return;
-  buffer_ = {};
+  free_memory(buffer_);
   begin_ = end_ = 0;
 }
 
 void RequestReader::free_all() {
   free_buffer();
-  head_ = {};
+  free_memory(head_);
 }
 
 // The deadline is also checked here, because a caller who always has another byte ready never

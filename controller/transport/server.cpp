@@ -132,9 +132,12 @@ Server::Impl::Impl(ServerOptions options, Handler handler)
       }),
       // For handlers, for connections that are stayed with, for uploads, and to read heads.
       workers_(2 * options_.http_threads + options_.max_uploads + stream_threads,
-               [this](Connection& connection) { serve(connection); }),
-      stream_workers_(stream_threads, [this](Connection& connection) { step_stream(connection); }) {
-}
+               Workers::First::stays,
+               [this](Connection& connection) {
+                 connection.state == State::streaming ? step_stream(connection) : serve(connection);
+               }),
+      stream_workers_(stream_threads, Workers::First::ends,
+                      [this](Connection& connection) { step_stream(connection); }) {}
 
 // Waits for handlers that still run.
 Server::Impl::~Impl() {
@@ -227,13 +230,16 @@ void Server::Impl::wake(Connection& connection) {
   if (poller_.tell(connection)) resume(connection);
 }
 
+// If the system can't start a thread for streams, the other threads make their steps.
 void Server::Impl::resume(Connection& connection) {
-  (connection.state == State::streaming ? stream_workers_ : workers_).submit(connection);
+  if (connection.state == State::streaming && stream_workers_.submit(connection)) return;
+  workers_.submit(connection);
 }
 
 // Closes the connection. A stream is destroyed by a thread that may wait.
 void Server::Impl::end(Connection& connection) {
   if (!connection.response.stream) {
+    poller_.drop(connection);
     delete &connection;
     return;
   }
@@ -274,7 +280,10 @@ void Server::Impl::receive(Connection& connection) {
   const Io io = connection.reader.fill();
   if (io == Io::closed) return end(connection);
   if (connection.state == State::waiting) {
-    if (io == Io::timed_out) return park(connection, EPOLLIN, connection.until);
+    if (io == Io::timed_out) {
+      connection.reader.free_buffer();
+      return park(connection, EPOLLIN, connection.until);
+    }
     begin_request(connection);
   }
   bool is_complete = true;
@@ -383,9 +392,8 @@ bool Server::Impl::await_request(Connection& connection) {
     end(connection);
     return false;
   }
-  reader.free_all();
-  connection.request.headers = {};
-  connection.out = {};
+  connection.forget_request();
+  free_memory(connection.out);
   connection.until = after(options_.keep_alive_timeout);
   park(connection, EPOLLIN, connection.until);
   return false;
@@ -504,7 +512,7 @@ bool Server::Impl::run_handler(Connection& connection) {
   call_handler(connection);
   slot.release();
   // Frees the memory while the answer is sent and the next request awaited.
-  connection.request.body = {};
+  free_memory(connection.request.body);
   connection.request.file.reset();
   connection.claims->large_body.release();
   connection.claims->upload.release();
@@ -539,6 +547,7 @@ bool Server::Impl::refuse(Connection& connection) {
   const Refusal refusal = *connection.refusal;
   connection.refusal.reset();
   connection.request.file.reset();
+  free_memory(connection.request.body);
   if (connection.claims) {
     connection.claims->large_body.release();
     connection.claims->upload.release();
@@ -612,7 +621,7 @@ bool Server::Impl::after_sending(Connection& connection) {
 
 // The answer was sent. The next request comes, or the end.
 bool Server::Impl::finish(Connection& connection) {
-  connection.response = Response{};
+  free_memory(connection.response);
   if (connection.claims) connection.claims->request.release();
   connection.state = State::waiting;
   if (connection.persistence == Persistence::keep_alive) return true;
@@ -627,8 +636,9 @@ bool Server::Impl::finish(Connection& connection) {
 
 void Server::Impl::begin_stream(Connection& connection) {
   connection.next = Next::more;
-  connection.reader.free_buffer();
-  connection.request.headers = {};
+  free_memory(connection.response.headers);
+  connection.path = std::string(connection.request.path);
+  connection.forget_request();
   {
     const std::lock_guard lock(streams_mutex_);
     streams_.insert(&connection);
@@ -644,7 +654,8 @@ bool Server::Impl::end_stream(Connection& connection) {
     const std::lock_guard lock(streams_mutex_);
     streams_.erase(&connection);
   }
-  connection.response = Response{};
+  free_memory(connection.response);
+  free_memory(connection.path);
   if (!connection.is_lost) return finish(connection);
   end(connection);
   return false;
@@ -688,12 +699,12 @@ bool Server::Impl::call_stream(Connection& connection) {
     reason = error.what();
   } catch (...) {
   }
-  log::error("a stream failed", {{"path", connection.request.path}, {"reason", reason}});
+  log::error("a stream failed", {{"path", connection.path}, {"reason", reason}});
   return false;
 }
 
 void Server::Impl::wait_for_news(Connection& connection) {
-  connection.out = {};
+  free_memory(connection.out);
   connection.state = State::streaming;
   park(connection, EPOLLRDHUP, connection.next.at, Takeable::yes);
 }

@@ -5,6 +5,7 @@
 
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/differ.h"
+#include "reconcilers/cluster/ownership.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -69,10 +70,10 @@ void Applier::Result::add(const Result& other) {
   if (!fought_over) fought_over = other.fought_over;
 }
 
-Applier::Result Applier::apply(const std::vector<Object>& desired) {
+Applier::Result Applier::apply(const std::vector<Object>& desired, Missing missing) {
   Result result;
   for (const Object& object : desired) {
-    result.add(apply_one(object));
+    result.add(apply_one(object, missing));
     if (result.fought_over) continue;
     if (const auto wait = budget_.wait_of(wait_key(object), std::chrono::steady_clock::now()))
       result.fought_over = {.object = text_at(object, {"kind"}) + " " + name_of(object),
@@ -81,7 +82,7 @@ Applier::Result Applier::apply(const std::vector<Object>& desired) {
   return result;
 }
 
-Applier::Result Applier::apply_one(const Object& desired) {
+Applier::Result Applier::apply_one(const Object& desired, Missing missing) {
   const ObjectPtr live = cache_.find(desired);
   if (live && !differs(desired, *live)) return {};
   // If the hash in the annotation differs, the desired state is new and is applied at once.
@@ -94,12 +95,47 @@ Applier::Result Applier::apply_one(const Object& desired) {
       return {.applied = 0, .again = wait, .fought_over = {}};
   }
   try {
-    cache_.note(client_.apply(desired));
+    if (!live && missing == Missing::created)
+      cache_.note(create(desired));
+    else if (live && is_owned_by_create(*live))
+      cache_.note(apply_to_created(desired));
+    else
+      cache_.note(client_.apply(desired));
   } catch (const kube::ApiError&) {
     if (is_repair) budget_.give_back(key);
     throw;
   }
   return {.applied = 1, .again = {}, .fought_over = {}};
+}
+
+// The object exists nevertheless if somebody has taken its labels away, or if the answer to an
+// earlier create was lost.
+Object Applier::create(const Object& desired) {
+  try {
+    return client_.create(desired);
+  } catch (const kube::ApiError& error) {
+    if (error.reason != "AlreadyExists") throw;
+  }
+  return apply_to_created(desired);
+}
+
+// The cache doesn't have other managers' fields, so the object is read. If somebody changes it in
+// between, the write is refused with a 409, and the deployment is tried again.
+Object Applier::apply_to_created(const Object& desired) {
+  const kube::Resource& resource = kube::resource_of(desired);
+  const kube::ListOptions this_one = {.name_space = namespace_of(desired),
+                                      .label_selector = "",
+                                      .field_selector = "metadata.name=" + name_of(desired)};
+  for (const Object& live : client_.list(resource, this_one).items) {
+    if (!is_owned_by_create(live)) continue;
+    Object change = {{"apiVersion", resource.api_version}, {"kind", resource.kind}};
+    change["metadata"] = {{"name", name_of(live)},
+                          {"namespace", namespace_of(live)},
+                          {"resourceVersion", text_at(live, {"metadata", "resourceVersion"})},
+                          {"managedFields", owned_by_apply(live)}};
+    client_.merge(change);
+  }
+  return client_.apply(desired);
 }
 
 }  // namespace berth::reconcilers

@@ -72,12 +72,19 @@ class Applier {
 
   Applier(kube::Client& client, Cache& cache) : client_(client), cache_(cache) {}
 
-  // Applies the objects in the given order. Throws kube::ApiError at the first one that the server
+  // How an object is written that the cache doesn't have. A create costs the API server less than
+  // an apply, but the first later change of the object costs a list and a write more. So what
+  // changes soon and often should be applied.
+  enum class Missing { applied, created };
+
+  // Writes the objects in the given order. Throws kube::ApiError at the first one that the server
   // refuses; the rest are then not tried.
-  Result apply(const std::vector<Object>& desired);
+  Result apply(const std::vector<Object>& desired, Missing missing = Missing::applied);
 
  private:
-  Result apply_one(const Object& desired);
+  Result apply_one(const Object& desired, Missing missing);
+  Object create(const Object& desired);
+  Object apply_to_created(const Object& desired);
 
   kube::Client& client_;
   Cache& cache_;

@@ -39,21 +39,10 @@ DomainWorkers::DomainWorkers(std::shared_ptr<prometheus::Registry> registry,
 DomainWorkers::~DomainWorkers() { stop(); }
 
 void DomainWorkers::start() {
-  for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  queue_.serve(std::size_t(count), [this](const std::string& id) { handle(id); });
 }
 
-void DomainWorkers::stop() {
-  queue_.shut_down();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-}
-
-void DomainWorkers::work() {
-  while (const auto id = queue_.get()) {
-    handle(*id);
-    queue_.done(*id);
-  }
-}
+void DomainWorkers::stop() { queue_.stop(); }
 
 void DomainWorkers::stall(const std::string& id) {
   const std::lock_guard lock(mutex_);

@@ -3,16 +3,14 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "reconcilers/cluster/custom_domain.h"
 #include "reconcilers/cluster/metrics.h"
 
 namespace berth::reconcilers {
 
-// The domain loop's queue and workers. They have threads of their own, because a DNS look-up may
-// take seconds and deployments must not wait for it. Thread-safe.
+// The domain loop's queue and its threads, which it has for itself, because a DNS look-up may take
+// seconds and deployments must not wait for it. Thread-safe.
 class DomainWorkers {
  public:
   static constexpr int count = int(DomainLoop::look_ups);
@@ -23,7 +21,7 @@ class DomainWorkers {
                 DomainLoop& loop, std::function<bool()> leads);
   ~DomainWorkers();  // calls stop()
 
-  // Starts the workers' threads and returns at once.
+  // Has keys worked on from now on, and returns at once.
   void start();
   // Returns when the passes that are running have ended, which takes as long as a look-up's
   // deadline.
@@ -38,7 +36,6 @@ class DomainWorkers {
   bool is_idle() const { return queue_.depth() == 0 && queue_.unfinished().count() == 0; }
 
  private:
-  void work();
   void handle(const std::string& id);
   void stall(const std::string& id);
   void stall_until_leading(const std::string& id);
@@ -46,10 +43,9 @@ class DomainWorkers {
   DomainLoop& loop_;
   const std::function<bool()> leads_;
   Metrics metrics_;
-  WorkQueue queue_;
   std::mutex mutex_;
   std::set<std::string> stalled_;
-  std::vector<std::thread> threads_;
+  WorkQueue queue_;  // last: its threads use the members above
 };
 
 }  // namespace berth::reconcilers

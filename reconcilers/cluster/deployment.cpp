@@ -178,7 +178,7 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
   const auto admission = certificates_.admit(row, applicable);
-  result.add(applier_.apply(applicable));
+  result.add(applier_.apply(applicable, Applier::Missing::created));
   result.again = sooner(result.again, admission.again);
   result.applied += remove_unwanted(row.id, desired);
 

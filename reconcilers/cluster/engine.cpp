@@ -125,7 +125,7 @@ Engine::~Engine() { stop(); }
 void Engine::start() {
   if (leader_) leader_->start();
   cache_.start();
-  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
+  queue_.serve(std::size_t(options_.workers), [this](const std::string& id) { handle(id); });
   domains_.start();
   images_.start();
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
@@ -134,8 +134,7 @@ void Engine::start() {
 void Engine::stop() {
   queue_.shut_down();
   resolver_.stop();
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
+  queue_.stop();
   images_.stop();
   domains_.stop();
   if (keeper_.joinable()) {
@@ -179,13 +178,6 @@ Engine::Work Engine::work_now() {
           .stalled = stalled_.size(),
           .longest = queue_.longest_running(),
           .errors = metrics_.errors()};
-}
-
-void Engine::work() {
-  while (const auto id = queue_.get()) {
-    handle(*id);
-    queue_.done(*id);
-  }
 }
 
 void Engine::handle(const std::string& id) {
@@ -287,7 +279,7 @@ void Engine::keep(const std::stop_token& stop) {
     if (scan_again_.exchange(false)) resync_at.reset();
     // This comes before the first scan, so that new objects use user namespaces if the nodes have
     // them.
-    if (cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
+    if (!options_.user_namespaces && cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
       user_namespaces_.refresh();
       look_at_nodes_at = SteadyClock::now() + UserNamespaceWatch::interval;
     }

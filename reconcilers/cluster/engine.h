@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "reconcilers/cluster/custom_domain_workers.h"
 #include "reconcilers/cluster/deployment.h"
@@ -117,7 +116,6 @@ class Engine {
 
  private:
   void notice(const std::string& id, const Object& object);
-  void work();
   void handle(const std::string& id);
   bool leads() const { return !leader_ || leader_->write_time(); }
   void begin_to_lead();
@@ -155,7 +153,6 @@ class Engine {
   std::set<std::string> stalled_;
   std::atomic<bool> scan_again_ = false;
 
-  std::vector<std::thread> workers_;
   std::jthread keeper_;
 };
 

@@ -35,7 +35,7 @@ prometheus::Family<Histogram>& histograms(Registry& registry, const std::string&
 }
 
 std::string_view http_method(std::string_view verb) {
-  if (verb == "apply") return "PATCH";
+  if (verb == "apply" || verb == "merge") return "PATCH";
   if (verb == "create") return "POST";
   if (verb == "update") return "PUT";
   if (verb == "delete") return "DELETE";

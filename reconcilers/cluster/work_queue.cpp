@@ -7,6 +7,47 @@ namespace berth::reconcilers {
 WorkQueue::WorkQueue(Observer observer, std::function<TimePoint()> now)
     : observer_(std::move(observer)), now_(std::move(now)) {}
 
+WorkQueue::~WorkQueue() { stop(); }
+
+void WorkQueue::serve(std::size_t most, std::function<void(const std::string&)> handle) {
+  const std::lock_guard lock(mutex_);
+  handle_ = std::move(handle);
+  crew_.emplace(mutex_, ThreadCrew::Options{.most = most,
+                                            .kept = 1,
+                                            .work = [this](ThreadCrew::Lock& held) { work(held); },
+                                            .next = [this] { return next_locked(); }});
+  crew_->start();
+  crew_->call(ready_.size());
+}
+
+void WorkQueue::work(ThreadCrew::Lock& lock) {
+  while (!shut_down_) {
+    const auto key = take_locked();
+    if (!key) {
+      if (!crew_->rest(lock)) return;
+      continue;
+    }
+    // While this thread is busy, another one has to wait for what comes next.
+    if (next_locked() != ThreadCrew::never) crew_->call(ready_.size());
+    lock.unlock();
+    handle_(*key);
+    done(*key);
+    lock.lock();
+  }
+}
+
+// When there is work for one more thread.
+WorkQueue::TimePoint WorkQueue::next_locked() const {
+  if (shut_down_ || !ready_.empty()) return ThreadCrew::now;
+  return by_due_.empty() ? ThreadCrew::never : by_due_.begin()->first;
+}
+
+// There is work for one more thread, or a wait has become shorter.
+void WorkQueue::call_locked() {
+  changed_.notify_one();
+  if (crew_ && !shut_down_) crew_->call(ready_.size());
+}
+
 void WorkQueue::add(const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (!shut_down_) add_locked(key);
@@ -67,7 +108,7 @@ void WorkQueue::done(const std::string& key) {
   processing_.erase(held);
   if (dirty_.contains(key)) {
     ready_.push_back(key);
-    changed_.notify_one();
+    call_locked();
   }
   if (processing_.empty()) drained_.notify_all();
 }
@@ -76,6 +117,11 @@ void WorkQueue::shut_down() {
   const std::lock_guard lock(mutex_);
   shut_down_ = true;
   changed_.notify_all();
+}
+
+void WorkQueue::stop() {
+  shut_down();
+  if (crew_) crew_->join();
 }
 
 bool WorkQueue::drain(Wait limit) {
@@ -108,7 +154,7 @@ void WorkQueue::add_locked(const std::string& key) {
   if (observer_.added) observer_.added();
   if (processing_.contains(key)) return;
   ready_.push_back(key);
-  changed_.notify_one();
+  call_locked();
 }
 
 void WorkQueue::wait_locked(const std::string& key, TimePoint due) {
@@ -120,7 +166,7 @@ void WorkQueue::wait_locked(const std::string& key, TimePoint due) {
   }
   by_due_.emplace(due, key);
   // A worker that sleeps until a later time has to recompute how long it may sleep.
-  changed_.notify_one();
+  call_locked();
 }
 
 void WorkQueue::stop_waiting_locked(const std::string& key) {

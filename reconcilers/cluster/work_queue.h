@@ -12,9 +12,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "controller/base/thread_crew.h"
+
 namespace berth::reconcilers {
 
-// A queue of keys to be worked on, after client-go's util/workqueue. A key is in the queue at most
+// A queue of keys to be worked on, after client-go's util/workqueue, and the threads that do so. A
+// key is in the queue at most
 // once, however often it is added. A key that is added while a worker holds it comes up again once
 // that worker calls done(), so no two workers ever hold the same key. Thread-safe.
 class WorkQueue {
@@ -40,7 +43,15 @@ class WorkQueue {
   // `now` is the clock by which delays are measured; tests pass another one.
   explicit WorkQueue(Observer observer = {},
                      std::function<SteadyClock::time_point()> now = SteadyClock::now);
+  ~WorkQueue();  // calls stop()
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
 
+  // Calls `handle` with each key from now on, and done() afterwards, on at most `most` threads.
+  // They are started when keys wait and none is free, and end when there was nothing to do for a
+  // while, except for one. `handle` must not throw. Throws std::system_error if no thread can be
+  // started. Call it once.
+  void serve(std::size_t most, std::function<void(const std::string&)> handle);
   // Adds the key to be worked on as soon as a worker is free. Never blocks.
   void add(const std::string& key);
   // Adds the key once `wait` has passed. If the key is already due earlier, the earlier time stays.
@@ -60,6 +71,8 @@ class WorkQueue {
 
   // From now on no key is handed out and none is added. Keys that are held stay held until done().
   void shut_down();
+  // Calls shut_down(), and returns when the calls of `handle` that were under way have ended.
+  void stop();
   // Waits until no key is held. Returns false if that takes longer than `limit`.
   bool drain(Wait limit);
 
@@ -77,6 +90,9 @@ class WorkQueue {
   void stop_waiting_locked(const std::string& key);
   void move_due_locked();
   std::optional<std::string> take_locked();
+  void call_locked();
+  TimePoint next_locked() const;
+  void work(ThreadCrew::Lock& lock);
 
   const Observer observer_;
   const std::function<TimePoint()> now_;
@@ -90,6 +106,8 @@ class WorkQueue {
   std::set<std::pair<TimePoint, std::string>> by_due_;
   std::unordered_map<std::string, TimePoint> due_;
   std::unordered_map<std::string, int> failures_;
+  std::function<void(const std::string&)> handle_;
+  std::optional<ThreadCrew> crew_;  // last: its threads use the members above
 };
 
 }  // namespace berth::reconcilers

@@ -172,6 +172,14 @@ Object Client::create(const Object& object) {
                          write_call("create", resource, "POST", path, object, "application/json"));
 }
 
+Object Client::merge(const Object& change) {
+  const Resource& resource = resource_of(change);
+  const Query query = Query().add("fieldManager", state_->requests.options().field_manager);
+  return send_for_object(state_->requests, write_call("merge", resource, "PATCH",
+                                                      path_of(resource, change) + query.text(),
+                                                      change, "application/merge-patch+json"));
+}
+
 Object Client::update(const Object& object) {
   const Resource& resource = resource_of(object);
   if (metadata(object, "resourceVersion").empty())

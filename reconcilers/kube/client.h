@@ -103,7 +103,7 @@ enum class EventType { added, modified, deleted, bookmark };
 // Called after the answer to each HTTP attempt, or its failure (status 0), for metrics; for a
 // watch, as soon as its answer begins. Not called for requests that were stopped. Several threads
 // may call it at the same time, and it must not throw. `verb` is one of get, list, watch, apply,
-// create, update, delete and logs; `plural` is empty for raw paths.
+// create, merge, update, delete and logs; `plural` is empty for raw paths.
 using RequestObserver = std::function<void(std::string_view verb, std::string_view plural,
                                            int status, std::chrono::nanoseconds took)>;
 
@@ -158,6 +158,10 @@ class Client {
   // afterwards.
   Object apply(const Object& object);
   Object create(const Object& object);
+  // Changes the fields that `change` has, and no others (JSON merge patch, RFC 7396); `change`
+  // names the object as a whole one would. If it has a metadata.resourceVersion, throws ApiError
+  // 409 if somebody else has changed the object since.
+  Object merge(const Object& change);
   // Replaces the object (PUT). `object` needs a metadata.resourceVersion; throws ApiError 409 if
   // somebody else has changed it since.
   Object update(const Object& object);

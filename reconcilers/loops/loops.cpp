@@ -4,11 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <optional>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 namespace berth::reconcilers {
@@ -19,8 +15,13 @@ using SteadyClock = std::chrono::steady_clock;
 // How often a loop is logged that fails again and again.
 constexpr std::chrono::minutes failure_logged_each{1};
 
+// The name of a thread that waits for the next round of any loop.
+constexpr const char* idle_name = "loops";
+
 }  // namespace
 
+// A loop, and when its next round is due. The lock of Loops guards it, except for run_round(),
+// which is for the thread that has set is_running.
 class Loops::Running {
  public:
   Running(Loop loop, const Loops& all)
@@ -29,48 +30,34 @@ class Loops::Running {
         failed_(all.rounds_.Add({{"loop", loop_.name}, {"outcome", "failed"}})),
         round_(all.database_, all.replicas_, loop_.lease, stop_.get_token()) {}
 
-  const std::string& name() const { return loop_.name; }
-  void start() {
-    thread_ = std::thread([this] { work(); });
-    pthread_setname_np(thread_.native_handle(), loop_.name.c_str());
+  const Loop& loop() const { return loop_; }
+  // When the next round is due; ThreadCrew::never if there is none, or one runs.
+  SteadyClock::time_point due() const {
+    if (!is_started || is_running) return ThreadCrew::never;
+    return std::max(rested_at, is_woken ? ThreadCrew::now : due_at);
   }
-  void stop() {
-    if (!thread_.joinable()) return;
-    stop_.request_stop();
-    thread_.join();
-    if (loop_.at_end) run_round();
+  // A round has ended.
+  void plan() {
+    rested_at = SteadyClock::now() + loop_.rest;
+    due_at = rested_at + loop_.interval;
   }
-  void wake() {
-    const std::lock_guard lock(mutex_);
-    is_woken_ = true;
-    wakes_.notify_all();
-  }
+  void run_round();
+  void request_stop() { stop_.request_stop(); }
+
+  bool is_started = false;
+  bool is_running = false;
+  bool is_woken = false;
+  SteadyClock::time_point rested_at = ThreadCrew::now;
+  SteadyClock::time_point due_at = ThreadCrew::now;
 
  private:
-  void work();
-  void run_round();
-
   const Loop loop_;
   prometheus::Counter& done_;
   prometheus::Counter& failed_;
   std::stop_source stop_;
   Round round_;
   std::optional<SteadyClock::time_point> failure_logged_;  // if the round before has failed
-  std::mutex mutex_;
-  std::condition_variable_any wakes_;
-  bool is_woken_ = false;
-  std::thread thread_;
 };
-
-void Loops::Running::work() {
-  while (!round_.is_stopping()) {
-    run_round();
-    std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, round_.stop_token(), loop_.rest, [] { return false; });
-    wakes_.wait_for(lock, round_.stop_token(), loop_.interval, [this] { return is_woken_; });
-    is_woken_ = false;
-  }
-}
 
 void Loops::Running::run_round() {
   try {
@@ -94,11 +81,78 @@ Loops::Loops(db::Database& database, Replicas* replicas, prometheus::Registry& r
                         "and tried again.")
                   .Register(registry)) {}
 
-Loops::~Loops() { stop(); }
+Loops::~Loops() {
+  stop();
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  if (crew_) crew_->join();
+}
 
 void Loops::add(Loop loop) {
   Running& added = *loops_.emplace_back(std::make_unique<Running>(std::move(loop), *this));
-  add(Part{.start = [&added] { added.start(); }, .stop = [&added] { added.stop(); }});
+  add(Part{.start = [this, &added] { start(added); }, .stop = [this, &added] { stop(added); }});
+}
+
+void Loops::start(Running& loop) {
+  const std::lock_guard lock(mutex_);
+  if (!crew_)
+    crew_.emplace(mutex_, ThreadCrew::Options{
+                              .most = loops_.size(),
+                              .kept = 1,
+                              .name = idle_name,
+                              .work = [this](ThreadCrew::Lock& held) { work(held); },
+                              .next = [this] { return is_ending_ ? ThreadCrew::now : next(); }});
+  loop.is_started = true;
+  crew_->start();
+  crew_->call(1);
+}
+
+void Loops::stop(Running& loop) {
+  loop.request_stop();
+  std::unique_lock lock(mutex_);
+  if (!loop.is_started) return;
+  loop.is_started = false;
+  round_ended_.wait(lock, [&] { return !loop.is_running; });
+  lock.unlock();
+  if (loop.loop().at_end) loop.run_round();
+}
+
+// When the next round of any loop is due.
+ThreadCrew::Clock::time_point Loops::next() const {
+  SteadyClock::time_point earliest = ThreadCrew::never;
+  for (const auto& loop : loops_) earliest = std::min(earliest, loop->due());
+  return earliest;
+}
+
+// The loop whose round has been due for longest; null if none is.
+Loops::Running* Loops::due_loop() const {
+  const auto first =
+      std::ranges::min_element(loops_, {}, [](const auto& loop) { return loop->due(); });
+  return first == loops_.end() || (*first)->due() > SteadyClock::now() ? nullptr : first->get();
+}
+
+void Loops::work(ThreadCrew::Lock& lock) {
+  while (!is_ending_) {
+    Running* const loop = due_loop();
+    if (loop == nullptr) {
+      if (!crew_->rest(lock)) return;
+      continue;
+    }
+    loop->is_running = true;
+    loop->is_woken = false;
+    // While this thread is busy, another one has to wait for what comes next.
+    if (next() != ThreadCrew::never) crew_->call(1);
+    lock.unlock();
+    pthread_setname_np(pthread_self(), loop->loop().name.c_str());
+    loop->run_round();
+    pthread_setname_np(pthread_self(), idle_name);
+    lock.lock();
+    loop->is_running = false;
+    loop->plan();
+    round_ended_.notify_all();
+  }
 }
 
 void Loops::start() {
@@ -110,9 +164,12 @@ void Loops::stop() {
 }
 
 void Loops::wake(std::string_view name) {
-  const auto found = std::ranges::find(loops_, name, &Running::name);
+  const auto found = std::ranges::find(
+      loops_, name, [](const auto& loop) -> const std::string& { return loop->loop().name; });
   if (found == loops_.end()) throw std::invalid_argument("no loop is called " + std::string(name));
-  (*found)->wake();
+  const std::lock_guard lock(mutex_);
+  (*found)->is_woken = true;
+  if (crew_ && (*found)->due() != ThreadCrew::never) crew_->call(1);
 }
 
 }  // namespace berth::reconcilers

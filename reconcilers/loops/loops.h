@@ -2,17 +2,22 @@
 
 #include <prometheus/registry.h>
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "controller/base/thread_crew.h"
 #include "controller/domain/kernel/loop.h"
 
 namespace berth::reconcilers {
 
-// Runs loops, each on a thread of its own, and starts and stops them and other parts in order: each
-// begins after those that were added before it, and ends before them. Asks before each round
+// Runs loops, and starts and stops them and other parts in order: each begins after those that were
+// added before it, and ends before them. Each round that is due has a thread, so that none waits
+// for another loop's; one thread waits for all rounds that come later. Asks before each round
 // whether it is this process's turn, logs what a round throws, and counts the rounds
 // (`berth_loop_rounds_total`). A loop that goes on failing is logged once a minute.
 //
@@ -47,12 +52,23 @@ class Loops {
  private:
   class Running;
 
+  void start(Running& loop);
+  void stop(Running& loop);
+  void work(ThreadCrew::Lock& lock);
+  ThreadCrew::Clock::time_point next() const;
+  Running* due_loop() const;
+
   db::Database& database_;
   Replicas* const replicas_;
   prometheus::Family<prometheus::Counter>& rounds_;
   std::vector<std::unique_ptr<Running>> loops_;
   std::vector<Part> parts_;  // with the loops
   size_t started_ = 0;       // how many of them
+
+  std::mutex mutex_;
+  std::condition_variable round_ended_;
+  bool is_ending_ = false;
+  std::optional<ThreadCrew> crew_;  // last: its threads use the members above
 };
 
 }  // namespace berth::reconcilers

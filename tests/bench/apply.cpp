@@ -1,10 +1,11 @@
-// A bare client of the Kubernetes API: applies the objects that berth makes for a number of
+// A bare client of the Kubernetes API: creates the objects that berth makes for a number of
 // deployments, and waits until they run. tests/kube/scale compares berthd with it.
 //
-// usage: bench_apply SERVER CA CERTIFICATE KEY INSTANCE IMAGE APPS EACH CONNECTIONS
+// usage: bench_apply SERVER CA CERTIFICATE KEY INSTANCE IMAGE APPS EACH CONNECTIONS create|apply
 // SERVER is https://HOST:PORT; CA, CERTIFICATE and KEY are PEM files. Creates EACH deployments for
-// each of APPS apps, in namespaces with INSTANCE as their label. Prints a line of JSON: the seconds
-// until everything was applied and until everything ran, requests by method, and bytes sent.
+// each of APPS apps, in namespaces with INSTANCE as their label: by POST (create), or by
+// server-side apply, which costs the API server more. Prints a line of JSON: the seconds until
+// everything was written and until everything ran, the number of writes, and bytes sent.
 #include <curl/curl.h>
 
 #include <array>
@@ -36,7 +37,9 @@ struct Server {
   std::string url, ca, certificate, key;
 };
 
-std::string path_of(const Object& object) {
+enum class How { create, apply };
+
+std::string path_of(const Object& object, How how) {
   struct Place {
     const char* kind;
     const char* prefix;
@@ -58,8 +61,9 @@ std::string path_of(const Object& object) {
     std::string path = place.prefix;
     if (metadata.contains("namespace"))
       path += "/namespaces/" + metadata["namespace"].get<std::string>();
-    return path + "/" + place.plural + "/" + metadata["name"].get<std::string>() +
-           "?fieldManager=bench&force=true";
+    path += std::string("/") + place.plural;
+    if (how == How::create) return path + "?fieldManager=bench";
+    return path + "/" + metadata["name"].get<std::string>() + "?fieldManager=bench&force=true";
   }
   throw std::logic_error("no path is known for " + object.dump());
 }
@@ -67,9 +71,11 @@ std::string path_of(const Object& object) {
 // A connection that is kept open.
 class Connection {
  public:
-  explicit Connection(const Server& server) : server_(server), easy_(curl_easy_init()) {
+  Connection(const Server& server, How how) : server_(server), how_(how), easy_(curl_easy_init()) {
     if (!easy_) throw std::bad_alloc();
-    headers_ = curl_slist_append(nullptr, "Content-Type: application/apply-patch+yaml");
+    headers_ = curl_slist_append(nullptr, how == How::create
+                                              ? "Content-Type: application/json"
+                                              : "Content-Type: application/apply-patch+yaml");
     headers_ = curl_slist_append(headers_, "Expect:");
     curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
@@ -87,9 +93,9 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   // Returns the status. The body is in `answer`.
-  long patch(const std::string& path, const std::string& body) {
+  long write(const std::string& path, const std::string& body) {
     curl_easy_setopt(easy_, CURLOPT_TIMEOUT, long{std::chrono::seconds(request_limit).count()});
-    curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, "PATCH");
+    curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, how_ == How::create ? "POST" : "PATCH");
     curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE, long(body.size()));
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, body.c_str());
@@ -138,6 +144,7 @@ class Connection {
   }
 
   const Server& server_;
+  const How how_;
   CURL* easy_;
   curl_slist* headers_ = nullptr;
   std::function<bool(const std::string&)> on_line_;
@@ -177,25 +184,25 @@ Work work_for(const std::string& instance, const std::string& image, int apps, i
 
 class Bench {
  public:
-  Bench(Server server, size_t connections) : server_(std::move(server)) {
+  Bench(Server server, size_t connections, How how) : server_(std::move(server)), how_(how) {
     for (size_t i = 0; i < connections; ++i)
-      connections_.push_back(std::make_unique<Connection>(server_));
+      connections_.push_back(std::make_unique<Connection>(server_, how_));
   }
 
-  void apply_all(const std::vector<std::vector<Object>>& entries) {
+  void write_all(const std::vector<std::vector<Object>>& entries) {
     std::atomic<size_t> next = 0;
     std::vector<std::jthread> threads;
     for (const auto& connection : connections_)
       threads.emplace_back([&, raw = connection.get()] {
         for (size_t i; (i = next++) < entries.size();)
-          for (const Object& object : entries[i]) apply(*raw, object);
+          for (const Object& object : entries[i]) write(*raw, object);
       });
   }
 
   // Waits until this many Deployments have a ready pod.
   void wait_for(size_t count, const std::string& instance) {
     std::unordered_set<std::string> ready;
-    Connection watcher(server_);
+    Connection watcher(server_, how_);
     const auto take = [&](const std::string& line) {
       const Object event = Object::parse(line);
       const Object& object = event.at("object");
@@ -209,16 +216,16 @@ class Bench {
     if (ready.size() < count) throw std::runtime_error("the watch ended too soon");
   }
 
-  int patches() const { return patches_; }
+  int writes() const { return writes_; }
   size_t bytes() const { return bytes_; }
 
  private:
-  void apply(Connection& connection, const Object& object) {
-    const std::string path = path_of(object), body = object.dump();
+  void write(Connection& connection, const Object& object) {
+    const std::string path = path_of(object, how_), body = object.dump();
     const auto deadline = SteadyClock::now() + request_limit;
     for (;;) {
-      const long status = connection.patch(path, body);
-      ++patches_;
+      const long status = connection.write(path, body);
+      ++writes_;
       bytes_ += body.size();
       if (status == 200 || status == 201) return;
       if ((status != too_many_requests && status != conflict) || SteadyClock::now() > deadline)
@@ -227,8 +234,9 @@ class Bench {
   }
 
   const Server server_;
+  const How how_;
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::atomic<int> patches_ = 0;
+  std::atomic<int> writes_ = 0;
   std::atomic<size_t> bytes_ = 0;
 };
 
@@ -239,24 +247,27 @@ double seconds_since(SteadyClock::time_point start) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 10) {
+  const std::string_view verb = argc == 11 ? argv[10] : "";
+  if (verb != "create" && verb != "apply") {
     std::fputs(
-        "usage: bench_apply SERVER CA CERTIFICATE KEY INSTANCE IMAGE APPS EACH CONNECTIONS\n",
+        "usage: bench_apply SERVER CA CERTIFICATE KEY INSTANCE IMAGE APPS EACH CONNECTIONS "
+        "create|apply\n",
         stderr);
     return 2;
   }
   const std::string instance = argv[5];
   const Work work = work_for(instance, argv[6], std::stoi(argv[7]), std::stoi(argv[8]));
-  Bench bench({argv[1], argv[2], argv[3], argv[4]}, std::stoul(argv[9]));
+  Bench bench({argv[1], argv[2], argv[3], argv[4]}, std::stoul(argv[9]),
+              verb == "create" ? How::create : How::apply);
   const auto start = SteadyClock::now();
   std::jthread waiter([&] { bench.wait_for(work.deployments.size(), instance); });
-  bench.apply_all(work.tenants);
-  bench.apply_all(work.deployments);
-  const double applied = seconds_since(start);
+  bench.write_all(work.tenants);
+  bench.write_all(work.deployments);
+  const double written = seconds_since(start);
   waiter.join();
-  const Object result = {{"applied_s", applied},
+  const Object result = {{"written_s", written},
                          {"running_s", seconds_since(start)},
-                         {"patches", bench.patches()},
+                         {"writes", bench.writes()},
                          {"bytes", bench.bytes()}};
   std::puts(result.dump().c_str());
   return 0;

@@ -16,7 +16,14 @@ TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 50, monthly-c
 
 class Fleet(Berthd):
     def __init__(self, binary, directory, *flags):
-        super().__init__(binary, directory, "deploy:manage", "--tiers", TIERS, *flags)
+        self.binary, self.flags = binary, ("--tiers", TIERS, *flags)
+        super().__init__(binary, directory, "deploy:manage", *self.flags)
+
+    def restart(self):
+        """Starts berthd on what the last one left, which has ended. Returns the seconds until it says that it is ready."""
+        began = time.monotonic()
+        self.start(self.binary, self.directory, "--rate-limits", "off", *self.flags)
+        return self.wait_until_answers() - began
 
     def operator(self, number):
         session, app = self.register(f"operator{number}", "deploy:manage")

@@ -149,10 +149,10 @@ Figures measure_warm(db::Database& database, const std::vector<std::string>& all
   return measure(database, all, users, searches);
 }
 
-int run(const std::filesystem::path& directory, int searches) {
+int run(const std::filesystem::path& directory, int searches, int users) {
   const Clock clock;
   const std::filesystem::path file = directory / "berth.db";
-  const auto all = names(many);
+  const auto all = names(users);
   std::printf(
       "| users | p50 µs | p99 µs | worst µs | found | database MiB |\n"
       "| --- | --- | --- | --- | --- | --- |\n");
@@ -165,11 +165,11 @@ int run(const std::filesystem::path& directory, int searches) {
   print(few, small, std::filesystem::file_size(file));
   fill(file, all, few);
   db::sqlite::Database database(file, clock);
-  const Figures large = measure_warm(database, all, many, searches);
-  print(many, large, std::filesystem::file_size(file));
-  std::printf("\np99 over a million is %.1f times that over a thousand; the goal is below %.0f.\n",
+  const Figures large = measure_warm(database, all, users, searches);
+  print(users, large, std::filesystem::file_size(file));
+  std::printf("\np99 over the last is %.1f times that over a thousand; the goal is below %.0f.\n",
               large.p99 / small.p99, goal);
-  return large.p99 < goal * small.p99 ? 0 : 1;
+  return users < many || large.p99 < goal * small.p99 ? 0 : 1;
 }
 
 }  // namespace
@@ -177,8 +177,9 @@ int run(const std::filesystem::path& directory, int searches) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: bench_search DIRECTORY [SEARCHES]\n");
+    std::fprintf(stderr, "usage: bench_search DIRECTORY [SEARCHES [USERS]]\n");
     return 2;
   }
-  return berth::run(argv[1], argc > 2 ? std::stoi(argv[2]) : 20'000);
+  return berth::run(argv[1], argc > 2 ? std::stoi(argv[2]) : 20'000,
+                    argc > 3 ? std::stoi(argv[3]) : berth::many);
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <random>
 
+#include "controller/base/clock.h"
 #include "tests/embedded/surviving_world.h"
 
 using namespace berth::embedded;
@@ -90,14 +91,19 @@ TEST_CASE("a pod that was available stays so after a restart, although it must b
 }
 
 TEST_CASE("restart counts and back-off go on after a kill") {
-  // The back-off is two seconds, because time stamps on disk are whole seconds.
-  SurvivingWorld world(std::chrono::milliseconds(200));
+  // The back-off is three seconds, of which at least two are left, because time stamps on disk are
+  // whole seconds.
+  constexpr std::chrono::seconds shortest_wait{2};
+  SurvivingWorld world(std::chrono::milliseconds(300));
   world.apply(deployment("web", "nginx:1"));
   REQUIRE(world.runs("web", 1, "nginx:1"));
   const std::string pod = name_of(world.pods("web")[0]);
   world.machine.end(pod, 1);
   REQUIRE(World::wait([&] { return world.status("web").value("restartCount", 0) == 1; }));
   REQUIRE(world.runs("web", 1, "nginx:1"));
+  // The next start isn't seen before the state has been looked at, however long that takes here;
+  // when it was asked for is known afterwards.
+  world.machine.hold_starts(true);
   world.machine.end(pod, 7);
   const auto backs_off = [&] {
     return at_path(world.status("web"), "/state/waiting/reason") == "CrashLoopBackOff";
@@ -106,9 +112,16 @@ TEST_CASE("restart counts and back-off go on after a kill") {
   world.kill_and_begin();
   CHECK(backs_off());
   CHECK(world.status("web")["restartCount"] == 1);
-  CHECK(world.status("web")["lastState"]["terminated"]["exitCode"] == 7);
+  const Json ended = world.status("web")["lastState"]["terminated"];
+  CHECK(ended["exitCode"] == 7);
+  world.machine.hold_starts(false);
   REQUIRE(World::wait([&] { return world.status("web").value("restartCount", 0) == 2; }));
   CHECK(world.runs("web", 1, "nginx:1"));
+  REQUIRE(world.machine.running().size() == 1);
+  const auto started = berth::parse_iso8601(world.machine.running()[0].started_at);
+  const auto finished = berth::parse_iso8601(text_at(ended, "finishedAt"));
+  REQUIRE((started && finished));
+  CHECK(*started - *finished >= shortest_wait);
   CHECK(world.machine.history().back() == "start " + pod + "/web 2");
   CHECK_FALSE(world.machine.ran_twice());
 }

@@ -1,6 +1,8 @@
 #include "reconcilers/embedded/apiserver/store.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "reconcilers/embedded/controllers/event_recorder.h"
 #include "reconcilers/embedded/timing.h"
@@ -45,6 +47,24 @@ TEST_CASE("a store at rest keeps objects, and no more than the newest changes") 
   CHECK((*found)["apiVersion"] == "v1");
   CHECK((*found)["kind"] == "Pod");
   CHECK((*found)["metadata"]["resourceVersion"] == std::to_string(store.version()));
+}
+
+TEST_CASE("nobody gets the store while its changes are taken, unless they are waited for") {
+  using namespace std::chrono_literals;
+  Store store;
+  std::atomic<bool> seen = false;
+  Lock lock(store.mutex());
+  std::jthread other([&] {
+    const Lock mine(store.mutex());
+    seen = true;
+  });
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  for (const Moment until = now() + 50ms; now() < until;) store.take_changes(lock, Moment::min());
+  CHECK_FALSE(seen);
+  for (const Moment until = now() + 10s; !seen && now() < until;)
+    store.take_changes(lock, now() + 10ms);
+  CHECK(seen);
+  lock.unlock();
 }
 
 TEST_CASE("what a namespace uses follows each change of its objects") {

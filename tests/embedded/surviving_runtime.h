@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "reconcilers/embedded/node/runtime.h"
@@ -23,6 +24,7 @@ class Machine {
     std::map<std::string, std::string> env;
     std::vector<RegistryLogin> logins;
     bool running = true;
+    bool held = false;  // asked for, and not up yet
     int exit_code = 0;
     std::string started_at = timestamp();
     std::string finished_at;
@@ -76,6 +78,20 @@ class Machine {
   void lose(const std::string& pod) {
     change(pod, [](Container&) { return false; });
   }
+  // Whether containers that are started from now on stay in their start until this is false again.
+  void hold_starts(bool hold) {
+    std::map<std::string, Run> woken;  // by the pod's uid
+    Runtime::Wake wake;
+    {
+      const std::lock_guard lock(mutex_);
+      holds_starts_ = hold;
+      for (auto& [place, container] : containers_)
+        if (!hold && std::exchange(container.held, false)) woken[container.run.uid] = container.run;
+      wake = wake_;
+    }
+    for (const auto& [uid, run] : woken)
+      if (wake) wake(run.name_space, run.pod);
+  }
   // From now on, every container has written this much.
   void set_disk_bytes(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -111,6 +127,7 @@ class Machine {
   std::vector<std::string> history_;
   bool twice_ = false;
   bool probes_pass_ = true;
+  bool holds_starts_ = false;
   std::uint64_t disk_bytes_ = 0;
 };
 
@@ -166,6 +183,7 @@ class SurvivingRuntime : public Runtime {
       Machine::Container made;
       made.run = run;
       made.image = text_at(request.spec, "image");
+      made.held = machine_.holds_starts_;
       made.env = request.env;
       made.logins = logins_[place_of(run)];
       containers[place_of(run)] = std::move(made);
@@ -178,6 +196,7 @@ class SurvivingRuntime : public Runtime {
     if (found == machine_.containers_.end()) return state;
     const Machine::Container& container = found->second;
     state.stage = container.running ? RunState::Stage::running : RunState::Stage::ended;
+    if (container.held) state.stage = RunState::Stage::starting;
     state.container_id = "test://" + run.uid + run.container + std::to_string(run.number);
     state.image = container.image;
     state.image_id = container.image + "@sha256:0";

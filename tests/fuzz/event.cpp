@@ -16,7 +16,7 @@ void look_at_id(std::string_view value) {
     hold(id.has_value() != value.empty(), "an id that is there is taken or refused");
     if (id) hold(*id == value && id->size() <= api::max_event_id_bytes, "an id is taken as it is");
     if (const auto number = api::last_event_number(request))
-      hold(*number >= 1, "numbers of rows count from 1");
+      hold(*number >= 0, "numbers of rows count from 1, and 0 is before them");
   } catch (const Error& error) {
     hold(error.code == Code::malformed_request, "another id is malformed_request");
   }

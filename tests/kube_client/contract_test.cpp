@@ -41,6 +41,58 @@ TEST_CASE("an apply removes what it no longer names and keeps what others added"
   CHECK(after["data"] == data({{"ours", "4"}, {"theirs", "3"}})["data"]);
 }
 
+// The ground of reconcilers/cluster/ownership.h.
+TEST_CASE("what was created is removed by an apply only after the managed fields were changed",
+          "[real]") {
+  AnyCluster any;
+  const json wanted = any.secret("s", data({{"ours", "1"}}));
+  any.client.create(any.secret("s", data({{"ours", "1"}, {"former", "2"}})));
+  SECTION("as it was created, the field stays") {
+    CHECK(any.client.apply(wanted)["data"].contains("former"));
+  }
+  SECTION("with the operation changed, it goes") {
+    const Object live = any.client.get(secrets, any.name_space, "s").value();
+    json managers = live["metadata"]["managedFields"];
+    REQUIRE(managers.size() == 1);
+    CHECK(managers[0]["operation"] == "Update");
+    managers[0]["operation"] = "Apply";
+    managers[0]["fieldsV1"] = json::parse(managers[0]["fieldsV1"].get<std::string>());
+    json change = {{"apiVersion", "v1"}, {"kind", "Secret"}};
+    change["metadata"] = {{"name", "s"},
+                          {"namespace", any.name_space},
+                          {"resourceVersion", version_of(live)},
+                          {"managedFields", managers}};
+    CHECK(any.client.merge(change)["data"] == live["data"]);
+    CHECK(any.client.apply(wanted)["data"] == data({{"ours", "1"}})["data"]);
+    try {
+      any.client.merge(change);
+      FAIL("an old version was accepted");
+    } catch (const ApiError& error) {
+      check_refused(error, 409, "Conflict", "has been modified");
+    }
+  }
+}
+
+TEST_CASE("a create doesn't accept managed fields, and says what exists", "[real]") {
+  AnyCluster any;
+  json secret = any.secret("s", data({{"a", "1"}}));
+  secret["metadata"]["managedFields"] =
+      json::array({{{"manager", "berth"},
+                    {"operation", "Apply"},
+                    {"apiVersion", "v1"},
+                    {"fieldsType", "FieldsV1"},
+                    {"fieldsV1", {{"f:data", {{"f:a", json::object()}}}}}}});
+  const Object made = any.client.create(secret);
+  for (const json& entry : made["metadata"]["managedFields"])
+    CHECK_FALSE((entry["operation"] == "Apply" && entry.dump().contains("f:data")));
+  try {
+    any.client.create(any.secret("s", data({})));
+    FAIL("it was created twice");
+  } catch (const ApiError& error) {
+    check_refused(error, 409, "AlreadyExists", "already exists");
+  }
+}
+
 TEST_CASE("an apply that changes nothing leaves the version as it is", "[real]") {
   AnyCluster any;
   const json wanted = any.secret("s", data({{"a", "1"}}));

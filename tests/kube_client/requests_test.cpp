@@ -54,6 +54,11 @@ TEST_CASE("each verb sends the request that the API server's documentation descr
   CHECK(last(server).content_type == "application/apply-patch+yaml");
   CHECK(last(server).body == deployment);
 
+  CHECK(client.merge(deployment) == deployment);
+  CHECK(last(server).method == "PATCH");
+  CHECK(last(server).target == "/apis/apps/v1/namespaces/shop/deployments/web?fieldManager=berth");
+  CHECK(last(server).content_type == "application/merge-patch+json");
+
   CHECK(client.create(deployment) == deployment);
   CHECK(last(server).method == "POST");
   CHECK(last(server).target == "/apis/apps/v1/namespaces/shop/deployments?fieldManager=berth");

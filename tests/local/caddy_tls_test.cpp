@@ -217,7 +217,6 @@ TEST_CASE("hosts get certificates when they may, and no other host does", "[cadd
   CHECK(log.find("x.web.shop.test") == std::string::npos);
 }
 
-// Run by hand until it is known why the authority's reason doesn't always arrive.
 TEST_CASE("a certificate that can't be issued fails for the reason that the authority gives",
           "[caddy]") {
   if (!can_run()) return;

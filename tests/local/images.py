@@ -27,6 +27,7 @@ BUSYBOX = "/bin/busybox"
 PATIENCE = 30  # seconds
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
+COMPRESSION = 1  # of gzip: the images are pulled once or twice
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 SHELL = (BUSYBOX, "sh", "-c")
@@ -88,16 +89,19 @@ class Pusher:
 
     def push(self, image, page, entrypoint, user="1000", architecture="amd64", programs=()):
         """Pushes an image `name:tag` with one layer. Returns its full name."""
+        return self.push_files(image, layer(page, programs), {"User": user, "Entrypoint": list(entrypoint) or None}, architecture)
+
+    def push_files(self, image, files, settings, architecture="amd64"):
+        """Pushes an image whose only layer is this tar, with settings beside PATH. Returns its full name."""
         repository, tag = image.split(":")
-        files = layer(page, programs)
         config = {"architecture": architecture, "os": "linux",
-                  "config": {"User": user, "Entrypoint": list(entrypoint) or None, "Env": ["PATH=/bin"]},
+                  "config": {"Env": ["PATH=/bin"], **settings},
                   # A builder that begins with the image wants as many entries as there are layers.
                   "history": [{"created_by": "tests/local/images.py"}],
                   "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(files).hexdigest()]}}
         manifest = {"schemaVersion": 2, "mediaType": MANIFEST,
                     "config": {"mediaType": CONFIG, **self.blob(repository, json.dumps(config).encode())},
-                    "layers": [{"mediaType": LAYER, **self.blob(repository, gzip.compress(files, mtime=0))}]}
+                    "layers": [{"mediaType": LAYER, **self.blob(repository, gzip.compress(files, COMPRESSION, mtime=0))}]}
         self.ask("PUT", f"/v2/{repository}/manifests/{tag}", json.dumps(manifest).encode(), {"Content-Type": MANIFEST})
         return f"{self.address}/{image}"
 

@@ -86,6 +86,10 @@ class Machine(World):
         self.assertEqual(inside, "0")
         self.assertNotEqual(outside, "0")
         self.assertLess(int(size), 1 << 20)
+        # And berthd says so, whatever the kernel's version is.
+        said = self.berthd.log_file.read_text()
+        self.assertRegex(said, r"this machine is the cluster.*user_namespaces.*one for each container")
+        self.assertNotIn("user namespaces of containers", said)
 
     def test_5_the_container_reaches_nothing_of_the_machine(self):
         with socket.create_server(("0.0.0.0", 0)) as listener:

@@ -24,8 +24,8 @@ async function in_browser(locale, address = '/console') {
   const context = await desk.browser.newContext({ viewport: sizes.desktop, locale, timezoneId: 'Europe/Vienna', reducedMotion: 'reduce' });
   const page = await desk.tab(context);
   await page.goto(`${platform.base}/login?next=${address}`);
-  await page.getByLabel('Email address').fill(ada.email);
-  await page.getByLabel('Password').fill(ada.password);
+  await page.locator('#email').fill(ada.email);
+  await page.locator('#password').fill(ada.password);
   await page.keyboard.press('Enter');
   await page.waitForURL(platform.base + address);
   await page.getByRole('heading', { level: 1 }).filter({ visible: true }).first().waitFor();
@@ -72,8 +72,16 @@ test('the language is switched in the menu, and stays switched in this browser',
   await page.reload();
   await page.getByRole('button', { name: 'Log out' }).waitFor();
   assert.deepEqual(await languages_loaded(page), ['en']);
+  const account = async () => (await (await page.request.get(`${platform.base}/account`, { headers: { Accept: 'text/html' } })).text()).includes('<html lang="en">');
+  assert.ok(await account(), 'the hosted pages follow the choice');
   await page.getByLabel('Language').selectOption('Deutsch');
   await page.getByRole('button', { name: 'Abmelden' }).waitFor();
+  await page.goto(`${platform.base}/account`);
+  await page.getByRole('heading', { name: 'Ihr Konto' }).waitFor();
+  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  await page.goto(`${platform.base}/console`);
+  await page.getByRole('button', { name: 'Log out' }).waitFor();
   desk.nothing_wrong();
   await context.close();
 });

@@ -1,11 +1,14 @@
 #include "controller/db/postgres/database.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <functional>
 #include <latch>
 #include <limits>
+#include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "controller/base/error.h"
@@ -728,6 +731,91 @@ TEST_CASE("subscribers hear of a write whose outcome isn't known, since it may b
   }
   CHECK(value_of(f.opened, "a") == "1");
   CHECK(told == std::vector<std::string>{"channel"});
+}
+
+TEST_CASE("others have the rows that are released early, and the write waits for the standby") {
+  Fixture f({.write_time = 100ms, .patience = 500ms, .look_interval = 0ms});
+  const auto early = [](db::Tx& tx) {
+    tx.release_rows_early();
+    count_up(tx, "n");
+  };
+  CHECK(refused_write(f, early).empty());
+  {
+    const WithoutStandby without(f);
+    REQUIRE(eventually([&] { return refused_write(f, early) == "503 unavailable"; }));
+    const std::string before = value_of(f.opened, "n");
+    const auto unknown = f.opened.unknown_outcomes();
+    CHECK(refused_write(f, early) == "503 unavailable");
+    CHECK(f.opened.unknown_outcomes() == unknown + 1);
+    CHECK(std::stoi(value_of(f.opened, "n")) == std::stoi(before) + 1);
+  }
+  REQUIRE(eventually([&] { return refused_write(f, early).empty(); }));
+}
+
+TEST_CASE("a write that has to keep its rows until it is stored doesn't release them early") {
+  Fixture f({.write_time = 100ms, .patience = 500ms, .look_interval = 0ms});
+  const auto kept = [](const std::string& value) {
+    return [value](db::Tx& tx) {
+      tx.keep_rows_until_stored();
+      tx.release_rows_early();
+      put(tx, "n", value);
+    };
+  };
+  CHECK(refused_write(f, kept("before")).empty());
+  const WithoutStandby without(f);
+  // The server reads its settings some time later; each write until then is stored.
+  REQUIRE(eventually([&] { return refused_write(f, kept("stored")) == "503 unavailable"; }));
+  std::jthread writes([&] { refused_write(f, kept("not yet")); });
+  std::this_thread::sleep_for(20ms);
+  CHECK(value_of(f.opened, "n") != "not yet");
+}
+
+// The server forgets what it hasn't written, as if all its processes had been killed.
+void crash(const Server& server) {
+  db::postgres::Connection connection(server);
+  ::kill(std::stoi(connection.text("SELECT pg_backend_pid()::text")), SIGKILL);
+}
+
+TEST_CASE("what was answered outlasts a crash of the server, although its rows were released") {
+  Fixture f({.write_time = 500ms, .look_interval = 0ms});
+  f.opened.write([](db::Tx& tx) { put(tx, "n", "0"); });
+  for (int round = 0; round < 3; ++round) {
+    std::mutex mutex;
+    std::vector<std::string> answered;
+    std::atomic<bool> is_over = false;
+    {
+      std::vector<std::jthread> threads;
+      for (int thread = 0; thread < 8; ++thread)
+        threads.emplace_back([&, thread] {
+          for (int i = 0; !is_over; ++i) {
+            const std::string key =
+                std::to_string(round) + " " + std::to_string(thread) + " " + std::to_string(i);
+            const std::string refused = refusal([&] {
+              f.opened.write_with_row_locks([&](db::Tx& tx) {
+                tx.release_rows_early();
+                put(tx, key, "");
+                tx.execute(R"(UPDATE meta SET value = 'all change it' WHERE key = 'n')");
+              });
+            });
+            const std::lock_guard lock(mutex);
+            if (refused.empty()) answered.push_back(key);
+          }
+        });
+      std::this_thread::sleep_for(200ms);
+      crash(f.server());
+      std::this_thread::sleep_for(50ms);
+      is_over = true;
+    }
+    REQUIRE(eventually([&] { return refusal([&] { value_of(f.opened, "n"); }).empty(); }));
+    CHECK(answered.size() > 8);
+    const auto kept = f.opened.read([](db::Tx& tx) {
+      std::set<std::string> keys;
+      auto rows = tx.query(R"(SELECT key FROM meta)");
+      while (rows.next()) keys.insert(rows.text("key"));
+      return keys;
+    });
+    for (const std::string& key : answered) CHECK(kept.contains(key));
+  }
 }
 
 TEST_CASE("a server that answers some isn't away because it doesn't answer one") {

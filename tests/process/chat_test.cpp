@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/process/event_stream.h"
+#include "tests/process/raw.h"
 
 using namespace berth::process;
 
@@ -123,6 +124,29 @@ TEST_CASE("history is paged, and messages and senders are limited") {
   CHECK(answer.status == 429);
   CHECK(answer.code() == "rate_limited");
   CHECK(answer.has_header("Retry-After"));
+}
+
+TEST_CASE("a stream that breaks before its first event is resumed without a gap") {
+  const Berthd berthd({"--rate-limits", "off"});
+  Person ada = person(berthd, "ada");
+  const std::string channel = lobby({&ada});
+  // The channel has had no message yet, so the position is the one before the first.
+  const Raw raw(berthd.port());
+  raw.send("GET " + channel + "/events HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer " +
+           ada.user.jwt + "\r\n\r\n");
+  std::string text;
+  while (text.find("id: ") == std::string::npos || !text.ends_with("\n\n\r\n")) {
+    const std::string more = raw.receive();
+    REQUIRE(!more.empty());
+    text += more;
+  }
+  const std::size_t begin = text.find("id: ") + 4;
+  const std::string position = text.substr(begin, text.find('\n', begin) - begin);
+  CHECK(position == "0");
+  say(ada, channel, "meanwhile");
+  const EventStream stream(berthd, channel + "/events", ada.user.jwt, position);
+  CHECK(stream.status() == 200);
+  CHECK(texts(stream.events(1)) == "meanwhile");
 }
 
 TEST_CASE("followers of a channel get each message once and in order") {

@@ -14,6 +14,15 @@ constexpr size_t idle_connections = 300;
 constexpr size_t dribbling_connections = 50;
 constexpr const char* request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
+// With the loops, the simulated cluster and its informers.
+constexpr int most_threads = 40;
+
+int threads_of(const Berthd& berthd) {
+  const std::string text = ask_metrics(berthd, "/metrics").text;
+  const std::string name = "\nprocess_threads ";
+  return std::stoi(text.substr(text.find(name) + name.size()));
+}
+
 using Connections = std::vector<std::unique_ptr<Raw>>;
 
 Connections connect(const Berthd& berthd, size_t count) {
@@ -78,6 +87,47 @@ TEST_CASE("one connection too many is refused, and the others are served") {
     next.send(request);
     return next.receive().starts_with("HTTP/1.1 200");
   }));
+}
+
+TEST_CASE("many streams need few threads, and SIGTERM ends each after a whole event") {
+  constexpr size_t users = 4, streams_of_one = 32;
+  Berthd berthd({"--rate-limits", "off", "--max-connections", "1000"});
+  std::vector<Person> people;
+  for (size_t i = 0; i < users; ++i) people.push_back(person(berthd, "p" + std::to_string(i)));
+  const std::string channels = "/api/social/chat/channels";
+  const std::string channel =
+      channels + "/" +
+      expect(201, people[0].api.post(channels, {{"type", "lobby"}, {"ref_id", "many"}}))
+          .body.at("channel")
+          .at("id")
+          .get<std::string>();
+  Connections followers;
+  for (Person& one : people) {
+    expect(200, one.api.post(channel + "/members/me"));
+    for (size_t i = 0; i < streams_of_one; ++i) {
+      followers.push_back(std::make_unique<Raw>(berthd.port()));
+      followers.back()->send("GET " + channel +
+                             "/events HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer " +
+                             one.user.jwt + "\r\n\r\n");
+    }
+  }
+  std::vector<std::string> texts(followers.size());
+  for (size_t i = 0; i < followers.size(); ++i)
+    while (texts[i].find("retry: ") == std::string::npos) {
+      const std::string more = followers[i]->receive();
+      REQUIRE(!more.empty());
+      texts[i] += more;
+    }
+  // Those that the burst has left behind end after a while.
+  CHECK(eventually([&] { return threads_of(berthd) <= most_threads; }));
+  expect(201, people[0].api.post(channel + "/messages", {{"body", "last words"}}));
+  CHECK(berthd.terminate() == 0);
+  size_t whole = 0;
+  for (size_t i = 0; i < followers.size(); ++i) {
+    texts[i] += followers[i]->receive_all();
+    whole += texts[i].ends_with("\n\n\r\n0\r\n\r\n");
+  }
+  CHECK(whole == followers.size());
 }
 
 TEST_CASE("a client that takes every connection doesn't keep others out") {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Makefile: each target names scripts that exist, `make help` lists each, and `make build` builds what it builds,
-whatever was built in the same folder before."""
+"""The Makefile: each target names scripts that exist, `make help` lists each, `make build` builds what it builds, whatever
+was built in the same folder before, and CI starts each target or docs/development.md says why not."""
 import os
 import pathlib
 import re
@@ -10,6 +10,15 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "Makefile").read_text()
 TARGETS = re.search(r"^\.PHONY: (.+)$", TEXT, re.MULTILINE)[1].split()
+# What .ci/run starts: as it is, or by a test of ctest that runs the same script in a smaller size.
+STARTED = {
+    "lint-changed": ".ci/run", "test": ".ci/run", "e2e": ".ci/run", "cluster": "make e2e", "cluster-down": "make e2e",
+    "help": "this file", "run": "make: run prints an address that answers", "build": "make test",
+    "client": "client: one line installs it", "yaml": "chart: what it makes", "reference": "docs: the reference",
+    "simulate": "simulate", "adversarial": "operations: no body costs much", "attack": "bench: each in its smallest size",
+    "bench": "bench: each in its smallest size", "bench-points": "bench: each in its smallest size",
+    "bench-history": "bench: each in its smallest size",
+}
 SCRIPT = re.compile(r"(?:^|[\s=(])((?:scripts|tests)/[\w./-]+)")
 
 
@@ -36,6 +45,14 @@ class Makefile(unittest.TestCase):
                     found.add(script)
         self.assertGreaterEqual(len(found), 20)
         print(f"{len(TARGETS)} targets run {len(found)} scripts", flush=True)
+
+    def test_ci_starts_each_target_or_the_documentation_says_why_not(self):
+        text = (ROOT / "docs/development.md").read_text()
+        section = text.split("## What CI starts, and what it doesn't")[1].split("\n## ")[0]
+        left_out = set(re.findall(r"`make ([\w-]+)`", "\n".join(
+            line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))))
+        self.assertEqual(STARTED.keys() & left_out, set())
+        self.assertEqual(STARTED.keys() | left_out, set(TARGETS))
 
     def test_help_lists_each_target(self):
         # Below another make, this one would say which directory it enters.

@@ -320,7 +320,8 @@ void Economy::post_hold() {
   attempt(
       "ok",
       [&](db::Tx& tx) {
-        posted = holds::post(tx, id, account_of(to), "simulation", "").has_value();
+        posted =
+            holds::post(tx, *holds::find(tx, id), account_of(to), "simulation", "").has_value();
       },
       [&](Model& model) {
         if (model.post(id, to) != posted) fail("a hold was posted, or not, against the model");

@@ -25,7 +25,8 @@ ONE_ENGINE = ("controller/db/sqlite/migrate.cpp", "controller/db/sqlite/copy.cpp
               "controller/db/postgres/migrate.cpp", "berthd/backup/verify.cpp",
               "berthd/move/tables.cpp", "berthd/move/move.cpp",
               "berthd/doctor_database.cpp", "reconcilers/cluster/usage_history.cpp",
-              "reconcilers/embedded/apiserver/disk.cpp")
+              "reconcilers/embedded/apiserver/disk.cpp",
+              "controller/domain/ledger/transaction_places.cpp")
 MARK = "@@"
 
 

@@ -261,7 +261,20 @@ TEST_CASE("handlers don't exceed their slots, and waiting for a slot has a limit
 }
 
 TEST_CASE("the server recovers from running out of descriptors") {
-  Running running({}, echo);
+  std::atomic<bool> go = false;
+  const auto waker = std::make_shared<Waker>();
+  Running running({}, [&](const Request& request, Response& response) {
+    if (request.path != "/stream") return echo(request, response);
+    response.stream = Stream(
+        [&](const Sink& sink) {
+          sink(go ? "news" : "begin");
+          return go ? Next(Next::end) : Next::on_news(Clock::now() + 1h);
+        },
+        waker);
+  });
+  Wire follower(running.port);
+  follower.send(get("/stream"));
+  REQUIRE(follower.wait_for("begin"));
   Wire before(running.port);
   REQUIRE(before.ask(get("/")).status == 200);
   Wire waiting(running.port);
@@ -278,7 +291,10 @@ TEST_CASE("the server recovers from running out of descriptors") {
   Wire starved(running.port);
   starved.send(get("/"));
   for (int i = 0; i < 20; ++i) CHECK(before.ask(get("/")).status == 200);
-  CHECK(running.server.counters().open_connections == 2);
+  CHECK(running.server.counters().open_connections == 3);
+  go = true;
+  waker->wake();
+  CHECK(follower.read().body == "beginnews");
   REQUIRE(setrlimit(RLIMIT_NOFILE, &old) == 0);
   CHECK(starved.read().body == "GET /");
 }

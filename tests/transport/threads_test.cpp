@@ -1,4 +1,6 @@
 // Connections that are idle, slow or streaming have no thread, and what they wait for reaches them.
+#include <malloc.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -63,6 +65,18 @@ class Numbers {
   std::vector<std::shared_ptr<Waker>> wakers_;
 };
 
+// The most memory that a connection may hold while it waits, with the client of the test and all
+// that a few threads keep.
+constexpr std::size_t memory_of_one = 5 * 1024;
+// How much a connection used while its request was handled.
+constexpr std::size_t much = 60 * 1024;
+
+// The memory that is allocated now.
+std::size_t memory() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 ServerOptions roomy() { return {.http_threads = 4, .connections = {.total = 3 * many}}; }
 
 }  // namespace
@@ -86,6 +100,24 @@ TEST_CASE("idle and slow connections have no thread") {
     const bool is_head = number++ % 2 == 0;
     REQUIRE(wire.ask(is_head ? "TP/1.1\r\nHost: t\r\n\r\n" : "12345678").status == 200);
   }
+}
+
+TEST_CASE("an idle connection keeps no memory of its requests and answers") {
+  Running running(roomy(), [](const Request& request, Response& response) {
+    response.body = request.method == "HEAD" ? std::string(much, 'x') : "ok";
+  });
+  std::list<Wire> idle;
+  const auto use = [](Wire& wire) {
+    REQUIRE(
+        wire.ask(post("/", std::string(much, 'x'), "X-Long: " + std::string(4000, 'x') + "\r\n"))
+            .body == "ok");
+    REQUIRE(wire.ask("HEAD /long HTTP/1.1\r\nHost: t\r\n\r\n", Expect::no_body).status == 200);
+  };
+  for (std::size_t i = 0; i < 10; ++i) use(idle.emplace_back(running.port));  // makes the threads
+  const std::size_t before = memory();
+  for (std::size_t i = 0; i < many; ++i) use(idle.emplace_back(running.port));
+  CHECK(eventually([&] { return memory() <= before + many * memory_of_one; }));
+  CHECK(running.server.counters().open_connections == many + 10);
 }
 
 TEST_CASE("requests that wait for a handler have no thread, and all are answered") {
@@ -116,8 +148,10 @@ TEST_CASE("streams that wait have no thread, and news reaches each of them once 
   for (std::size_t i = 0; i < many; ++i) followers.emplace_back(running.port).send(get("/"));
   REQUIRE(eventually([&] { return running.server.counters().open_streams == many; }));
   CHECK(eventually([&] { return threads() <= before + few; }));
+  const std::size_t waiting = memory();
   for (int i = 1; i <= 50; ++i) numbers.make(i);
   for (Wire& wire : followers) CHECK(wire.wait_for("<50>"));
+  CHECK(eventually([&] { return memory() <= waiting + many * memory_of_one; }));
   CHECK(Wire(running.port).ask(get("/plain")).body == "GET /plain");
   // Nobody waits for a time here, so that each end is told as news.
   CHECK(running.stop(30s) == Drained::all);
@@ -125,6 +159,21 @@ TEST_CASE("streams that wait have no thread, and news reaches each of them once 
   for (int i = 1; i <= 50; ++i) all += "<" + std::to_string(i) + ">";
   for (Wire& wire : followers) CHECK(wire.read().body == all);
   for (Wire& wire : followers) CHECK(wire.is_closed());
+}
+
+TEST_CASE("a stream that waits keeps no memory of its request") {
+  Numbers numbers;
+  Running running(roomy(), numbers.handler());
+  std::list<Wire> followers;
+  const std::string request = "POST / HTTP/1.1\r\nHost: t\r\nX-Long: " + std::string(4000, 'x') +
+                              "\r\nContent-Length: " + std::to_string(much) + "\r\n\r\n" +
+                              std::string(much, 'x');
+  const std::size_t before = memory();
+  for (std::size_t i = 0; i < many; ++i) followers.emplace_back(running.port).send(request);
+  REQUIRE(eventually([&] { return numbers.steps == int(many); }));
+  CHECK(eventually([&] { return memory() <= before + many * memory_of_one; }));
+  numbers.make(1);
+  for (Wire& wire : followers) CHECK(wire.wait_for("<1>"));
 }
 
 TEST_CASE("a stream whose caller goes away while nothing happens ends") {
@@ -138,6 +187,55 @@ TEST_CASE("a stream whose caller goes away while nothing happens ends") {
   CHECK(eventually([&] { return running.server.counters().open_connections == 0; }));
   numbers.make(1);
   CHECK(numbers.steps == int(many));
+}
+
+TEST_CASE("a follower who has half closed the connection is gone") {
+  Numbers numbers;
+  Running running(roomy(), numbers.handler());
+  Wire half(running.port), whole(running.port);
+  half.send(get("/"));
+  whole.send(get("/"));
+  REQUIRE(eventually([&] { return numbers.steps == 2; }));
+  half.stop_sending();
+  CHECK(eventually([&] { return running.server.counters().open_streams == 1; }));
+  numbers.make(1);
+  CHECK(whole.wait_for("<1>"));
+}
+
+TEST_CASE("a follower who doesn't read for long is cut off, and the others get all in time") {
+  constexpr std::size_t stuck = 8;  // more than there are threads for streams
+  constexpr int pieces = 200;
+  std::atomic<int> newest = 0;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Waker>> wakers;
+  ServerOptions options = roomy();
+  options.write_timeout = 500ms;
+  Running running(options, [&](const Request& request, Response& response) {
+    // More than the buffers of the kernel take.
+    const std::size_t size = request.path == "/silent" ? 8 * 1024 * 1024 : 0;
+    const auto waker = std::make_shared<Waker>();
+    const std::lock_guard lock(mutex);
+    wakers.push_back(waker);
+    response.stream = Stream(
+        [&, size, sent = 0](const Sink& sink) mutable {
+          if (sent < newest) sink("<" + std::to_string(++sent) + ">" + std::string(size, 'x'));
+          return sent < newest ? Next(Next::more)
+                               : Next::on_news(std::chrono::steady_clock::now() + 1h);
+        },
+        waker);
+  });
+  std::list<Wire> silent, readers;
+  for (std::size_t i = 0; i < stuck; ++i) silent.emplace_back(running.port).send(get("/silent"));
+  for (std::size_t i = 0; i < 4; ++i) readers.emplace_back(running.port).send(get("/"));
+  REQUIRE(eventually([&] { return running.server.counters().open_streams == stuck + 4; }));
+  for (int i = 1; i <= pieces; ++i) {
+    newest = i;
+    const std::lock_guard lock(mutex);
+    for (const auto& waker : wakers) waker->wake();
+  }
+  for (Wire& reader : readers) CHECK(reader.wait_for("<" + std::to_string(pieces) + ">"));
+  CHECK(eventually([&] { return running.server.counters().open_streams == 4; }));
+  CHECK(eventually([&] { return running.server.counters().open_connections == 4; }));
 }
 
 TEST_CASE("a slow reader of a stream costs what one step writes, and is cut off") {

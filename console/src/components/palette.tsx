@@ -5,9 +5,9 @@ import { useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { apps, listed } from '../data';
 import { t } from '../messages';
-import { languages, choose as choose_language, language } from '../messages/language';
+import { languages, language } from '../messages/language';
 import { admin_sections } from '../screens/sections';
-import { log_out, me } from '../session';
+import { choose_language, log_out, me } from '../session';
 import { Words } from './fields';
 import { Icon, type IconName } from './icons';
 import { pages_of_documentation, type Topic } from './help';
@@ -36,7 +36,7 @@ const actions = (): Found[] => [
       name: `${t.menu.language}: ${name}`,
       what: t.palette.action,
       icon: 'globe' as const,
-      run: () => choose_language(key),
+      run: () => void choose_language(key),
     })),
   { name: t.menu.log_out, what: t.palette.action, icon: 'leave', run: () => void log_out() },
 ];

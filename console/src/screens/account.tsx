@@ -157,11 +157,32 @@ function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => voi
       </ul>
       <Copy text={codes.join(' ')} label={t.account.codes} show={t.account.copy_codes} />
       <div class="actions">
+        <a
+          class="button"
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(codes.join('\n') + '\n')}`}
+          download="berth-recovery-codes.txt">
+          {t.account.download_codes}
+        </a>
         <Button kinds={['main-action']} onClick={onClose}>
           {t.app.saved}
         </Button>
       </div>
     </Dialog>
+  );
+}
+
+// The QR code that berthd has drawn; its edge belongs to it, so the ground is white in the dark as well.
+function QrCode({ size, path }: { size: number; path: string }) {
+  return (
+    <svg
+      class="qr"
+      role="img"
+      aria-label={t.account.qr_code}
+      viewBox={`0 0 ${size} ${size}`}
+      shape-rendering="crispEdges">
+      <path fill="#fff" d={`M0 0h${size}v${size}H0z`} />
+      <path fill="#000" d={path} />
+    </svg>
   );
 }
 
@@ -186,14 +207,9 @@ function SecondFactor() {
               </Button>
             </>
           ) : (
-            <>
-              <Button kinds={['main-action']} onClick={begin}>
-                {t.account.set_up}
-              </Button>
-              <a class="button" href="/account/totp">
-                {t.account.with_qr}
-              </a>
-            </>
+            <Button kinds={['main-action']} onClick={begin}>
+              {t.account.set_up}
+            </Button>
           )}
         </div>
       </div>
@@ -208,6 +224,7 @@ function SecondFactor() {
             await reload_me();
           }}>
           <p>{t.account.secret_text}</p>
+          <QrCode {...setup.qr_code} />
           <Copy text={setup.secret} label={t.app.secret} />
           <p class="small">
             <a href={setup.uri}>{t.account.open_authenticator}</a>

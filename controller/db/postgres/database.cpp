@@ -274,6 +274,10 @@ bool Database::try_write(const TxWork& work, Isolation isolation, std::string& w
     return false;
   }
   if (outcome == Outcome::unanswered) outcome = outcome_of(transaction);
+  // The connection is free for the next write meanwhile.
+  if (outcome == Outcome::stored && transaction.releases_rows_early &&
+      !log_flush_.wait(transaction.incarnation, options_.write_time))
+    outcome = Outcome::unknown;
   if (outcome == Outcome::undone) {
     why = "it collided with other writes";
     return false;
@@ -312,6 +316,7 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     work(tx);
     transaction.written = connection.take_written();
     transaction.notes = tx.take_notes();
+    transaction.releases_rows_early = tx.releases_rows_early();
     if (!connection.has_begun()) connection.run_waiting(deadline_of(limit));
     transaction.id = connection.begun();
     answered();
@@ -334,12 +339,14 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     std::rethrow_exception(failure);
   }
   if (is_outdated(connection)) throw Unusable(replaced);
-  return commit(connection, limit.has_value());
+  return commit(connection, limit.has_value(), transaction.releases_rows_early);
 }
 
-Database::Outcome Database::commit(Connection& connection, bool has_limit) {
+Database::Outcome Database::commit(Connection& connection, bool has_limit,
+                                   bool releases_rows_early) {
   connection.forget_warnings();
   try {
+    if (releases_rows_early) connection.run_later("SET LOCAL synchronous_commit = off");
     // The server mustn't stop a COMMIT that waits for a standby, but a request doesn't wait for
     // ever.
     if (has_limit) connection.run_later("SET LOCAL statement_timeout = 0");

@@ -14,6 +14,7 @@
 
 #include "controller/db/database.h"
 #include "controller/db/postgres/connection.h"
+#include "controller/db/postgres/log_flush.h"
 #include "controller/db/postgres/notices.h"
 
 namespace berth::db::postgres {
@@ -128,6 +129,7 @@ class Database final : public db::Database {
     std::string id, incarnation;
     std::vector<Note> notes;
     Written written;
+    bool releases_rows_early = false;
   };
   // `unanswered`: the connection was lost after COMMIT was sent.
   enum class Outcome { stored, undone, unanswered, unknown };
@@ -139,7 +141,7 @@ class Database final : public db::Database {
   bool try_write(const TxWork& work, Isolation isolation, std::string& why);
   Outcome run_and_commit(Connection& connection, const TxWork& work, Isolation isolation,
                          Transaction& transaction);
-  Outcome commit(Connection& connection, bool has_limit);
+  Outcome commit(Connection& connection, bool has_limit, bool releases_rows_early);
   Outcome outcome_of(const Transaction& transaction);
   std::unique_ptr<Connection> connect();
   // Whether another server has taken over from the connection's.
@@ -170,6 +172,8 @@ class Database final : public db::Database {
   // again when it goes on, and may show old rows until somebody stops it.
   History newest_;
   mutable std::mutex newest_mutex_;
+  LogFlush log_flush_{[this] { return connect(); },
+                      [this](const Connection& connection) { return is_outdated(connection); }};
   std::unique_ptr<Notices> notices_;  // null until exchange_notices()
   std::mutex looking_mutex_;
   std::condition_variable_any looking_;

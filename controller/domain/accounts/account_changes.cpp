@@ -28,6 +28,14 @@ void set_returning(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(UPDATE users SET is_returning = 1 WHERE id = $1)", user_id);
 }
 
+void set_language(db::Tx& tx, const std::string& user_id, Language language) {
+  tx.execute(R"(
+      UPDATE users
+      SET language = $2, updated_at = $3
+      WHERE id = $1 AND language <> $2)",
+             user_id, to_string(language), tx.now());
+}
+
 void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended) {
   tx.execute(R"(UPDATE users SET suspended_at = $2, updated_at = $3 WHERE id = $1)", user_id,
              suspended ? std::optional(tx.now()) : std::nullopt, tx.now());
@@ -81,7 +89,7 @@ void mark_deleted(db::Tx& tx, const std::string& user_id) {
       UPDATE users
       SET email = '', email_key = 'deleted:' || id, username = 'deleted',
           username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id,
-          referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2,
+          referred_by = NULL, language = 'en', email_verified_at = NULL, is_admin = 0, suspended_at = $2,
           deleted_at = $2, updated_at = $2
       WHERE id = $1 AND deleted_at IS NULL)",
       user_id, tx.now());

@@ -15,6 +15,8 @@ void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin);
 void set_email(db::Tx& tx, const std::string& user_id, const std::string& email);
 // The account gets no bonus of a new user any more (returning_users.h).
 void set_returning(db::Tx& tx, const std::string& user_id);
+// The language of the mails to the user.
+void set_language(db::Tx& tx, const std::string& user_id, Language language);
 void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended);
 
 // Returns the stored hash; empty if the account doesn't exist or was deleted.

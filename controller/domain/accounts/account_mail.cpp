@@ -6,6 +6,9 @@
 #include "controller/domain/accounts/returning_users.h"
 
 namespace berth::accounts {
+
+using messages::say;
+
 namespace {
 
 constexpr Duration counted_time = std::chrono::hours(1);
@@ -135,58 +138,80 @@ std::chrono::seconds until_next_letters(db::Tx& tx) {
 
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token, const std::string& next) {
+  const Language in = user.language;
   const bool leads_on = !next.empty() && next.size() <= max_next_length;
-  return {
-      .to = user.email,
-      .subject = "Verify your email address",
-      .body = "Hello " + user.username + ",\n\nopen this link to verify your address:\n\n  " +
-              base_url + "/verify-email?token=" + token +
-              (leads_on ? "&next=" + percent_encode(next) : "") +
-              "\n\nPrograms can send the token to POST /api/auth/verify-email. It works once, "
-              "within 24 hours.\nIf you didn't create an account, you don't have to do anything.\n",
-      .token = token};
+  return {.to = user.email,
+          .subject = say(in, "Verify your email address"),
+          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+                  say(in, "open this link to verify your address:") + "\n\n  " + base_url +
+                  "/verify-email?token=" + token +
+                  (leads_on ? "&next=" + percent_encode(next) : "") + "\n\n" +
+                  say(in,
+                      "Programs can send the token to POST /api/auth/verify-email. It works once, "
+                      "within 24 hours.") +
+                  "\n" +
+                  say(in, "If you didn't create an account, you don't have to do anything.") + "\n",
+          .token = token};
 }
 
-outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
+outbox::Letter reset_letter(const User& user, const std::string& base_url,
                             const std::string& token) {
-  return {.to = to,
-          .subject = "Choose a new password",
-          .body =
-              "Hello,\n\nsomebody, probably you, asked for a new password for this address. Choose "
-              "it here:\n\n  " +
-              base_url + "/reset-password?token=" + token +
-              "\n\nPrograms can send the token to POST /api/auth/reset-password. It works once, "
-              "within an hour.\nIf it wasn't you, you don't have to do anything: the password "
-              "stays as it is.\n",
+  const Language in = user.language;
+  return {.to = user.email,
+          .subject = say(in, "Choose a new password"),
+          .body = say(in, "Hello,") + "\n\n" +
+                  say(in,
+                      "somebody, probably you, asked for a new password for this address. Choose "
+                      "it here:") +
+                  "\n\n  " + base_url + "/reset-password?token=" + token + "\n\n" +
+                  say(in,
+                      "Programs can send the token to POST /api/auth/reset-password. It works "
+                      "once, within an hour.") +
+                  "\n" +
+                  say(in,
+                      "If it wasn't you, you don't have to do anything: the password stays as it "
+                      "is.") +
+                  "\n",
           .token = token};
 }
 
 outbox::Letter notice_letter(const User& user, const std::string& what, const std::string& base_url,
                              const std::string& details) {
+  const Language in = user.language;
   return {.to = user.email,
-          .subject = "Your account: " + what,
-          .body = "Hello " + user.username + ",\n\n" + what + ".\n\n" + details +
-                  (details.empty() ? "" : "\n") + "If it wasn't you, choose a new password now: " +
-                  base_url + "/forgot-password\n"};
+          .subject = say(in, "Your account: {what}", {{"what", what}}),
+          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+                  say(in, "{what}.", {{"what", what}}) + "\n\n" + details +
+                  (details.empty() ? "" : "\n") +
+                  say(in, "If it wasn't you, choose a new password now: {link}",
+                      {{"link", base_url + "/forgot-password"}}) +
+                  "\n"};
 }
 
 outbox::Letter suspension_letter(const User& user, const std::string& ended) {
+  const Language in = user.language;
   return {.to = user.email,
-          .subject = "Your account was suspended",
-          .body = "Hello " + user.username +
-                  ",\n\nan admin of the platform has suspended your account. Nobody can log in to "
-                  "it until an admin ends that.\n\n" +
-                  ended};
+          .subject = say(in, "Your account was suspended"),
+          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+                  say(in,
+                      "an admin of the platform has suspended your account. Nobody can log in to "
+                      "it until an admin ends that.") +
+                  "\n\n" + ended};
 }
 
 outbox::Letter deletion_letter(const User& user) {
-  return {
-      .to = user.email,
-      .subject = "Your account was deleted",
-      .body = "Hello " + user.username +
-              ",\n\nyour account was deleted by somebody who entered its password. Your name and "
-              "address were removed, and the points on the account are lost.\n\nIf it wasn't you, "
-              "somebody else knows this password: change it wherever else you use it.\n"};
+  const Language in = user.language;
+  return {.to = user.email,
+          .subject = say(in, "Your account was deleted"),
+          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+                  say(in,
+                      "your account was deleted by somebody who entered its password. Your name "
+                      "and address were removed, and the points on the account are lost.") +
+                  "\n\n" +
+                  say(in,
+                      "If it wasn't you, somebody else knows this password: change it wherever "
+                      "else you use it.") +
+                  "\n"};
 }
 
 }  // namespace berth::accounts

@@ -6,8 +6,8 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/outbox.h"
 
-// The letters that users get about their accounts, and the one-time tokens in them. The database
-// stores only a token's SHA-256.
+// The letters that users get about their accounts, in the language of the account, and the one-time
+// tokens in them. The database stores only a token's SHA-256.
 namespace berth::accounts {
 
 enum class EmailPurpose { verify_email, reset_password };
@@ -34,7 +34,7 @@ std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
 // Return letters with a link that contains the token. `next` is that of a Registration.
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token, const std::string& next);
-outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
+outbox::Letter reset_letter(const User& user, const std::string& base_url,
                             const std::string& token);
 // Puts a letter to the user into the outbox and returns true. An unverified address may belong to
 // somebody else, so its mailbox (mailbox_of() in returning_users.h) gets a limited number of
@@ -53,7 +53,8 @@ bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& 
 std::chrono::seconds until_next_letters(db::Tx& tx);
 
 // Tells the users that a security setting of their account was changed, in case it wasn't them.
-// `what` is a sentence that names the change; `details` are whole lines, or empty.
+// `what` is a sentence that names the change, without its full stop; `details` are whole lines, or
+// empty; both are in the user's language.
 outbox::Letter notice_letter(const User& user, const std::string& what, const std::string& base_url,
                              const std::string& details = {});
 // Tells the user that an admin has suspended the account, and what has ended.

@@ -9,6 +9,7 @@
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/account_rows.h"
@@ -136,6 +137,7 @@ User user_of(const db::Query& row) {
           .referral_code = row.text("referral_code"),
           .registration_number = row.integer("registration_number"),
           .signup_multiplier = row.integer("signup_multiplier"),
+          .language = db::enum_of<Language>(row, "language"),
           .created_at = row.instant("created_at")};
 }
 
@@ -177,11 +179,12 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
       R"(
       INSERT INTO users (id, email, email_key, username, username_key, password_hash,
                          referral_code, referred_by, registration_number, signup_multiplier,
-                         is_returning, created_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12))",
+                         is_returning, language, created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13))",
       id, registration.email, email_key(registration.email), registration.username,
       folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
-      number, multiplier(number, bonus), is_returning(tx, registration.email, keys.data), tx.now());
+      number, multiplier(number, bonus), is_returning(tx, registration.email, keys.data),
+      to_string(registration.language), tx.now());
   ledger::open_account(tx, ledger::user_account(id));
   if (referred_by)
     tx.execute(

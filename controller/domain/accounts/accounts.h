@@ -9,6 +9,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
+#include "controller/domain/kernel/messages.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/use_log.h"
 
@@ -35,6 +36,7 @@ struct User {
   std::string referral_code;
   std::int64_t registration_number = 0;
   std::int64_t signup_multiplier = 1;
+  Language language = Language::en;  // of the mails to the user
   Instant created_at;
 };
 
@@ -54,6 +56,7 @@ struct Registration {
   std::string next = {};
   // Whether the account becomes the platform's admin if it is the first one.
   bool may_be_admin = false;
+  Language language = Language::en;
 };
 inline constexpr size_t max_next_length = 1500;  // a longer path isn't put into mails
 

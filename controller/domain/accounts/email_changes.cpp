@@ -10,6 +10,9 @@
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::accounts::email_changes {
+
+using messages::say;
+
 namespace {
 
 Error refused_token(const char* why, std::string_view reason) {
@@ -64,45 +67,58 @@ std::optional<Change> find(db::Tx& tx, std::string_view sql, const std::string& 
 
 outbox::Letter confirmation_letter(const User& user, const std::string& new_email,
                                    const std::string& base_url, const std::string& token) {
-  return {
-      .to = new_email,
-      .subject = "Confirm your new email address",
-      .body = "Hello " + user.username +
-              ",\n\nopen this link to make this the address of your account:\n\n  " + base_url +
-              "/email-change?token=" + token +
-              "\n\nPrograms can send the token to POST /api/auth/email-change/confirm. It works "
-              "once, within 24 hours.\nIf you don't know of this, you don't have to do "
-              "anything.\n",
-      .token = token};
+  const Language in = user.language;
+  return {.to = new_email,
+          .subject = say(in, "Confirm your new email address"),
+          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+                  say(in, "open this link to make this the address of your account:") + "\n\n  " +
+                  base_url + "/email-change?token=" + token + "\n\n" +
+                  say(in,
+                      "Programs can send the token to POST /api/auth/email-change/confirm. It "
+                      "works once, within 24 hours.") +
+                  "\n" + say(in, "If you don't know of this, you don't have to do anything.") +
+                  "\n",
+          .token = token};
 }
 
 outbox::Letter warning_letter(const User& user, const std::string& new_email,
                               const std::string& base_url, const std::string& stop_token) {
+  const Language in = user.language;
   outbox::Letter letter = {
       .to = user.email,
-      .subject = "Your account: somebody asked for another email address",
-      .body = "Hello " + user.username +
-              ",\n\nsomebody who entered your password, probably you, asked to change the address "
-              "of your account to " +
-              new_email + ". It changes once that address has confirmed it.\n"};
+      .subject = say(in, "Your account: somebody asked for another email address"),
+      .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+              say(in,
+                  "somebody who entered your password, probably you, asked to change the address "
+                  "of your account to {address}. It changes once that address has confirmed it.",
+                  {{"address", new_email}}) +
+              "\n"};
   if (!user.email_verified) return letter;
-  letter.body +=
-      "\nIf it wasn't you, stop the change here:\n\n  " + base_url +
-      "/email-change/stop?token=" + stop_token +
-      "\n\nThe link works for 7 days, also after the change: your account then gets this "
-      "address back, and everybody is logged out.\n";
+  letter.body += "\n" + say(in, "If it wasn't you, stop the change here:") + "\n\n  " + base_url +
+                 "/email-change/stop?token=" + stop_token + "\n\n" +
+                 say(in,
+                     "The link works for 7 days, also after the change: your account then gets "
+                     "this address back, and everybody is logged out.") +
+                 "\n";
   letter.token = stop_token;
   return letter;
 }
 
 outbox::Letter changed_letter(const User& user, const Change& change) {
-  return {
-      .to = change.old_email,
-      .subject = "Your account: the email address was changed",
-      .body = "Hello " + user.username + ",\n\nthe address of your account is " + change.new_email +
-              " now; this one no longer belongs to it.\n\nIf it wasn't you, use the link in the "
-              "mail that we sent here before: it works for 7 days after that mail, and gives "
-              "your account its address back.\n"};
+  const Language in = user.language;
+  return {.to = change.old_email,
+          .subject = say(in, "Your account: the email address was changed"),
+          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+                  say(in,
+                      "the address of your account is {address} now; this one no longer belongs to "
+                      "it.",
+                      {{"address", change.new_email}}) +
+                  "\n\n" +
+                  say(in,
+                      "If it wasn't you, use the link in the mail that we sent here before: it "
+                      "works for 7 days after that mail, and gives your account its address "
+                      "back.") +
+                  "\n"};
 }
 
 }  // namespace

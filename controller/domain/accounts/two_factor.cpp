@@ -173,7 +173,8 @@ std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const st
                     user.id, tx.now());
   accounts::send(
       tx, user, keys,
-      accounts::notice_letter(user, "logging in now requires a second factor", base_url));
+      accounts::notice_letter(
+          user, messages::say(user.language, "logging in now requires a second factor"), base_url));
   return replace_recovery_codes(tx, user.id, keys);
 }
 
@@ -184,17 +185,21 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
   forget(tx, user.id);
   accounts::send(
       tx, user, keys,
-      accounts::notice_letter(user, "logging in no longer requires a second factor", base_url));
+      accounts::notice_letter(
+          user, messages::say(user.language, "logging in no longer requires a second factor"),
+          base_url));
 }
 
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
                                             const Keys& keys, const std::string& base_url) {
   tx.require_serializable();
   require_enabled(tx, user);
-  outbox::put(
-      tx, keys.data,
-      accounts::notice_letter(
-          user, "new recovery codes were created, and the old ones no longer work", base_url));
+  outbox::put(tx, keys.data,
+              accounts::notice_letter(
+                  user,
+                  messages::say(user.language,
+                                "new recovery codes were created, and the old ones no longer work"),
+                  base_url));
   return replace_recovery_codes(tx, user.id, keys);
 }
 

@@ -69,48 +69,67 @@ Outcome unpaid(UnpaidReason reason) { return {.unpaid_reason = reason}; }
 
 class Recording {
  public:
+  // Throws campaign_not_found.
   Recording(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
-            const Report& report, const campaigns::Campaign& campaign)
-      : tx_(tx), rules_(rules), reward_rules_(reward_rules), report_(report), campaign_(campaign) {
-    auto rows = tx.query(R"(SELECT owner_id FROM apps WHERE id = $1)", report.app_id);
-    if (rows.next()) owner_id_ = rows.text("owner_id");
+            const Report& report)
+      : tx_(tx), rules_(rules), reward_rules_(reward_rules), report_(report) {
+    auto owner = tx.query_later(R"(SELECT owner_id FROM apps WHERE id = $1)", report.app_id);
+    const bool is_named = report.impression_token || report.impression_id;
+    std::optional<db::Query> impression;
+    if (is_named || report.event_type == EventType::impression)
+      impression.emplace(find_impression_later());
+    auto campaign = campaigns::find(tx, report.campaign_id);
+    if (!campaign) throw Error(Code::campaign_not_found, "there is no such campaign");
+    campaign_ = *std::move(campaign);
+    if (owner.next()) owner_id_ = owner.text("owner_id");
+    if (impression) impression_ = first(*std::move(impression));
+    reward_ = {.kind = rewards::Kind::viewer,
+               .user_id = report.user_id,
+               .app_owner_id = owner_id_,
+               .amount = reward_rules.viewer,
+               .memo = "campaign " + campaign_.id};
   }
 
+  const campaigns::Campaign& campaign() const { return campaign_; }
+
   Outcome impression() {
-    const auto impression = find_impression();
-    if (!impression && report_.impression_token) return unpaid(UnpaidReason::not_served);
-    if (!impression) return unserved();
-    if (const auto reason = refusal_of(*impression)) return unpaid(*reason);
-    const int rows = tx_.execute(R"(
+    if (!impression_ && report_.impression_token) return unpaid(UnpaidReason::not_served);
+    if (!impression_) return unserved();
+    const Impression& impression = *impression_;
+    if (const auto reason = refusal_of(impression)) return unpaid(*reason);
+    // The next statement, which finds the hold, takes along what is started until then.
+    tx_.require_change(R"(
         UPDATE ad_impressions
         SET used_at = $2
         WHERE id = $1 AND used_at IS NULL)",
-                                 impression->id, tx_.now());
-    if (rows == 0) throw db::Overtaken("another report has used the impression");
-    if (!count_view()) {
-      holds::void_hold(tx_, impression->id);
+                       impression.id, tx_.now());
+    auto view = count_view_later();
+    std::optional<rewards::Due> reward;
+    if (!is_own() && reward_rules_.viewer > 0) reward.emplace(tx_, reward_rules_, reward_);
+    const auto hold = holds::find(tx_, impression.id);
+    if (!is_counted(view)) {
+      holds::void_hold(tx_, impression.id);
       return unpaid(UnpaidReason::viewer_cap);
     }
-    return served(*impression);
+    return served(impression, hold, reward);
   }
 
   Outcome click() {
     const bool is_named = report_.impression_token || report_.impression_id;
-    const auto impression = is_named ? find_impression() : std::optional<Impression>();
-    if (impression && is_foreign(*impression)) return unpaid(UnpaidReason::foreign_token);
-    const auto seen = impression ? seen_of(impression->id) : newest_seen();
-    if (!seen || (is_named && !impression)) return unpaid(UnpaidReason::no_impression);
+    if (impression_ && is_foreign(*impression_)) return unpaid(UnpaidReason::foreign_token);
+    const auto seen = impression_ ? seen_of(impression_->id) : newest_seen();
+    if (!seen || (is_named && !impression_)) return unpaid(UnpaidReason::no_impression);
     if (is_clicked(*seen)) return unpaid(UnpaidReason::replayed);
     return {.clicked_event_id = seen};
   }
 
  private:
-  std::optional<Impression> find_impression() {
-    if (report_.impression_id) return first(tx_.query(impression_by_id, *report_.impression_id));
+  db::Query find_impression_later() {
+    if (report_.impression_id) return tx_.query_later(impression_by_id, *report_.impression_id);
     if (report_.impression_token)
-      return first(tx_.query(impression_by_token, token_hash(*report_.impression_token)));
-    return first(tx_.query(newest_open_impression, report_.campaign_id, report_.app_id,
-                           report_.user_id, tx_.now()));
+      return tx_.query_later(impression_by_token, token_hash(*report_.impression_token));
+    return tx_.query_later(newest_open_impression, report_.campaign_id, report_.app_id,
+                           report_.user_id, tx_.now());
   }
 
   bool is_foreign(const Impression& impression) const {
@@ -133,7 +152,7 @@ class Recording {
     if (campaign_.status != campaigns::Status::active || campaign_.is_over(tx_.now()))
       return unpaid(UnpaidReason::campaign_not_active);
     if (!is_own()) return unpaid(UnpaidReason::not_served);
-    if (!count_view()) return unpaid(UnpaidReason::viewer_cap);
+    if (auto view = count_view_later(); !is_counted(view)) return unpaid(UnpaidReason::viewer_cap);
     const auto moved = ledger::post(tx_, {.kind = "impression",
                                           .from = ledger::campaign_account(campaign_.id),
                                           .to = ledger::app_account(report_.app_id),
@@ -148,40 +167,46 @@ class Recording {
     return {};
   }
 
-  Outcome served(const Impression& impression) {
-    const auto moved = holds::post(tx_, impression.id, ledger::app_account(report_.app_id),
-                                   "impression", "campaign " + campaign_.id);
-    if (!moved) throw db::Overtaken("the campaign has ended, or the reservation has expired");
+  Outcome served(const Impression& impression, const std::optional<holds::Hold>& hold,
+                 std::optional<rewards::Due>& due) {
+    if (!hold || !holds::post(tx_, *hold, ledger::app_account(report_.app_id), "impression",
+                              "campaign " + campaign_.id))
+      throw db::Overtaken("the campaign has ended, or the reservation has expired");
+    std::optional<db::Query> room;
+    if (due) room.emplace(take_reward_later());
     spend();
     if (impression.campaign_placement_id) deliver(*impression.campaign_placement_id);
     Outcome outcome = {.impression = impression, .in_demand = !is_own()};
-    if (!is_own()) outcome.viewer_reward = reward();
+    if (due && room->run() > 0) outcome.viewer_reward = reward(*due);
     return outcome;
   }
 
   void spend() {
-    tx_.execute(R"(
+    tx_.execute_later(R"(
         UPDATE campaigns
         SET spent = spent + payout_rate, updated_at = $2
         WHERE id = $1)",
-                campaign_.id, tx_.now());
+                      campaign_.id, tx_.now());
     campaigns::exhaust_if_spent(tx_, campaign_.id);
   }
 
   // Counts the view, also for an owner's own campaign, because everybody who uses one of the
-  // owner's apps has a token that can report views. Returns false, and counts nothing, if the
-  // viewer has seen the campaign as often as they may.
-  bool count_view() {
-    return rules_.viewer_daily_impressions > 0 &&
-           tx_.execute(R"(
+  // owner's apps has a token that can report views. Changes no row if the viewer has seen the
+  // campaign as often as they may. Null if nobody may see anything.
+  std::optional<db::Query> count_view_later() {
+    std::optional<db::Query> view;
+    if (rules_.viewer_daily_impressions > 0)
+      view.emplace(tx_.query_later(R"(
         INSERT INTO ad_views (user_id, day, campaign_id, impressions)
         VALUES ($1, $2, $3, 1)
         ON CONFLICT (user_id, day, campaign_id)
         DO UPDATE SET impressions = ad_views.impressions + 1
         WHERE ad_views.impressions < $4)",
-                       report_.user_id, utc_day(tx_.now()), campaign_.id,
-                       rules_.viewer_daily_impressions) > 0;
+                                   report_.user_id, utc_day(tx_.now()), campaign_.id,
+                                   rules_.viewer_daily_impressions));
+    return view;
   }
+  static bool is_counted(std::optional<db::Query>& view) { return view && view->run() > 0; }
   // Leaves a row with 0 if it was the first one of the day.
   void take_view_back() {
     tx_.execute(R"(
@@ -192,14 +217,14 @@ class Recording {
   }
 
   void deliver(const std::string& campaign_placement_id) {
-    tx_.execute(R"(
+    tx_.execute_later(R"(
         UPDATE campaign_placements
         SET impressions_delivered = impressions_delivered + 1,
             status = CASE WHEN impressions_delivered + 1 >= impressions_target THEN 'depleted'
                           ELSE status END,
             updated_at = $2
         WHERE id = $1)",
-                campaign_placement_id, tx_.now());
+                      campaign_placement_id, tx_.now());
     if (tx_.number(R"(
         SELECT count(*)
         FROM campaign_placements
@@ -208,27 +233,24 @@ class Recording {
       tx_.notify(db::Topic::campaign, campaign_.id);
   }
 
-  std::int64_t reward() {
-    const std::int64_t amount = reward_rules_.viewer;
-    if (amount < 1) return 0;
-    const int rows = tx_.execute(R"(
+  // Changes no row if the rake has no room for the viewer's reward.
+  db::Query take_reward_later() {
+    return tx_.query_later(R"(
         UPDATE campaigns
         SET viewer_rewards = viewer_rewards + $2
         WHERE id = $1 AND viewer_rewards + $2 <= rake)",
-                                 campaign_.id, amount);
-    if (rows == 0) return 0;
-    const auto paid = rewards::pay(tx_, reward_rules_,
-                                   {.kind = rewards::Kind::viewer,
-                                    .user_id = report_.user_id,
-                                    .app_owner_id = owner_id_,
-                                    .amount = amount,
-                                    .memo = "campaign " + campaign_.id});
+                           campaign_.id, reward_rules_.viewer);
+  }
+
+  std::int64_t reward(rewards::Due& due) {
+    const std::int64_t amount = reward_rules_.viewer;
+    const auto paid = due.pay();
     if (paid.points < amount)
-      tx_.execute(R"(
+      tx_.execute_later(R"(
           UPDATE campaigns
           SET viewer_rewards = viewer_rewards - $2
           WHERE id = $1)",
-                  campaign_.id, amount - paid.points);
+                        campaign_.id, amount - paid.points);
     return paid.points;
   }
 
@@ -273,8 +295,10 @@ class Recording {
   const Rules& rules_;
   const rewards::Rules& reward_rules_;
   const Report& report_;
-  const campaigns::Campaign& campaign_;
+  campaigns::Campaign campaign_;
   std::string owner_id_;  // the owner of the app that reports
+  std::optional<Impression> impression_;
+  rewards::Reward reward_;  // the viewer's
 };
 
 // Counts an impression or a click for the creative that was shown, if there was one.
@@ -401,16 +425,16 @@ bool record_followed_link(db::Tx& tx, const std::string& impression_id) {
 
 Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
                 const Report& report) {
-  const auto campaign = campaigns::find(tx, report.campaign_id);
-  if (!campaign) throw Error(Code::campaign_not_found, "there is no such campaign");
-  Recording recording(tx, rules, reward_rules, report, *campaign);
+  tx.release_rows_early();
+  Recording recording(tx, rules, reward_rules, report);
+  const campaigns::Campaign& campaign = recording.campaign();
   const bool is_click = report.event_type == EventType::click;
   const Outcome outcome = is_click ? recording.click() : recording.impression();
   const bool counted = !outcome.unpaid_reason;
   const Event event = {.id = new_uuid(tx.now()),
-                       .campaign_id = campaign->id,
+                       .campaign_id = campaign.id,
                        .event_type = report.event_type,
-                       .payout_rate_snapshot = campaign->payout_rate,
+                       .payout_rate_snapshot = campaign.payout_rate,
                        .surface_type = report.surface_type,
                        .inserted_at = tx.now()};
   tx.execute_later(R"(
@@ -424,7 +448,7 @@ Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rul
                    outcome.viewer_reward,
                    outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
                    outcome.clicked_event_id, event.inserted_at);
-  if (counted) count(tx, report, *campaign, outcome);
+  if (counted) count(tx, report, campaign, outcome);
   return {.event = event,
           .paid = counted && !is_click,
           .unpaid_reason = outcome.unpaid_reason,

@@ -140,32 +140,41 @@ Place place_of(db::Tx& tx, const ServeRequest& request) {
   return place;
 }
 
-std::unordered_set<std::string> seen_enough(db::Tx& tx, const Rules& rules,
-                                            const std::string& user_id) {
-  std::unordered_set<std::string> campaigns;
-  auto rows = tx.query(R"(
+// The campaigns that the viewer has seen as often as they may today.
+db::Query seen_enough_later(db::Tx& tx, const Rules& rules, const std::string& user_id) {
+  return tx.query_later(R"(
       SELECT campaign_id
       FROM ad_views
       WHERE user_id = $1 AND day = $2 AND impressions >= $3)",
-                       user_id, utc_day(tx.now()), rules.viewer_daily_impressions);
+                        user_id, utc_day(tx.now()), rules.viewer_daily_impressions);
+}
+
+std::unordered_set<std::string> campaigns_of(db::Query rows) {
+  std::unordered_set<std::string> campaigns;
   while (rows.next()) campaigns.insert(rows.text("campaign_id"));
   return campaigns;
 }
 
-bool has_room(db::Tx& tx, const Rules& rules, const campaigns::Campaign& campaign,
-              const std::string& app_id) {
-  const std::int64_t open = campaign.reserved / campaign.payout_rate;
-  if (open >= rules.open_per_campaign) return false;
-  const std::int64_t of_app = tx.number(R"(
-      SELECT count(*)
+// How many reservations of the app on the campaign are open, up to its limit.
+db::Query open_of_app_later(db::Tx& tx, const Rules& rules, const std::string& campaign_id,
+                            const std::string& app_id) {
+  return tx.query_later(R"(
+      SELECT count(*) AS open
       FROM (
         SELECT 1 AS one
         FROM ad_impressions
         WHERE campaign_id = $1 AND app_id = $2 AND used_at IS NULL AND expires_at > $3
         LIMIT $4
       ) AS open)",
-                                        campaign.id, app_id, tx.now(), rules.open_per_app);
-  if (of_app >= rules.open_per_app) return false;
+                        campaign_id, app_id, tx.now(), rules.open_per_app);
+}
+
+bool has_room(db::Tx& tx, const Rules& rules, const campaigns::Campaign& campaign,
+              const std::string& app_id, db::Query& open_of_app) {
+  const std::int64_t open = campaign.reserved / campaign.payout_rate;
+  if (open >= rules.open_per_campaign) return false;
+  open_of_app.next();
+  if (open_of_app.integer("open") >= rules.open_per_app) return false;
   const std::int64_t payable = (campaign.remaining + campaign.reserved) / campaign.payout_rate;
   const std::int64_t share = std::max<std::int64_t>(1, payable / owners_part);
   // Counts the reservations of all apps of the owner. If all open ones together are fewer than the
@@ -199,11 +208,12 @@ bool placement_has_room(db::Tx& tx, const std::string& campaign_placement_id) {
 // be taken.
 std::optional<Served> reserve(db::Tx& tx, CampaignIndex& index, const Rules& rules,
                               const ServeRequest& request, const Choice::Offer& offer) {
+  auto open_of_app = open_of_app_later(tx, rules, offer.campaign_id, request.app_id);
   auto campaign = campaigns::find(tx, offer.campaign_id);
   if (!campaign || campaign->status != campaigns::Status::active || campaign->is_over(tx.now()))
     return std::nullopt;
   if (campaign->remaining < campaign->payout_rate) return std::nullopt;
-  if (!has_room(tx, rules, *campaign, request.app_id)) return std::nullopt;
+  if (!has_room(tx, rules, *campaign, request.app_id, open_of_app)) return std::nullopt;
   const std::optional<std::string> placement = offer.campaign_placement_id.empty()
                                                    ? std::nullopt
                                                    : std::optional(offer.campaign_placement_id);
@@ -211,16 +221,18 @@ std::optional<Served> reserve(db::Tx& tx, CampaignIndex& index, const Rules& rul
   const auto hold = holds::place(tx, {.source = ledger::campaign_account(campaign->id),
                                       .amount = campaign->payout_rate,
                                       .purpose = "impression",
-                                      .life = rules.reservation_life});
+                                      .life = rules.reservation_life,
+                                      .has_account = campaign->reserved > 0});
   if (!hold) return std::nullopt;
   const std::string token = random_token("imp_");
   auto creative = index.next_creative(campaign->id);
-  tx.execute(R"(
+  tx.execute_later(R"(
       INSERT INTO ad_impressions (id, token_hash, campaign_id, campaign_placement_id, app_id,
                                   user_id, created_at, expires_at, creative_id)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))",
-             hold->id, token_hash(token), campaign->id, placement, request.app_id, request.user_id,
-             tx.now(), hold->expires_at, creative ? std::optional(creative->id) : std::nullopt);
+                   hold->id, token_hash(token), campaign->id, placement, request.app_id,
+                   request.user_id, tx.now(), hold->expires_at,
+                   creative ? std::optional(creative->id) : std::nullopt);
   return Served{.campaign = *std::move(campaign),
                 .impression_id = hold->id,
                 .impression_token = token,
@@ -462,8 +474,10 @@ int remove_old(db::Tx& tx, int limit) {
 }
 
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request) {
+  tx.release_rows_early();
+  auto seen_enough = seen_enough_later(tx, rules, request.user_id);
   const Place place = place_of(tx, request);
-  const auto enough = seen_enough(tx, rules, request.user_id);
+  const auto enough = campaigns_of(std::move(seen_enough));
   std::optional<Served> served;
   index.choose(request.app_id,
                {.surface_type = request.surface_type,

@@ -5,26 +5,36 @@
 
 namespace berth::apps {
 
+using messages::say;
+
 void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& data_key) {
   const auto app = find(tx, request.app_id);
   const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt;
   if (!owner) return;
+  const Language in = owner->language;
   std::string scopes;
   for (const auto& name : request.requested.names())
     scopes.append(scopes.empty() ? "" : ", ").append(name);
   const bool approved = request.status == RequestStatus::approved;
   if (request.tier)
-    scopes.append(scopes.empty() ? "" : ", ").append("the tier ").append(*request.tier);
-  std::string body = "Hello " + owner->username + ",\n\nwhat \"" + app->app_name +
-                     "\" asked for was " + std::string(to_string(request.status)) + ": " + scopes +
-                     ".\n";
-  if (request.reason) body += "\nThe reason: " + *request.reason + "\n";
+    scopes.append(scopes.empty() ? "" : ", ")
+        .append(say(in, "the tier {tier}", {{"tier", *request.tier}}));
+  std::string body = say(in, "Hello {name},", {{"name", owner->username}}) + "\n\n";
+  if (approved)
+    body += say(in, "what \"{app}\" asked for was approved: {scopes}.",
+                {{"app", app->app_name}, {"scopes", scopes}});
+  else
+    body += say(in, "what \"{app}\" asked for was rejected: {scopes}.",
+                {{"app", app->app_name}, {"scopes", scopes}});
+  body += "\n";
+  if (request.reason)
+    body += "\n" + say(in, "The reason: {reason}", {{"reason", *request.reason}}) + "\n";
   if (approved && !request.requested.names().empty())
-    body += "\nFrom now on, the app can ask users for these scopes.\n";
+    body += "\n" + say(in, "From now on, the app can ask users for these scopes.") + "\n";
   outbox::put(tx, data_key,
               {.to = owner->email,
-               .subject = approved ? "Your app's request was approved"
-                                   : "Your app's request was not approved",
+               .subject = approved ? say(in, "Your app's request was approved")
+                                   : say(in, "Your app's request was not approved"),
                .body = body});
 }
 

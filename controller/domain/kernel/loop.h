@@ -15,9 +15,10 @@ namespace berth {
 class Round;
 
 // Work that becomes due with time, as the module that it belongs to describes it. The class Loops
-// (reconcilers/loops/loops.h) runs it on a thread of its own.
+// (reconcilers/loops/loops.h) runs each round on a thread that has nothing else to do.
 struct Loop {
-  // The name of the thread (`top -H`) and of the loop in metrics, in at most 15 characters.
+  // The name of the loop in metrics, and of the thread (`top -H`) while a round runs, in at most 15
+  // characters.
   std::string name = {};
   // The pause between two rounds; 0 if the rounds themselves wait for something.
   std::chrono::milliseconds interval{0};

@@ -10,12 +10,14 @@ namespace berth::holds {
 namespace {
 
 const std::string select_holds = R"(
-    SELECT id, source_id, amount, purpose, state, created_at, expires_at
-    FROM ledger_holds )";
+    SELECT h.id, a.kind AS source_kind, a.owner AS source_owner, h.amount, h.purpose, h.state,
+           h.created_at, h.expires_at
+    FROM ledger_holds h
+    JOIN ledger_accounts a ON a.id = h.source_id )";
 
 Hold hold_of(const db::Query& row) {
   return {.id = row.text("id"),
-          .source_id = row.text("source_id"),
+          .source = {.kind = row.text("source_kind"), .owner = row.text("source_owner")},
           .amount = row.integer("amount"),
           .purpose = row.text("purpose"),
           .state = db::enum_of<State>(row, "state"),
@@ -29,16 +31,6 @@ std::vector<Hold> select(db::Query rows) {
   return holds;
 }
 
-ledger::Account account_of(db::Tx& tx, const std::string& id) {
-  auto rows = tx.query(R"(
-      SELECT kind, owner
-      FROM ledger_accounts
-      WHERE id = $1)",
-                       id);
-  if (!rows.next()) throw std::logic_error("a hold's account doesn't exist");
-  return {.kind = rows.text("kind"), .owner = rows.text("owner")};
-}
-
 // For a hold whose points weren't on the reservation account: another write has closed it since it
 // was read, or the ledger is wrong.
 [[noreturn]] void throw_missing(db::Tx& tx, const std::string& id) {
@@ -49,19 +41,18 @@ ledger::Account account_of(db::Tx& tx, const std::string& id) {
 
 // The last step, after the accounts' rows were changed: see `lock_accounts`.
 void close(db::Tx& tx, const std::string& id, State state) {
-  const int rows = tx.execute(R"(
+  tx.require_change(R"(
       UPDATE ledger_holds
       SET state = $2, closed_at = $3
       WHERE id = $1 AND state = 'open')",
-                              id, to_string(state), tx.now());
-  if (rows == 0) throw db::Overtaken("a hold was closed by another write");
+                    id, to_string(state), tx.now());
 }
 
 // Needs the lock of the accounts.
-void give_back(db::Tx& tx, const Hold& hold, const ledger::Account& source, State state) {
+void give_back(db::Tx& tx, const Hold& hold, State state) {
   const auto moved = ledger::post(tx, {.kind = "hold_released",
-                                       .from = ledger::reservation_account(source),
-                                       .to = source,
+                                       .from = ledger::reservation_account(hold.source),
+                                       .to = hold.source,
                                        .amount = hold.amount,
                                        .memo = hold.purpose});
   if (!moved) throw_missing(tx, hold.id);
@@ -69,9 +60,8 @@ void give_back(db::Tx& tx, const Hold& hold, const ledger::Account& source, Stat
 }
 
 void lock_and_give_back(db::Tx& tx, const Hold& hold, State state) {
-  const ledger::Account source = account_of(tx, hold.source_id);
-  lock_accounts(tx, source);
-  give_back(tx, hold, source, state);
+  lock_accounts(tx, hold.source);
+  give_back(tx, hold, state);
 }
 
 }  // namespace
@@ -83,40 +73,43 @@ void lock_accounts(db::Tx& tx, const ledger::Account& source) {
 
 std::optional<Hold> place(db::Tx& tx, const Request& request) {
   const ledger::Account held = ledger::reservation_account(request.source);
-  ledger::open_account(tx, held);
+  if (!request.has_account) ledger::open_account(tx, held);
   const auto moved = ledger::post(tx, {.kind = "hold_placed",
                                        .from = request.source,
                                        .to = held,
                                        .amount = request.amount,
                                        .memo = std::string(request.purpose)});
   if (!moved) return std::nullopt;
-  const std::string id = new_uuid(tx.now());
-  tx.execute(R"(
+  Hold hold = {.id = new_uuid(tx.now()),
+               .source = request.source,
+               .amount = request.amount,
+               .purpose = std::string(request.purpose),
+               .created_at = tx.now(),
+               .expires_at = tx.now() + request.life};
+  tx.execute_later(R"(
       INSERT INTO ledger_holds (id, source_id, held_id, amount, purpose, created_at, expires_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7))",
-             id, request.source.id(), held.id(), request.amount, request.purpose, tx.now(),
-             tx.now() + request.life);
-  return find(tx, id);
+                   hold.id, hold.source.id(), held.id(), hold.amount, hold.purpose, hold.created_at,
+                   hold.expires_at);
+  return hold;
 }
 
 std::optional<Hold> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_holds + R"(WHERE id = $1)";
+  static const std::string sql = select_holds + R"(WHERE h.id = $1)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(hold_of(rows)) : std::nullopt;
 }
 
-std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger::Account& to,
+std::optional<std::string> post(db::Tx& tx, const Hold& hold, const ledger::Account& to,
                                 std::string_view kind, const std::string& memo) {
-  const auto hold = find(tx, id);
-  if (!hold || hold->state != State::open || hold->expires_at <= tx.now()) return std::nullopt;
-  const auto moved =
-      ledger::post(tx, {.kind = kind,
-                        .from = ledger::reservation_account(account_of(tx, hold->source_id)),
-                        .to = to,
-                        .amount = hold->amount,
-                        .memo = memo});
-  if (!moved) throw_missing(tx, id);
-  close(tx, id, State::posted);
+  if (hold.state != State::open || hold.expires_at <= tx.now()) return std::nullopt;
+  const auto moved = ledger::post(tx, {.kind = kind,
+                                       .from = ledger::reservation_account(hold.source),
+                                       .to = to,
+                                       .amount = hold.amount,
+                                       .memo = memo});
+  if (!moved) throw_missing(tx, hold.id);
+  close(tx, hold.id, State::posted);
   return moved;
 }
 
@@ -129,12 +122,12 @@ bool void_hold(db::Tx& tx, const std::string& id) {
 
 std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
   static const std::string sql = select_holds + R"(
-      WHERE source_id = $1 AND state = 'open'
-      ORDER BY id)";
+      WHERE h.source_id = $1 AND h.state = 'open'
+      ORDER BY h.id)";
   std::int64_t points = 0;
   lock_accounts(tx, source);
   for (const Hold& hold : select(tx.query(sql, source.id()))) {
-    give_back(tx, hold, source, State::voided);
+    give_back(tx, hold, State::voided);
     points += hold.amount;
   }
   return points;
@@ -155,8 +148,8 @@ bool is_any_due(db::Tx& tx) {
 
 int expire(db::Tx& tx, int limit) {
   static const std::string sql = select_holds + R"(
-      WHERE state = 'open' AND expires_at <= $1
-      ORDER BY expires_at
+      WHERE h.state = 'open' AND h.expires_at <= $1
+      ORDER BY h.expires_at
       LIMIT $2)";
   const auto due = select(tx.query(sql, tx.now(), limit));
   for (const Hold& hold : due) lock_and_give_back(tx, hold, State::expired);

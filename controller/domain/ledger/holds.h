@@ -20,7 +20,7 @@ constexpr auto texts_of(State) {
 
 struct Hold {
   std::string id;
-  std::string source_id;  // the id of the account that the points came from
+  ledger::Account source;  // the account that the points came from
   std::int64_t amount = 0;
   std::string purpose;  // such as "impression"
   State state = State::open;
@@ -38,14 +38,16 @@ struct Request {
   std::int64_t amount = 0;  // 1 to max_points
   std::string_view purpose;
   Duration life;
+  bool has_account = false;  // whether the reservation account is known to exist
 };
 // Reserves the points. Returns nothing, and changes nothing, if the source has too few.
 std::optional<Hold> place(db::Tx& tx, const Request& request);
 std::optional<Hold> find(db::Tx& tx, const std::string& id);
 
-// Moves the points to `to`, whose account must exist, and returns the id of the ledger transaction.
-// Returns nothing, and changes nothing, if the hold is no longer open or has expired.
-std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger::Account& to,
+// Moves the points of a hold, as find() returned it, to `to`, whose account must exist. Returns the
+// id of the ledger transaction. Returns nothing, and changes nothing, if the hold is no longer open
+// or has expired.
+std::optional<std::string> post(db::Tx& tx, const Hold& hold, const ledger::Account& to,
                                 std::string_view kind, const std::string& memo);
 // Returns the points to their source. Returns false if the hold wasn't open.
 bool void_hold(db::Tx& tx, const std::string& id);

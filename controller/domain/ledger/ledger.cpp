@@ -13,23 +13,40 @@
 namespace berth::ledger {
 namespace {
 
-// A conditional UPDATE checks the balance and takes the points; it changes no row if there weren't
-// enough. The issuance account may go down to -max_points.
-std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::int64_t amount) {
+// Starts the change, after which crediting_of(tx).changed() says what it has done. A conditional
+// UPDATE checks the balance and takes the points; it changes no row if there weren't enough. The
+// issuance account may go down to -max_points.
+db::Query take_later(db::Tx& tx, const Account& account, std::int64_t amount) {
   static const std::string update = R"(
       UPDATE ledger_accounts
       SET balance = balance - $2, debited = debited + $2
       WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
       )";
   static const std::string update_and_return = update + and_return_changed;
-  return crediting_of(tx).change(
-      tx, account,
-      {.update = update, .update_and_return = update_and_return, .values = {amount, -max_points}});
+  return tx.query_later(crediting_of(tx).text_of({update, update_and_return}), account.id(), amount,
+                        -max_points);
 }
 
-// Pending credits can only make a balance higher, so they aren't needed if the row has enough.
-std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amount) {
-  auto taken = take_from_row(tx, account, amount);
+db::Query give_later(db::Tx& tx, const Account& account, std::int64_t amount) {
+  static const std::string update = R"(
+      UPDATE ledger_accounts
+      SET balance = balance + $2, credited = credited + $2
+      WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
+      )";
+  static const std::string update_and_return = update + and_return_changed;
+  return tx.query_later(crediting_of(tx).text_of({update, update_and_return}), account.id(), amount,
+                        max_points, max_credited);
+}
+
+std::optional<Changed> take_from_row(db::Tx& tx, const Account& account, std::int64_t amount) {
+  db::Query taking = take_later(tx, account, amount);
+  return crediting_of(tx).changed(tx, account, taking);
+}
+
+// For an account whose row had too little. Pending credits can only make a balance higher, so they
+// aren't needed if the row has enough.
+std::optional<Changed> take_with_pending(db::Tx& tx, const Account& account, std::int64_t amount) {
+  std::optional<Changed> taken;
   // In a write with row locks, another process may have added all pending credits to the row since
   // it was tried. So if fold() finds none, the row is tried once more.
   bool is_more_pending = may_have_pending(tx, account);
@@ -38,19 +55,6 @@ std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amo
     taken = take_from_row(tx, account, amount);
   }
   return taken;
-}
-
-std::optional<Changed> give_to_row(db::Tx& tx, const Account& account, std::int64_t amount) {
-  static const std::string update = R"(
-      UPDATE ledger_accounts
-      SET balance = balance + $2, credited = credited + $2
-      WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
-      )";
-  static const std::string update_and_return = update + and_return_changed;
-  return crediting_of(tx).change(tx, account,
-                                 {.update = update,
-                                  .update_and_return = update_and_return,
-                                  .values = {amount, max_points, max_credited}});
 }
 
 bool takes_from(const Transaction& transaction, const Account& account) {
@@ -83,24 +87,81 @@ class MayStayPending {
 std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
   while (fold(tx, account) > 0) {
   }
-  return give_to_row(tx, account, amount);
+  db::Query giving = give_later(tx, account, amount);
+  return crediting_of(tx).changed(tx, account, giving);
 }
+
+void take_credit_back(db::Tx& tx, const Account& account, std::int64_t amount) {
+  const int taken = tx.execute(R"(
+      UPDATE ledger_accounts
+      SET balance = balance - $2, credited = credited - $2
+      WHERE id = $1)",
+                               account.id(), amount);
+  if (taken != 1) throw std::logic_error("a credit couldn't be reverted");
+}
+
+// The changes of both rows of a leg. Where statements run ahead, they are one round trip with what
+// says on which day the leg may be posted.
+class RowChanges {
+ public:
+  RowChanges(db::Tx& tx, const Leg& leg)
+      : tx_(tx), leg_(leg), taking_(take_later(tx, leg.from, leg.amount)) {
+    const bool is_direct = !may_have_pending(tx, leg.to);
+    // A credit that may stay pending isn't given to a row, and its account's days don't matter.
+    if (crediting_.runs_ahead() && is_direct) giving_.emplace(give_later(tx, leg.to, leg.amount));
+    look_at_days(is_direct ? leg.to : leg.from);
+  }
+  // Returns nothing, and changes nothing, if `from` has too few points.
+  std::optional<Changed> take() {
+    auto taken = crediting_.changed(tx_, leg_.from, taking_);
+    if (taken) return taken;
+    // It ran, although it wasn't known that nothing would be taken.
+    if (giving_ && crediting_.changed(tx_, leg_.to, *giving_))
+      take_credit_back(tx_, leg_.to, leg_.amount);
+    giving_.reset();
+    taken = take_with_pending(tx_, leg_.from, leg_.amount);
+    if (taken) look_at_days(leg_.from);
+    return taken;
+  }
+  // Needs a take() that has taken something. Returns nothing if `to` can't have that many points.
+  std::optional<Changed> give() {
+    if (giving_) return crediting_.changed(tx_, leg_.to, *giving_);
+    auto given = ledger::give(tx_, leg_.to, leg_.amount);
+    if (given) look_at_days(leg_.to);
+    return given;
+  }
+  std::optional<db::Query> days() { return std::move(days_); }
+
+ private:
+  void look_at_days(const Account& other) {
+    days_.reset();
+    crediting_.look_at_days(tx_, leg_.from, other, days_);
+  }
+
+  db::Tx& tx_;
+  const Leg& leg_;
+  const Crediting& crediting_ = crediting_of(tx_);
+  db::Query taking_;
+  std::optional<db::Query> giving_;
+  std::optional<db::Query> days_;
+};
 
 // The two accounts of a leg after its amount was moved.
 struct Moved {
   Changed from;
   Changed to;
-  std::int64_t bonus = 0;       // how many of the points were a bonus of `from`
-  std::int64_t bonus_left = 0;  // what `from` has of it afterwards
-  std::int64_t marked = 0;      // how many of the points are a bonus of `to`
+  std::int64_t bonus = 0;              // how many of the points were a bonus of `from`
+  std::int64_t bonus_left = 0;         // what `from` has of it afterwards
+  std::int64_t marked = 0;             // how many of the points are a bonus of `to`
+  std::optional<db::Query> days = {};  // for Crediting::first_day()
 };
 
 void add_bonus(db::Tx& tx, const Account& account, std::int64_t points) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       UPDATE ledger_accounts
       SET bonus = bonus + $2
       WHERE id = $1)",
-             account.id(), points);
+                   account.id(), points);
 }
 
 // What `from`, which had a bonus of `before` and has `left` points now, keeps of it.
@@ -137,32 +198,28 @@ std::optional<Moved> move(db::Tx& tx, const Leg& leg, const Transaction& transac
   if (leg.from.id() == leg.to.id())
     throw std::logic_error("a movement must have two different accounts");
   MayStayPending pending(tx, leg, transaction);
-  const auto from = take(tx, leg.from, leg.amount);
+  RowChanges rows(tx, leg);
+  const auto from = rows.take();
   if (!from) return std::nullopt;
   auto to = pending.account();
-  if (!to) to = give(tx, leg.to, leg.amount);
+  if (!to) to = rows.give();
   if (!to)
     throw invalid_field("amount",
                         "would make the balance exceed 2^53-1, or all points that the account ever "
                         "got 2^62");
-  Moved moved = {.from = *from, .to = *to};
+  Moved moved = {.from = *from, .to = *to, .days = rows.days()};
   move_bonus(tx, leg, transaction.mark, transaction.bonus_given_back, moved);
   return moved;
 }
 
 void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
-  const int taken = !moved.to.totals ? 1
-                                     : tx.execute(R"(
-      UPDATE ledger_accounts
-      SET balance = balance - $2, credited = credited - $2
-      WHERE id = $1)",
-                                                  leg.to.id(), leg.amount);
+  if (moved.to.totals) take_credit_back(tx, leg.to, leg.amount);
   const int given = tx.execute(R"(
       UPDATE ledger_accounts
       SET balance = balance + $2, debited = debited - $2
       WHERE id = $1)",
                                leg.from.id(), leg.amount);
-  if (taken != 1 || given != 1) throw std::logic_error("a movement couldn't be reverted");
+  if (given != 1) throw std::logic_error("a movement couldn't be reverted");
   if (moved.bonus > 0) add_bonus(tx, leg.from, moved.bonus);
   if (moved.marked > 0) add_bonus(tx, leg.to, -moved.marked);
 }
@@ -171,15 +228,10 @@ void take_back(db::Tx& tx, const Leg& leg, const Moved& moved) {
 // for which one of its accounts has sums, because these include the days before. If the clock was
 // set back that far, or the clock of another process is ahead, it is the first moment that is
 // allowed.
-Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vector<Moved>& moved,
-                     std::int64_t newest) {
-  std::vector<const Account*> changed;
-  for (size_t i = 0; i < moved.size(); ++i) {
-    const Leg& leg = transaction.legs[i];
-    changed.push_back(&leg.from);
-    changed.push_back(moved[i].to.totals ? &leg.to : &leg.from);
-  }
-  const std::int64_t first = crediting_of(tx).first_day(tx, changed, newest);
+Instant posting_time(db::Tx& tx, std::vector<Moved>& moved, std::int64_t newest) {
+  std::int64_t first = 0;
+  for (Moved& one : moved)
+    first = std::max(first, crediting_of(tx).first_day(tx, one.days, newest));
   return std::max(tx.now(), Instant(std::chrono::days(first)));
 }
 
@@ -187,24 +239,25 @@ Instant posting_time(db::Tx& tx, const Transaction& transaction, const std::vect
 std::optional<Posted> post_legs(db::Tx& tx, const Transaction& transaction) {
   if (transaction.legs.empty() || transaction.legs.size() > max_legs)
     throw std::logic_error("a transaction has no or too many movements");
+  const Crediting& crediting = crediting_of(tx);
   KindLookup kind_lookup(tx, transaction.kind);
+  auto place_lookup = crediting.place_later(tx);
   std::vector<Moved> moved;
   for (const Leg& leg : transaction.legs) {
-    const auto one = move(tx, leg, transaction);
+    auto one = move(tx, leg, transaction);
     if (!one) {
       for (; !moved.empty(); moved.pop_back())
         take_back(tx, transaction.legs[moved.size() - 1], moved.back());
       return std::nullopt;
     }
-    moved.push_back(*one);
+    moved.push_back(*std::move(one));
   }
-  const Crediting& crediting = crediting_of(tx);
   const std::int64_t newest = crediting.newest_transaction(tx);
-  const Instant at = posting_time(tx, transaction, moved, newest);
+  const Instant at = posting_time(tx, moved, newest);
   const std::string id = new_uuid(at);
   const std::int64_t kind = kind_lookup.number();
   const std::int64_t number = crediting.add_transaction(
-      tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest);
+      tx, {.id = id, .kind = kind, .memo = transaction.memo, .at = at}, newest, place_lookup);
   int place = 0;  // the leg's place in the transaction
   const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
     tx.execute_later(R"(

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/enum_text.h"
 #include "controller/domain/ledger/ledger.h"
@@ -69,11 +70,36 @@ struct Outcome {
 // false if the treasury has too few points, if the amount is 0, or if it would take the user's
 // balance beyond 2^53-1.
 bool give(db::Tx& tx, const Reward& reward);
-// Pays the whole amount from the treasury to the user. Pays nothing if the user's email address
-// isn't verified, a cap or the largest balance leaves no room for the amount (then the refusal is
-// that of the cap), or the treasury has too few points; these cases aren't errors, because the
-// action that earned the reward succeeds all the same. The user's account must exist. The first
-// refusal because of an empty treasury is logged, and so is the first payment after it.
+
+// A reward that pay() pays. Whether it may be paid is read before: the statements are started here
+// and sent with the next one (Tx::query_later), so that the treasury's row, which all rewards
+// change, is changed late in the transaction. pay() may be called once.
+class Due {
+ public:
+  // The transaction, and what else is given, must live as long as the object.
+  Due(db::Tx& tx, const Rules& rules, const Reward& reward);
+  // Pays the whole amount from the treasury to the user. Pays nothing if the user's email address
+  // isn't verified, a cap or the largest balance leaves no room for the amount (then the refusal is
+  // that of the cap), or the treasury has too few points; these cases aren't errors, because the
+  // action that earned the reward succeeds all the same. The user's account must exist. The first
+  // refusal because of an empty treasury is logged, and so is the first payment after it.
+  Outcome pay();
+
+ private:
+  struct Cap {
+    std::string subject;
+    std::int64_t most;
+    Refusal refusal;
+  };
+  static std::vector<Cap> caps_of(const Rules& rules, const Reward& reward);
+  Refusal refused_by_caps();
+  void count();
+
+  db::Tx& tx_;
+  const Reward& reward_;
+  std::vector<Cap> caps_;
+  db::Query user_, balance_, given_;
+};
 Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward);
 
 // The number of rewards that an empty treasury has prevented since the start of the process.

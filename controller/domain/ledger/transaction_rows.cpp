@@ -43,15 +43,15 @@ std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t
   return add(tx, row, last >= first ? last + 1 : first);
 }
 
-std::int64_t add_transaction_by_sequence(db::Tx& tx, const TransactionRow& row) {
-  const std::int64_t number = first_number(row.at);
+std::int64_t add_transaction_at(db::Tx& tx, const TransactionRow& row, std::int64_t place) {
+  const std::int64_t number = first_number(row.at) + place;
   require_number(row, number);
   const IdParts id = parts_of_id(row.id);
-  return tx.number(R"(
+  tx.execute_later(R"(
       INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo)
-      VALUES ($1, $2, $3, $4, $5)
-      RETURNING number)",
+      VALUES ($1, $2, $3, $4, $5))",
                    number, id.high, id.low, row.kind, row.memo);
+  return number;
 }
 
 }  // namespace berth::ledger

@@ -18,10 +18,9 @@ std::int64_t newest_transaction(db::Tx& tx);
 // what newest_transaction() returned. Throws Error `unavailable` if the others have taken all
 // places, or if there are no numbers for the time.
 std::int64_t add_transaction(db::Tx& tx, const TransactionRow& row, std::int64_t newest);
-// Adds the transaction at a place that PostgreSQL's trigger ledger_transactions_places chooses, and
-// returns its number. Places rise from call to call over all writes and begin again after 2^20, so
-// nothing is read; a place that is taken violates the key, and the write is retried. Throws like
-// add_transaction().
-std::int64_t add_transaction_by_sequence(db::Tx& tx, const TransactionRow& row);
+// Adds the transaction at this place of its millisecond (transaction_places.h), and returns its
+// number. The statement may wait. A place that is taken violates the key, and the write is retried.
+// Throws like add_transaction().
+std::int64_t add_transaction_at(db::Tx& tx, const TransactionRow& row, std::int64_t place);
 
 }  // namespace berth::ledger

@@ -115,7 +115,7 @@ void mail_reset_token(db::Tx& tx, const std::string& email, const Keys& keys,
   const User user = *find(tx, account->user_id);
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::reset_password, reset_lifetime);
-  send(tx, user, keys, reset_letter(user.email, base_url, token));
+  send(tx, user, keys, reset_letter(user, base_url, token));
 }
 
 }  // namespace
@@ -161,10 +161,14 @@ void change_password(db::Tx& tx, const User& user, const PasswordChange& change,
     throw Error(Code::invalid_credentials, "the password is wrong");
   remove_email_tokens(tx, user.id, EmailPurpose::reset_password);
   email_changes::withdraw(tx, user.id);
-  const std::string ended = change.others == OtherWays::end
-                                ? in_words(end_ways_in(tx, user.id, change.kept_session))
-                                : "Other logins, and the access of programs and apps, were kept.\n";
-  send(tx, user, keys, notice_letter(user, "the password was changed", base_url, ended));
+  const Language in = user.language;
+  const std::string ended =
+      change.others == OtherWays::end
+          ? in_words(end_ways_in(tx, user.id, change.kept_session), in)
+          : messages::say(in, "Other logins, and the access of programs and apps, were kept.") +
+                "\n";
+  send(tx, user, keys,
+       notice_letter(user, messages::say(in, "the password was changed"), base_url, ended));
 }
 
 void request_reset(db::Tx& tx, const std::string& email) {
@@ -213,8 +217,9 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
   const EndedWays ended = end_ways_in(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
   send(tx, user, keys,
-       notice_letter(user, "a new password was set by means of a mailed link", base_url,
-                     in_words(ended)));
+       notice_letter(
+           user, messages::say(user.language, "a new password was set by means of a mailed link"),
+           base_url, in_words(ended, user.language)));
 }
 
 email_changes::Stopped stop_email_change(db::Tx& tx, const std::string& token) {

@@ -90,7 +90,7 @@ User suspend(db::Tx& tx, const std::string& id, const std::string& actor, const 
     const EndedWays ended = end_ways_in(tx, id);
     campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.suspend", id);
-    send(tx, user, keys, suspension_letter(user, in_words(ended)));
+    send(tx, user, keys, suspension_letter(user, in_words(ended, user.language)));
   }
   return get(tx, id);
 }

@@ -7,13 +7,12 @@
 #include "controller/domain/kernel/audit.h"
 
 namespace berth::accounts {
+
+using messages::say;
+
 namespace {
 
 constexpr Duration letters_counted_for = std::chrono::hours(24);
-
-void add_lines(std::string& text, const std::string& what, const std::vector<std::string>& names) {
-  for (const std::string& name : names) text += "  " + what + " " + name + "\n";
-}
 
 }  // namespace
 
@@ -25,21 +24,30 @@ EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string&
   return ended;
 }
 
-std::string in_words(const EndedWays& ended) {
+std::string in_words(const EndedWays& ended, Language language) {
   const bool is_nothing =
       ended.sessions == 0 && ended.tokens.programs.empty() && ended.tokens.apps.empty();
-  if (is_nothing) return "Nobody else was logged in, and no program or app had access.\n";
-  std::string text = "What has ended:\n\n";
-  if (ended.sessions > 0)
-    text += "  " + std::to_string(ended.sessions) +
-            (ended.sessions == 1 ? " login in a browser or with a password\n"
-                                 : " logins in browsers or with a password\n");
-  add_lines(text, "the program", ended.tokens.programs);
-  add_lines(text, "the access of the app", ended.tokens.apps);
-  if (ended.tokens.has_more) text += "  and others\n";
+  if (is_nothing)
+    return say(language, "Nobody else was logged in, and no program or app had access.") + "\n";
+  std::string text = say(language, "What has ended:") + "\n\n";
+  if (ended.sessions == 1)
+    text += "  " + say(language, "1 login in a browser or with a password") + "\n";
+  if (ended.sessions > 1)
+    text += "  " +
+            say(language, "{count} logins in browsers or with a password",
+                {{"count", std::to_string(ended.sessions)}}) +
+            "\n";
+  for (const std::string& name : ended.tokens.programs)
+    text += "  " + say(language, "the program {name}", {{"name", name}}) + "\n";
+  for (const std::string& name : ended.tokens.apps)
+    text += "  " + say(language, "the access of the app {name}", {{"name", name}}) + "\n";
+  if (ended.tokens.has_more) text += "  " + say(language, "and others") + "\n";
   if (!ended.tokens.apps.empty())
-    text += "\nThe apps stay among your connected apps, and have to ask you for access again.\n";
-  return text + "\nThe secrets of apps that you own haven't changed.\n";
+    text += "\n" +
+            say(language,
+                "The apps stay among your connected apps, and have to ask you for access again.") +
+            "\n";
+  return text + "\n" + say(language, "The secrets of apps that you own haven't changed.") + "\n";
 }
 
 EndedWays end_ways_in_as_admin(db::Tx& tx, const std::string& user_id, const std::string& actor,
@@ -49,7 +57,8 @@ EndedWays end_ways_in_as_admin(db::Tx& tx, const std::string& user_id, const std
   EndedWays ended = end_ways_in(tx, user_id);
   audit::record(tx, actor, "user.end_sessions", user_id);
   send(tx, *user, keys,
-       notice_letter(*user, "an admin has ended all logins and tokens", base_url, in_words(ended)));
+       notice_letter(*user, say(user->language, "an admin has ended all logins and tokens"),
+                     base_url, in_words(ended, user->language)));
   return ended;
 }
 
@@ -59,13 +68,18 @@ void connect_device(db::Tx& tx, const oauth::Tokens& tokens, const devices::Orig
   const auto today = devices::connected_since(tx, tokens.user_id, tx.now() - letters_counted_for);
   const auto user = find(tx, tokens.user_id);
   if (!user || today > max_device_letters_per_day) return;
-  std::string details = "  name: " + device.name + "\n  program: " + device.program +
-                        "\n  address: " + device.address + "\n\nYou can end it at " + base_url +
-                        "/account or with `berth account devices`.\n";
+  const Language in = user->language;
+  std::string details = "  " + say(in, "name: {name}", {{"name", device.name}}) + "\n  " +
+                        say(in, "program: {program}", {{"program", device.program}}) + "\n  " +
+                        say(in, "address: {address}", {{"address", device.address}}) + "\n\n" +
+                        say(in, "You can end it at {link} or with `berth account devices`.",
+                            {{"link", base_url + "/account"}}) +
+                        "\n";
   if (today == max_device_letters_per_day)
-    details += "This is the last letter of this kind for 24 hours.\n";
+    details += say(in, "This is the last letter of this kind for 24 hours.") + "\n";
   send(tx, *user, keys,
-       notice_letter(*user, "a program has logged in with the client berth", base_url, details));
+       notice_letter(*user, say(in, "a program has logged in with the client berth"), base_url,
+                     details));
 }
 
 }  // namespace berth::accounts

@@ -25,8 +25,8 @@ struct EndedWays {
 // belong to the apps. Returns what has ended.
 EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
 
-// Returns what has ended as lines of a letter; several sentences if nothing was open.
-std::string in_words(const EndedWays& ended);
+// Returns what has ended as lines of a letter; a sentence if nothing was open.
+std::string in_words(const EndedWays& ended, Language language);
 
 // Used by admins: ends all ways in, and tells the user by mail. `actor` is the admin's id, for the
 // audit log. Throws user_not_found.

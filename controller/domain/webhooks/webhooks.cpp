@@ -159,6 +159,8 @@ void emit(db::Tx& tx, const std::string& app_id, std::string_view type, const st
       VALUES ($1, $2, $3, $4, $5))",
              app_id, type, subject,
              data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), tx.now());
+  // Who has followed the events up to this one wouldn't get the one that had its id after a crash.
+  tx.keep_rows_until_stored();
   tx.notify(db::Topic::webhook, app_id);
 }
 

@@ -258,7 +258,11 @@ Comparison change_of(const Type& type, const Json& live, const Json& next, const
 }  // namespace
 
 void track_update(const Type& type, const Json& live, Json& next, const Writer& writer) {
-  Managers managers = managers_of(live);
+  // Whoever writes the object itself may write its managed fields, too (decodeLiveOrNew in
+  // k8s.io/apimachinery, managedfields). When it is created, they have no effect.
+  const bool is_given = writer.subresource == Subresource::none && !live.is_null() &&
+                        !at_path(next, "/metadata/managedFields").empty();
+  Managers managers = managers_of(is_given ? next : live);
   Comparison change;
   try {
     change = change_of(type, live, next, writer);

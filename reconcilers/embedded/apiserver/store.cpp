@@ -304,7 +304,9 @@ void Store::stop() {
 }
 
 std::vector<Notice> Store::take_changes(Lock& lock, std::chrono::steady_clock::time_point until) {
-  unread_changed_.wait_until(lock, until, [&] { return stopped_ || poked_ || !unread_.empty(); });
+  // Even a wait that ends at once would give the mutex up.
+  if (until > std::chrono::steady_clock::now())
+    unread_changed_.wait_until(lock, until, [&] { return stopped_ || poked_ || !unread_.empty(); });
   poked_ = false;
   return std::exchange(unread_, {});
 }

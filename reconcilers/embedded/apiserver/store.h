@@ -154,7 +154,8 @@ class Store {
   }
 
   // For the controllers: returns the changes since the last call, for which it waits until `until`.
-  // `lock` holds the mutex.
+  // `lock` holds the mutex, which others get only while it waits: a moment that has passed keeps
+  // them out.
   std::vector<Notice> take_changes(Lock& lock, std::chrono::steady_clock::time_point until);
   // Ends the wait of take_changes(), because there is something else to do.
   void poke();

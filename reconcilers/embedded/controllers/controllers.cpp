@@ -111,6 +111,7 @@ void Controllers::run() {
       process(*next, now);
       notice_changes(lock, Moment::min());
     }
+    // Nobody has seen what was done in this turn: after a crash it is known, or wasn't seen.
     store_.save();
   }
 }

@@ -58,6 +58,8 @@ std::map<std::string, Texts> enums_of_code() {
       {"/ChangeCampaignRequest/properties/status", switchable},
       {"/ChatChannel/properties/type", all<chat::ChannelType>()},
       {"/ClientTokenIntrospection/properties/token_use", all<oauth::TokenKind>()},
+      {"/MeResponse/properties/user/properties/language", all<Language>()},
+      {"/UpdateMeRequest/properties/language", all<Language>()},
       {"/ConnectedApp/properties/session_access", all<play::SessionAccess>()},
       {"/ConnectedAppChanges/properties/session_access", all<play::SessionAccess>()},
       {"/CosmeticCategory", all<cosmetics::Category>()},

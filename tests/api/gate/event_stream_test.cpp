@@ -104,6 +104,12 @@ TEST_CASE("an event is encoded as the standard requires") {
   CHECK(encode_event({.id = "", .name = "", .data = " x: y"}) == "data:  x: y\n\n");
   CHECK(encode_heartbeat() == ":\n\n");
   CHECK(encode_retry(1500ms) == "retry: 1500\n\n");
+  CHECK(encode_position("0") == "id: 0\n\n");
+  CHECK(encode_position("").empty());
+  CHECK(encode_position("-1").empty());
+  EventText text;
+  CHECK(text.read(encode_position("7")).empty());
+  CHECK(text.last_id() == "7");
 }
 
 TEST_CASE("every event can be decoded again") {
@@ -125,7 +131,8 @@ TEST_CASE("a Last-Event-ID that isn't one of berth's is refused") {
   CHECK_THROWS_AS(last_event_id(with_last_event_id(std::string(129, '1'))), Error);
   CHECK_THROWS_AS(last_event_id(with_last_event_id("a b")), Error);
   CHECK(last_event_number(with_last_event_id("9223372036854775807")) == INT64_MAX);
-  for (const char* wrong : {"0", "-1", "+1", "1x", "9223372036854775808", "x"})
+  CHECK(last_event_number(with_last_event_id("0")) == 0);
+  for (const char* wrong : {"-1", "+1", "1x", "9223372036854775808", "x"})
     CHECK_THROWS_AS(last_event_number(with_last_event_id(wrong)), Error);
 }
 
@@ -175,6 +182,21 @@ TEST_CASE("a stream continues where it was, in batches, and ends when nothing mo
                          [&] { return drain(reply.stream, [](const auto&) { return false; }); });
   f.make(251);
   CHECK(rest.get() == std::vector<ReadEvent>{{"251", "tick", "251"}});
+}
+
+TEST_CASE("a stream says where it begins before there is an event") {
+  Followed f;
+  f.make(20);
+  EventText text;
+  const auto sink = [&](std::string_view data) { CHECK(text.read(data).empty()); };
+  const Reply first = f.follow("20");
+  CHECK(Steps(first.stream).next(sink));
+  CHECK(text.last_id() == "20");
+  // Whoever comes back with this id gets what has happened meanwhile.
+  f.make(22);
+  Reply resumed = f.follow(text.last_id());
+  CHECK(drain(resumed.stream, [](const auto& events) { return events.size() == 2; }) ==
+        std::vector<ReadEvent>{{"21", "tick", "21"}, {"22", "tick", "22"}});
 }
 
 TEST_CASE("nothing is sent after the token was revoked or has expired") {

@@ -174,7 +174,9 @@ const std::vector<Prize> prizes = {
     {"a hold that is posted",
      [](Fixture& f) -> Take {
        return [&f, id = f.hold()](db::Tx& tx) {
-         return holds::post(tx, id, ledger::user_account(f.bob.id), "impression", "").has_value();
+         return holds::post(tx, *holds::find(tx, id), ledger::user_account(f.bob.id), "impression",
+                            "")
+             .has_value();
        };
      }},
     {"a hold that is voided",

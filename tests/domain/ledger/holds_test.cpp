@@ -36,8 +36,9 @@ struct Fixture {
     });
   }
   bool post(const std::string& id) {
-    return world.write(
-        [&](db::Tx& tx) { return holds::post(tx, id, other, "impression", "").has_value(); });
+    return world.write([&](db::Tx& tx) {
+      return holds::post(tx, *holds::find(tx, id), other, "impression", "").has_value();
+    });
   }
   bool release(const std::string& id) {
     return world.write([&](db::Tx& tx) { return holds::void_hold(tx, id); });

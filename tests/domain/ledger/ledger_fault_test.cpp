@@ -102,7 +102,7 @@ class Run {
     database_->write([&](db::Tx& tx) {
       const auto hold = holds::place(
           tx, {.source = from, .amount = i + 1, .purpose = "test", .life = std::chrono::hours(1)});
-      holds::post(tx, hold->id, to, "test", "");
+      holds::post(tx, *hold, to, "test", "");
     });
     expected_[from.id()] -= i + 1;
     expected_[to.id()] += i + 1;

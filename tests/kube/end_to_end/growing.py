@@ -22,15 +22,28 @@ LIMIT = 180  # seconds
 CONTAINERFILE = f"FROM {REGISTRY}/hello:1\nCOPY index.html /www/index.html\n"
 
 
-def source():
-    """Returns the archive of an app whose page is BUILT."""
+def archive(files):
+    """Returns the files, which are texts by their names, as the API takes them."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name, text in (("Containerfile", CONTAINERFILE), ("index.html", BUILT + "\n")):
+        for name, text in files.items():
             file = tarfile.TarInfo(name)
             file.size = len(text)
             tar.addfile(file, io.BytesIO(text.encode()))
     return packed.getvalue()
+
+
+def build(berthd, operator, name, files):
+    """Builds an app of these files. Returns the build once it is over."""
+    request = urllib.request.Request(f"{berthd.url}/api/deploy/builds?tier=free&name={name}", archive(files),
+                                     {"Content-Type": "application/x-tar", **operator.token}, method="POST")
+    with urllib.request.urlopen(request, timeout=60):
+        pass
+
+    def newest():
+        return berthd.ask("GET", "/api/deploy/builds", None, operator.token)["builds"][0]
+    eventually(lambda: newest()["status"] in ("succeeded", "failed"), "the build is over", LIMIT, seen=newest)
+    return newest()
 
 
 def page_at(place, name):
@@ -64,17 +77,10 @@ class Growing(unittest.TestCase):
         return clusters.Cluster().flags(), clusters.INGRESS
 
     def build(self, name):
-        """Builds the app on the machine. Returns the image."""
-        request = urllib.request.Request(f"{self.berthd.url}/api/deploy/builds?tier=free&name={name}", source(),
-                                         {"Content-Type": "application/x-tar", **self.ada.token}, method="POST")
-        with urllib.request.urlopen(request, timeout=60):
-            pass
-
-        def newest():
-            return self.berthd.ask("GET", "/api/deploy/builds", None, self.ada.token)["builds"][0]
-        eventually(lambda: newest()["status"] in ("succeeded", "failed"), "the build is over", LIMIT, seen=newest)
-        self.assertEqual(newest()["status"], "succeeded", newest())
-        return newest()["image"]
+        """Builds an app on the machine whose page is BUILT. Returns the image."""
+        built = build(self.berthd, self.ada, name, {"Containerfile": CONTAINERFILE, "index.html": BUILT + "\n"})
+        self.assertEqual(built["status"], "succeeded", built)
+        return built["image"]
 
     def doctor(self):
         return run(PROGRAM, "doctor", "--cluster", "--data-dir", self.berthd.data, *self.flags, check=False)

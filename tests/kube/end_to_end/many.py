@@ -17,7 +17,9 @@ IMAGE = "docker.io/library/pretended:1"
 CONNECTIONS = 8  # as many as berthd has workers
 LIMIT = 900  # seconds for each step
 SETTLE = 5  # seconds without a write, after which nothing more is expected
-WRITES_GOAL = 8  # writes to the API server for each deployment
+# Writes to the API server for each deployment: its three objects, a part of the app's five, and the app's quota, which is
+# written for those deployments that are ordered while others are made. tests/kube/scale has a stricter goal.
+MOST_WRITES = 4.3
 MEMORY_GOAL_MB = 120
 
 
@@ -142,6 +144,6 @@ class Many(unittest.TestCase):
                 remove(cluster, berthd.instance())
         print(f"      {self.DEPLOYMENTS} deployments run after {figures['running_s']:.1f} s, {figures['writes']} writes, "
               f"{figures['peak_mb']:.0f} MB", flush=True)
-        self.assertLessEqual(figures["writes"], WRITES_GOAL * self.DEPLOYMENTS)
+        self.assertLessEqual(figures["writes"], MOST_WRITES * self.DEPLOYMENTS)
         self.assertEqual(figures["restart_writes"], 0)
         self.assertLess(max(figures["peak_mb"], figures["restart_peak_mb"]), MEMORY_GOAL_MB)

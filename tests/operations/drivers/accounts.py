@@ -69,7 +69,7 @@ def me(scene):
 
 @driver("updateMe")
 def update_me(scene):
-    return scene.new_user().patch("/api/auth/me", {"username": scene.new_name("renamed")})
+    return scene.new_user().patch("/api/auth/me", {"username": scene.new_name("renamed"), "language": "de"})
 
 
 @driver("deleteMe")

@@ -152,7 +152,8 @@ TEST_CASE("lasting errors of the API server on writes are told, with the name of
                                       "services", "deployments", "ingresses", "certificates");
   INFO(plural);
   Platform p;
-  p.cluster.fail_next(1'000'000, 503, std::nullopt, {.verb = "apply", .plural = plural});
+  for (const char* verb : {"create", "apply"})
+    p.cluster.fail_next(1'000'000, 503, std::nullopt, {.verb = verb, .plural = plural});
   p.world.wake();
   const std::string id = p.world.deploy(p.world.new_app());
   REQUIRE(p.has(id, Reason::cluster_refuses_writes));
@@ -184,7 +185,8 @@ TEST_CASE("a change and a stop that the API server doesn't take are told as well
 TEST_CASE("a short failure of the API server isn't told") {
   Platform p;
   p.world.options.patience.writing = std::chrono::minutes(10);
-  p.cluster.fail_next(8, 500, std::nullopt, {.verb = "apply", .plural = ""});
+  for (const char* verb : {"create", "apply"})
+    p.cluster.fail_next(4, 500, std::nullopt, {.verb = verb, .plural = ""});
   p.world.wake();
   const std::string id = p.world.deploy(p.world.new_app());
   CHECK(p.world.is(id, Status::running));

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "reconcilers/cluster/differ.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
 
@@ -256,6 +257,92 @@ TEST_CASE("a first start writes each object once") {
   REQUIRE(world.is(id, Status::running));
   REQUIRE(world.settles());
   CHECK(world.writes() == 5 + 4);  // of the namespace, and of the deployment
+}
+
+// What docs/performance.md and `make scale` promise of a real API server.
+TEST_CASE("an app's twenty deployments cost at most 3.3 writes each, and none afterwards") {
+  constexpr int count = 20;
+  constexpr double most_writes = 3.3;
+  const bool with_certificates = GENERATE(false, true);
+  embedded::Cluster cluster(quick());
+  World world(config_of(cluster));
+  if (with_certificates) world.settings().cluster_issuer = "letsencrypt";
+  const std::string app = world.new_app();
+  std::vector<std::string> ids;
+  for (int i = 0; i < count; ++i)
+    ids.push_back(world.deploy(app, {.name = "shop-" + std::to_string(i), .env = {}}));
+  world.wake();
+  for (const auto& id : ids) REQUIRE(world.is(id, Status::running));
+  REQUIRE(world.settles());
+  const auto writes_of_each = static_cast<double>(cluster.write_count()) / count;
+  CHECK(writes_of_each <= most_writes + (with_certificates ? 1 : 0));
+  CHECK(cluster.write_count() == static_cast<size_t>(world.writes()));
+  CHECK(cluster.count("create") == (with_certificates ? 4u : 3u) * count);
+  cluster.forget_requests();
+  for (int i = 0; i < 3; ++i)
+    for (const auto& id : ids) world.engine().enqueue(id);
+  REQUIRE(world.settles());
+  world.sleep();
+  world.wake();
+  REQUIRE(world.settles());
+  CHECK(cluster.write_count() == 0);
+}
+
+namespace {
+
+// The operations of berth that own fields of the object itself.
+std::vector<std::string> owning_operations(const Object& object) {
+  std::vector<std::string> found;
+  for (const Object& entry : field(object, {"metadata", "managedFields"}))
+    if (text_at(entry, {"manager"}) == field_manager && !entry.contains("subresource"))
+      found.push_back(text_at(entry, {"operation"}));
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("what berth created it owns by its applies from the first change on") {
+  using Operations = std::vector<std::string>;
+  TestCluster cluster;
+  World world(cluster.config());
+  world.wake();
+  const std::string id = world.deploy(world.new_app(), {.health_path = "/healthz"});
+  REQUIRE(world.is(id, Status::running));
+  REQUIRE(world.settles());
+  CHECK(owning_operations(world.object(kube::deployments, id)) == Operations{"Update"});
+  const auto probe = [&] {
+    const Object all = world.object(kube::deployments, id);
+    return field(all, {"spec", "template", "spec", "containers"}).at(0).at("readinessProbe");
+  };
+  REQUIRE(probe().contains("httpGet"));
+  world.change(id, "health_path = NULL");
+  // An apply takes the field away only because it is berth's as a field of an apply.
+  CHECK(eventually([&] { return !probe().contains("httpGet"); }));
+  CHECK(probe().contains("tcpSocket"));
+  CHECK(owning_operations(world.object(kube::deployments, id)) == Operations{"Apply"});
+  CHECK(owning_operations(world.object(kube::services, id)) == Operations{"Update"});
+  REQUIRE(world.is(id, Status::running));
+  REQUIRE(world.settles());
+  const int before = world.writes();
+  world.engine().enqueue(id);
+  REQUIRE(world.settles());
+  CHECK(world.writes() == before);
+}
+
+TEST_CASE("an object that is there without berth's labels is taken over, fields and all") {
+  TestCluster cluster;
+  World world(cluster.config());
+  world.wake();
+  const std::string id = world.deploy(world.new_app());
+  REQUIRE(world.is(id, Status::running));
+  REQUIRE(world.settles());
+  Object service = world.object(kube::services, id);
+  service["metadata"]["labels"] = Object::object();
+  world.sleep();
+  world.client().update(service);
+  world.wake();
+  CHECK(eventually([&] { return world.objects(kube::services, id).size() == 1; }));
+  CHECK(owning_operations(world.object(kube::services, id)) == std::vector<std::string>{"Apply"});
 }
 
 TEST_CASE(

@@ -31,8 +31,11 @@ TEST_CASE("the usual metrics of controllers exist under their names") {
         "controller_runtime_reconcile_time_seconds_count{controller=\"deployment\"}",
         "controller_runtime_active_workers{controller=\"deployment\"} 0",
         "controller_runtime_max_concurrent_reconciles{controller=\"deployment\"} 8",
-        "rest_client_requests_total{", "code=\"201\"", "method=\"PATCH\"", "method=\"GET\"",
-        "rest_client_request_duration_seconds_count{verb=\"apply\"} 9"}) {
+        "rest_client_requests_total{", "code=\"201\"", "method=\"PATCH\"", "method=\"POST\"",
+        "method=\"GET\"",
+        // The app's five objects and the Secret; Service, Deployment and Ingress.
+        "rest_client_request_duration_seconds_count{verb=\"apply\"} 6",
+        "rest_client_request_duration_seconds_count{verb=\"create\"} 3"}) {
     INFO(line);
     CHECK(text.find(line) != std::string::npos);
   }

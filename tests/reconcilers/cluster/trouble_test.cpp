@@ -136,7 +136,7 @@ TEST_CASE("a quota that has no room") {
 
 TEST_CASE("objects that the cluster refuses") {
   Tenant tenant;
-  tenant.cluster.fail_next(1'000, 422, std::nullopt, {"apply", "deployments"});
+  tenant.cluster.fail_next(1'000, 422, std::nullopt, {"create", "deployments"});
   const std::string id = tenant.world.deploy(tenant.world.new_app());
   REQUIRE(tenant.has_reason(id, Reason::cluster_refused));
   CHECK(tenant.world.row(id).status == Status::errored);

@@ -93,6 +93,17 @@ TEST_CASE("whether nodes can is told by the API server, kubelets, kernels and ru
   CHECK(std::size(rows) == 13);
 }
 
+TEST_CASE("nodes are asked only if it isn't known whether containers have user namespaces") {
+  Shop shop;
+  shop.wake(true);
+  shop.open();
+  CHECK(shop.cluster.count("list", "nodes") == 0);
+  shop.world.sleep();
+  shop.world.options.user_namespaces.reset();
+  shop.world.wake();
+  CHECK(eventually([&] { return shop.cluster.count("list", "nodes") > 0; }));
+}
+
 TEST_CASE("where nodes can, containers have user namespaces unless their tier says no") {
   struct Row {
     bool possible;

@@ -134,6 +134,44 @@ TEST_CASE("the observer is told of adds, waits, work and retries") {
   CHECK(queue.unfinished() == 0s);
 }
 
+TEST_CASE("keys are handled by threads of the queue, also while all but one wait") {
+  WorkQueue queue;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> handled;
+  bool may_go_on = false;
+  queue.add("before");
+  queue.serve(4, [&](const std::string& key) {
+    std::unique_lock lock(mutex);
+    handled.push_back(key);
+    changed.notify_all();
+    if (key == "slow") changed.wait(lock, [&] { return may_go_on; });
+  });
+  const auto are_handled = [&](std::size_t count) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, 30s, [&] { return handled.size() == count; });
+  };
+  CHECK(are_handled(1));
+  queue.add("slow");
+  CHECK(are_handled(2));
+  // A key that is due later finds a thread, although the one that waited is busy.
+  queue.add_after("later", 20ms);
+  queue.add("at once");
+  CHECK(are_handled(4));
+  queue.add("slow");  // comes up again once its thread is done
+  {
+    const std::lock_guard lock(mutex);
+    CHECK(handled.back() == "later");
+    may_go_on = true;
+    changed.notify_all();
+  }
+  CHECK(are_handled(5));
+  queue.stop();
+  queue.add("after");
+  CHECK(queue.depth() == 0);
+  CHECK(handled.back() == "slow");
+}
+
 TEST_CASE("several workers never hold the same key, and every add is followed by a look") {
   constexpr int keys = 20, adders = 4, adds = 3'000;
   WorkQueue queue;

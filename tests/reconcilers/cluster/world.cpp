@@ -14,7 +14,8 @@ namespace {
 
 const std::string data_key(32, 'k');
 bool is_write(std::string_view verb) {
-  return verb == "apply" || verb == "create" || verb == "update" || verb == "delete";
+  return verb == "apply" || verb == "create" || verb == "merge" || verb == "update" ||
+         verb == "delete";
 }
 
 std::vector<tiers::Tier> test_tiers() {

@@ -143,6 +143,32 @@ TEST_CASE("a loop that is woken goes on at once, and its rest is kept") {
   CHECK(f.rounds("loop", "done") >= 2);
 }
 
+TEST_CASE("a round that waits holds up no other loop") {
+  Fixture f;
+  Events events;
+  const auto waits = [&](Round& round) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    events.add("waits");
+    stopped.wait(lock, round.stop_token(), [] { return false; });
+  };
+  for (const char* name : {"slow", "slower", "slowest"})
+    f.loops.add({.name = name, .round = waits, .failure = "failed"});
+  int rounds = 0;
+  f.loops.add({.name = "quick",
+               .interval = 1ms,
+               .round =
+                   [&](Round&) {
+                     if (++rounds <= 20) events.add("quick");
+                   },
+               .failure = "failed"});
+  f.loops.start();
+  CHECK(events.wait_for(3 + 20));
+  f.loops.stop();
+  CHECK(f.rounds("slow", "done") == 1);
+}
+
 TEST_CASE("of two processes one runs a loop with a lease; each runs those without") {
   World world;
   Replicas own(world.db), others(world.db);

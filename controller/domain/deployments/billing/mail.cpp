@@ -6,6 +6,9 @@
 #include "controller/domain/ledger/ledger.h"
 
 namespace berth::billing {
+
+using messages::say;
+
 namespace {
 
 // Returns the time in the form "2026-01-31 12:00 UTC".
@@ -15,45 +18,64 @@ std::string for_people(Instant at) {
   return text + " UTC";
 }
 
-void tell(db::Tx& tx, const Account& account, const std::string& subject,
-          const std::string& sentences, const std::string& data_key) {
+// Puts the letter into the outbox that `write` returns for the owner's language: the subject, and
+// the sentences that say what has happened.
+struct Message {
+  std::string subject, sentences;
+};
+template <typename Write>
+void tell(db::Tx& tx, const Account& account, const std::string& data_key, Write&& write) {
   const auto owner = accounts::find(tx, account.owner_id);
   const auto app = apps::find(tx, account.app_id);
   if (!owner || !app || owner->email.empty()) return;
+  const Language in = owner->language;
+  const Message message = write(in);
+  const std::int64_t points = ledger::balance(tx, ledger::app_account(app->id));
   outbox::put(
       tx, data_key,
       {.to = owner->email,
-       .subject = subject,
-       .body = "Hello " + owner->username + ",\n\n" + sentences + "\n\nThe app \"" + app->app_name +
-               "\" has " + std::to_string(ledger::balance(tx, ledger::app_account(app->id))) +
-               " points; 30 days on the tier " + account.tier_slug + " cost " +
-               std::to_string(account.price) + ".\n"});
+       .subject = message.subject,
+       .body =
+           say(in, "Hello {name},", {{"name", owner->username}}) + "\n\n" + message.sentences +
+           "\n\n" +
+           say(in,
+               "The app \"{app}\" has {points} points; 30 days on the tier {tier} cost {price}.",
+               {{"app", app->app_name},
+                {"points", std::to_string(points)},
+                {"tier", account.tier_slug},
+                {"price", std::to_string(account.price)}}) +
+           "\n"});
 }
 
 }  // namespace
 
 void mail_warning(db::Tx& tx, const Account& account, Instant stops_at,
                   const std::string& data_key) {
-  tell(tx, account, "Your deployment " + account.name + " will be stopped",
-       "the points for the next 30 days of your deployment \"" + account.name +
-           "\" are missing. It will be stopped if they haven't arrived on the app's account by " +
-           for_people(stops_at) + ".",
-       data_key);
+  tell(tx, account, data_key, [&](Language in) {
+    return Message{say(in, "Your deployment {name} will be stopped", {{"name", account.name}}),
+                   say(in,
+                       "the points for the next 30 days of your deployment \"{name}\" are missing. "
+                       "It will be stopped if they haven't arrived on the app's account by {time}.",
+                       {{"name", account.name}, {"time", for_people(stops_at)}})};
+  });
 }
 
 void mail_failure(db::Tx& tx, const Account& account, const std::string& data_key) {
-  tell(tx, account, "Your deployment " + account.name + " was stopped",
-       "your deployment \"" + account.name +
-           "\" was stopped, because the points for its next 30 days are missing. It will start "
-           "again by itself as soon as they arrive.",
-       data_key);
+  tell(tx, account, data_key, [&](Language in) {
+    return Message{say(in, "Your deployment {name} was stopped", {{"name", account.name}}),
+                   say(in,
+                       "your deployment \"{name}\" was stopped, because the points for its next 30 "
+                       "days are missing. It will start again by itself as soon as they arrive.",
+                       {{"name", account.name}})};
+  });
 }
 
 void mail_reactivation(db::Tx& tx, const Account& account, const std::string& data_key) {
-  tell(tx, account, "Your deployment " + account.name + " starts again",
-       "your deployment \"" + account.name + "\" is paid until " + for_people(account.paid_until) +
-           " and starts again.",
-       data_key);
+  tell(tx, account, data_key, [&](Language in) {
+    return Message{say(in, "Your deployment {name} starts again", {{"name", account.name}}),
+                   say(in, "your deployment \"{name}\" is paid until {time} and starts again.",
+                       {{"name", account.name}, {"time", for_people(account.paid_until)}})};
+  });
 }
 
 }  // namespace berth::billing

@@ -1,11 +1,11 @@
-#include "api/pages/qr_code.h"
+#include "api/resources/accounts/qr_code.h"
 
 #include <qrencode.h>
 
 #include <memory>
 #include <stdexcept>
 
-namespace berth::api::pages {
+namespace berth::api {
 
 QrCode qr_code(const std::string& text) {
   constexpr int quiet_zone = 4;
@@ -28,4 +28,4 @@ QrCode qr_code(const std::string& text) {
   return result;
 }
 
-}  // namespace berth::api::pages
+}  // namespace berth::api

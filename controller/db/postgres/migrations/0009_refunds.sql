@@ -1,4 +1,4 @@
--- 0008_refunds.sql: what apps gave back of what users spent in them; SQLite's file says what the columns mean.
+-- 0009_refunds.sql: what apps gave back of what users spent in them; SQLite's file says what the columns mean.
 CREATE TABLE refundable_spends (
   id       text COLLATE "C" PRIMARY KEY,
   user_id  text COLLATE "C" NOT NULL REFERENCES users (id),

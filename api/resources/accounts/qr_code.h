@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace berth::api::pages {
+namespace berth::api {
 
 // A QR code (ISO/IEC 18004) as an SVG path in a square of `size` units, including the quiet zone of
 // four modules around it.
@@ -13,4 +13,4 @@ struct QrCode {
 // Throws std::runtime_error if the text is too long for a QR code.
 QrCode qr_code(const std::string& text);
 
-}  // namespace berth::api::pages
+}  // namespace berth::api

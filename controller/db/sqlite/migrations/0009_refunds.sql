@@ -1,4 +1,4 @@
--- 0008_refunds.sql: what apps gave back of what users spent in them.
+-- 0009_refunds.sql: what apps gave back of what users spent in them.
 
 -- A spend of which something has to be known if it is given back: it took bonus points, it was counted, or a part of it
 -- was given back. Other spends have no row. Points that were counted come back as a bonus, because they can't count twice

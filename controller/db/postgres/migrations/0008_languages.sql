@@ -1,0 +1,3 @@
+-- 0008_languages.sql: the language of the mails to a user, such as de; mails are written by loops, which know no browser.
+ALTER TABLE users
+  ADD COLUMN language text COLLATE "C" NOT NULL DEFAULT 'en';
