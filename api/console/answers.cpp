@@ -48,8 +48,8 @@ void refuse_page(Response& response, int status, const std::string& title,
   paragraphs.push_back(pages::Values(text));
   values.set("title", title);
   values.set("paragraphs", paragraphs);
-  response.body =
-      pages::render("message", Language::en, values);  // the documentation is in English
+  // Like the documentation, these pages are in English.
+  response.body = pages::render("message", Language::en, values);
 }
 
 }  // namespace berth::api::console
