@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/console/files.h"
-#include "controller/domain/kernel/messages.h"
+#include "api/gate/language.h"
 #include "controller/transport/http.h"
 
 // Answers to browsers that load the console or the documentation. All functions are thread-safe.
