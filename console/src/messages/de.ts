@@ -69,7 +69,7 @@ export const de: Messages = {
   lost: {
     heading: 'Diese Seite gibt es nicht',
     again: 'Unter dieser Adresse ist nichts',
-    text: 'Vielleicht ist die Adresse vertippt, oder es gibt nicht mehr, wohin sie führte.',
+    text: 'Vielleicht enthält die Adresse einen Tippfehler, oder die Seite gibt es nicht mehr.',
     back: 'Alle Deployments',
   },
   palette: {
@@ -687,7 +687,7 @@ export const de: Messages = {
       'scope_request.decided': 'Über einen Antrag wurde entschieden',
       'campaign.exhausted': 'Das Budget einer Kampagne ist verbraucht',
       'campaign.ended': 'Eine Kampagne ist zu Ende',
-      'points.refunded': 'Punkte wurden zurückgegeben',
+      'points.refunded': 'Punkte wurden erstattet',
     },
     test: 'Eine Probe schicken',
     tested: 'Eine Probe ist unterwegs.',
@@ -1420,7 +1420,7 @@ export const de: Messages = {
       issuance: 'Die Plattform',
       transfer: 'Überweisung',
       spend: 'Ausgabe',
-      refund: 'Rückgabe',
+      refund: 'Erstattung',
       stipend: 'Zuschuss',
       deployment: 'Deployment',
       tier_change: 'Wechsel der Stufe',
