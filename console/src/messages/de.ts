@@ -1157,6 +1157,7 @@ export const de: Messages = {
   audit_action: (action) => {
     const names: Record<string, string> = {
       'points.mint': 'Hat Punkte geschöpft',
+      'points.refund': 'Hat eine Ausgabe erstattet',
       'scope_request.approve': 'Hat einen Antrag freigegeben',
       'scope_request.reject': 'Hat einen Antrag abgelehnt',
       'app.promote': 'Hat eine App hochgestuft',
@@ -1165,7 +1166,7 @@ export const de: Messages = {
       'app.reactivate': 'Hat eine App wieder zugelassen',
       'deployment.suspend': 'Hat ein Deployment gesperrt',
       'deployment.reactivate': 'Hat ein Deployment wieder zugelassen',
-      'deployment.refund': 'Erstattete ein Deployment',
+      'deployment.refund': 'Hat ein Deployment erstattet',
       'user.promote': 'Hat ein Konto geändert',
       'user.make_admin': 'Hat jemanden zum Admin gemacht',
       'user.unmake_admin': 'Hat einem Admin die Rechte genommen',
