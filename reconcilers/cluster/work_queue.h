@@ -17,8 +17,9 @@
 namespace berth::reconcilers {
 
 // A queue of keys to be worked on, after client-go's util/workqueue, and the threads that do so. A
-// key is in the queue at most once, however often it is added. A key that is added while a worker holds it comes up again once
-// that worker calls done(), so no two workers ever hold the same key. Thread-safe.
+// key is in the queue at most once, however often it is added. A key that is added while a worker
+// holds it comes up again once that worker calls done(), so no two workers ever hold the same key.
+// Thread-safe.
 class WorkQueue {
  public:
   using SteadyClock = std::chrono::steady_clock;
