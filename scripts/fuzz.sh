@@ -3,9 +3,9 @@
 #   fuzz.sh [TARGET…]   default: all targets, as many at the same time as there are cores
 # Each target runs for FUZZ_SECONDS (default: 60). Interesting inputs are kept in build/fuzz/corpus/TARGET, from which
 # the next run starts. An input that breaks something is saved as build/fuzz/findings/TARGET-…; run it again with
-# build/fuzz/fuzz_TARGET FILE. After the defect is fixed, the file belongs into tests/fuzz/corpus/TARGET, and a picture into
-# the script tests/fuzz/pictures.py, because no binary files are committed. The ordinary tests replay them. Prints a line
-# for each target, and ends with 1 if one found something.
+# build/fuzz/fuzz_TARGET FILE. After the defect is fixed, the file belongs into tests/fuzz/corpus/TARGET, and a picture
+# into the script tests/fuzz/pictures.py, because no binary files are committed. The ordinary tests replay them. Prints a
+# line for each target, and ends with 1 if one found something.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in -*) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;; esac

@@ -25,8 +25,11 @@ std::string place_of(const Visit& visit) {
     if (slash == std::string::npos || slash == 0) return "/";
     path.erase(slash);
   }
-  const std::string next = visit.field("next");
-  return next.empty() ? path : with_parameter(path, "next", next);
+  // Without its token, a page that a mail leads to would be of no use.
+  for (const char* name : {"token", "next"})
+    if (const std::string value = visit.field(name); !value.empty())
+      path = with_parameter(path, name, value);
+  return path;
 }
 
 // Leads back to a page of the table, and so never to another site. A page that isn't berth's, or

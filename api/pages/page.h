@@ -59,6 +59,8 @@ struct Page {
   // deleted.
   std::optional<std::string> session = {};
   std::optional<Language> choice = {};  // if set, the browser's choice of a language
+  // Whether the page can't be opened again, so that no language is chosen on it.
+  bool is_shown_once = false;
   std::optional<std::chrono::seconds> retry_after = {};
   std::optional<SecurityEvent> event = {};  // entry for the security log
 };
@@ -180,7 +182,7 @@ Page follow_ad(Visit& visit);
 // In language_pages.cpp:
 Page choose_language(Visit& visit);
 // Returns where the choice of a language on this page leads: to the page itself or, after a form,
-// to the page that the form is on.
+// to the page that the form is on, with the form's `next` and `token`.
 std::string place_of(const Visit& visit);
 
 // In admin_pages.cpp:

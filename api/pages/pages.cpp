@@ -203,7 +203,6 @@ std::string policy_for(const std::string& form_target) {
 // token in `csrf`.
 void show_html(Page page, Language language, Response& response) {
   page.values.set("title", page.title);
-  page.values.set("language", std::string(to_string(language)));
   Values languages(Values::type::list);
   for (const Language one : all_languages) {
     Values entry(Values::type::object);
@@ -232,7 +231,7 @@ void show(const Visit& visit, Page page, Response& response) {
     return;
   }
   page.values.set("csrf", visit.csrf);
-  page.values.set("place", place_of(visit));
+  if (!page.is_shown_once) page.values.set("place", place_of(visit));
   if (visit.visitor) {
     Values user(Values::type::object);
     user.set("username", visit.user().username);

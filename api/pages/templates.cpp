@@ -77,6 +77,7 @@ void check_templates() {
 
 std::string render(std::string_view content, Language language, Values values) {
   const std::string& inner = page_template(language, std::string(content) + std::string(ending));
+  values.set("language", std::string(to_string(language)));
   values.set("content", kainjow::mustache::partial([&inner] { return inner; }));
   mustache layout(page_template(language, "layout.mustache"));
   return layout.render(values);

@@ -18,7 +18,7 @@ using Values = kainjow::mustache::data;
 // Throws std::logic_error if a template could leave a value unescaped or can't be parsed.
 void check_templates();
 // Returns the HTML of a page in the language: the template `content`, named without its ending,
-// inside the layout. Both see `values`.
+// inside the layout. Both see `values`, and the language's code as `language`.
 std::string render(std::string_view content, Language language, Values values);
 const std::string& stylesheet();
 // The picture that browsers show beside the page's title.

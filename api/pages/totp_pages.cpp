@@ -48,6 +48,7 @@ Page setup_page(const Visit& visit, const two_factor::Setup& setup) {
 
 Page codes_page(const Visit& visit, const std::vector<std::string>& codes) {
   Page page = {.title = visit.say("Your recovery codes"), .content = "recovery_codes"};
+  page.is_shown_once = true;
   Values list(Values::type::list);
   for (const std::string& code : codes) list.push_back(Values(code));
   page.values.set("codes", list);

@@ -16,7 +16,7 @@ enum class SecurityKind {
   session_ended,           // by logging out, from the list of sessions, or by an app
   account_registered,
   account_deleted,
-  account_changed,           // renamed, or the address was verified or is to be
+  account_changed,           // name or language, or the address was verified or is to be
   second_factor_failed,      // a wrong or used code of an authenticator, or a wrong recovery code
   second_factor_changed,     // turned on or off, or new recovery codes
   password_changed,          // with the old password or by mail

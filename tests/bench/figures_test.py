@@ -81,6 +81,13 @@ class Page(unittest.TestCase):
             if not program.startswith("/build"):
                 self.assertTrue(pathlib.Path(program).exists(), program)
 
+    def test_a_benchmark_that_hangs_is_ended_with_what_it_has_started(self):
+        code, out, errors, took = figures.run(["/bin/sh", "-c", "echo begun; sleep 600 & wait"], ".", limit=1)
+        self.assertNotEqual(code, 0)
+        self.assertEqual(out, "begun\n")
+        self.assertIn("ended after 1 s", errors)
+        self.assertLess(took, 60)
+
     def test_output_without_a_table_is_shown_as_it_is(self):
         self.assertEqual(figures.figures_in("a line\n"), ["```text\na line\n```"])
         self.assertEqual(figures.figures_in("\n"), [])

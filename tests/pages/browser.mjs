@@ -212,6 +212,7 @@ test('TOTP is enrolled, asked for, and replaced by a recovery code', async () =>
   await fill(page, { Code: totp(secret, Date.now() / 1000 - 30) });
   await press(page, 'Turn the second factor on');
   assert.equal(await heading(page), 'Your recovery codes');
+  assert.equal(await page.locator('form.languages').count(), 0, 'a language would lead away from what is shown once');
   await look(page, 'recovery-codes');
   const codes = await page.locator('.codes code').allInnerTexts();
   assert.equal(codes.length, 10);

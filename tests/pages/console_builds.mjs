@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { Desk } from './console_desk.mjs';
 import { eventually, Platform } from './platform.mjs';
 
-const last = 2; // seconds that a build takes, so that it is seen while it runs
+const last = 6; // seconds that a build takes, so that it is seen while it runs, also on a machine that is busy
 let desk, platform, page, token, shop;
 let link, in_dialog, said, go;
 

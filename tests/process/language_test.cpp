@@ -96,6 +96,9 @@ TEST_CASE("a language is chosen at the foot of a page, for a year, and leads bac
   check_language(wrong, "de");
   CHECK_THAT(wrong.text, Contains("Die Adresse oder das Passwort ist falsch."));
   CHECK_THAT(wrong.text, Contains("value=\"/login?next=%2Fdevice\""));
+  browser.open("/reset-password?token=pr_1");
+  const Answer reset = browser.send("/reset-password", {{"token", "pr_1"}, {"password", "short"}});
+  CHECK_THAT(reset.text, Contains("value=\"/reset-password?token=pr_1\""));
 }
 
 TEST_CASE("attack: what is no language, and no page, chooses and opens none") {

@@ -54,6 +54,13 @@ class Makefile(unittest.TestCase):
         self.assertEqual(STARTED.keys() & left_out, set())
         self.assertEqual(STARTED.keys() | left_out, set(TARGETS))
 
+    def test_the_tests_that_start_targets_are_there(self):
+        tests = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("CMakeLists.txt"))
+        for target, by in STARTED.items():
+            if by not in (".ci/run", "make e2e", "make test", "this file"):
+                with self.subTest(target):
+                    self.assertRegex(tests, rf'add_test\(NAME "?{re.escape(by)}')
+
     def test_help_lists_each_target(self):
         # Below another make, this one would say which directory it enters.
         shown = subprocess.run(["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True,

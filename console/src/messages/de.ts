@@ -69,7 +69,7 @@ export const de: Messages = {
   lost: {
     heading: 'Diese Seite gibt es nicht',
     again: 'Unter dieser Adresse ist nichts',
-    text: 'Vielleicht ist die Adresse vertippt, oder es gibt nicht mehr, wohin sie führte.',
+    text: 'Vielleicht enthält die Adresse einen Tippfehler, oder die Seite gibt es nicht mehr.',
     back: 'Alle Deployments',
   },
   palette: {
@@ -687,7 +687,7 @@ export const de: Messages = {
       'scope_request.decided': 'Über einen Antrag wurde entschieden',
       'campaign.exhausted': 'Das Budget einer Kampagne ist verbraucht',
       'campaign.ended': 'Eine Kampagne ist zu Ende',
-      'points.refunded': 'Punkte wurden zurückgegeben',
+      'points.refunded': 'Punkte wurden erstattet',
     },
     test: 'Eine Probe schicken',
     tested: 'Eine Probe ist unterwegs.',
@@ -1157,6 +1157,7 @@ export const de: Messages = {
   audit_action: (action) => {
     const names: Record<string, string> = {
       'points.mint': 'Hat Punkte geschöpft',
+      'points.refund': 'Hat eine Ausgabe erstattet',
       'scope_request.approve': 'Hat einen Antrag freigegeben',
       'scope_request.reject': 'Hat einen Antrag abgelehnt',
       'app.promote': 'Hat eine App hochgestuft',
@@ -1165,7 +1166,7 @@ export const de: Messages = {
       'app.reactivate': 'Hat eine App wieder zugelassen',
       'deployment.suspend': 'Hat ein Deployment gesperrt',
       'deployment.reactivate': 'Hat ein Deployment wieder zugelassen',
-      'deployment.refund': 'Erstattete ein Deployment',
+      'deployment.refund': 'Hat ein Deployment erstattet',
       'user.promote': 'Hat ein Konto geändert',
       'user.make_admin': 'Hat jemanden zum Admin gemacht',
       'user.unmake_admin': 'Hat einem Admin die Rechte genommen',
@@ -1420,7 +1421,7 @@ export const de: Messages = {
       issuance: 'Die Plattform',
       transfer: 'Überweisung',
       spend: 'Ausgabe',
-      refund: 'Rückgabe',
+      refund: 'Erstattung',
       stipend: 'Zuschuss',
       deployment: 'Deployment',
       tier_change: 'Wechsel der Stufe',

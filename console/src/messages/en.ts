@@ -1138,6 +1138,7 @@ export const en = {
   audit_action: (action: string) => {
     const names: Record<string, string> = {
       'points.mint': 'Minted points',
+      'points.refund': 'Refunded a spend',
       'scope_request.approve': 'Approved a scope request',
       'scope_request.reject': 'Rejected a scope request',
       'app.promote': 'Promoted an app',

@@ -89,8 +89,8 @@ void mark_deleted(db::Tx& tx, const std::string& user_id) {
       UPDATE users
       SET email = '', email_key = 'deleted:' || id, username = 'deleted',
           username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id,
-          referred_by = NULL, language = 'en', email_verified_at = NULL, is_admin = 0, suspended_at = $2,
-          deleted_at = $2, updated_at = $2
+          referred_by = NULL, language = 'en', email_verified_at = NULL, is_admin = 0,
+          suspended_at = $2, deleted_at = $2, updated_at = $2
       WHERE id = $1 AND deleted_at IS NULL)",
       user_id, tx.now());
 }

@@ -47,6 +47,14 @@ const std::set<std::string> own_words = {"title",
                                          "memory",
                                          "cpu"};
 
+TEST_CASE("a page names its language, whoever renders it") {
+  const api::pages::Values values(api::pages::Values::type::object);
+  for (const auto& [language, code] : {std::pair{Language::en, "en"}, {Language::de, "de"}}) {
+    const std::string html = api::pages::render("message", language, values);
+    CHECK(html.find("<html lang=\"" + std::string(code) + "\">") != std::string::npos);
+  }
+}
+
 TEST_CASE("every text of the pages that somebody has written has a direction of its own") {
   size_t isolated = 0, own = 0, attributes = 0;
   const std::regex value(R"(\{\{([\w.]+)\}\})");
