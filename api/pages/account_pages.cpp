@@ -136,7 +136,7 @@ Page rename(Visit& visit) {
 Page change_password(Visit& visit) {
   const bool keeps = !visit.field("keep_others").empty();
   const std::string done =
-      keeps ? visit.say("Your password was changed. Your other sessions go on.")
+      keeps ? visit.say("Your password was changed. Your other sessions continue.")
             : visit.say(
                   "Your password was changed, and your other sessions have ended, as has "
                   "the access of programs and apps.");

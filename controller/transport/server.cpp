@@ -131,12 +131,12 @@ Server::Impl::Impl(ServerOptions options, Handler handler)
         give_back(static_cast<Connection&>(watched), why);
       }),
       // For handlers, for connections that are stayed with, for uploads, and to read heads.
-      workers_(2 * options_.http_threads + options_.max_uploads + stream_threads,
+      workers_("http", 2 * options_.http_threads + options_.max_uploads + stream_threads,
                Workers::First::stays,
                [this](Connection& connection) {
                  connection.state == State::streaming ? step_stream(connection) : serve(connection);
                }),
-      stream_workers_(stream_threads, Workers::First::ends,
+      stream_workers_("streams", stream_threads, Workers::First::ends,
                       [this](Connection& connection) { step_stream(connection); }) {}
 
 // Waits for handlers that still run.

@@ -4,10 +4,11 @@
 
 namespace berth::api {
 
-Workers::Workers(std::size_t most, First first, Work work)
+Workers::Workers(std::string name, std::size_t most, First first, Work work)
     : work_(std::move(work)),
       crew_(mutex_, {.most = most,
                      .kept = first == First::stays ? 1U : 0U,
+                     .name = std::move(name),
                      .work = [this](ThreadCrew::Lock& lock) { this->work(lock); },
                      .next =
                          [this] {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 
 #include "controller/base/thread_crew.h"
 
@@ -22,8 +23,9 @@ class Workers {
   // Whether the first thread is started at once and never ends, so that whatever is submitted is
   // done even if the system can't start others.
   enum class First { stays, ends };
-  // There are `most` threads at most. Throws std::system_error if the first can't be started.
-  Workers(std::size_t most, First first, Work work);
+  // There are `most` threads of this name at most. Throws std::system_error if the first can't be
+  // started.
+  Workers(std::string name, std::size_t most, First first, Work work);
   // Nothing may be submitted any more.
   ~Workers();
   Workers(const Workers&) = delete;

@@ -39,7 +39,7 @@ DomainWorkers::DomainWorkers(std::shared_ptr<prometheus::Registry> registry,
 DomainWorkers::~DomainWorkers() { stop(); }
 
 void DomainWorkers::start() {
-  queue_.serve(std::size_t(count), [this](const std::string& id) { handle(id); });
+  queue_.serve("domains", std::size_t(count), [this](const std::string& id) { handle(id); });
 }
 
 void DomainWorkers::stop() { queue_.stop(); }

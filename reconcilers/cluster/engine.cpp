@@ -125,7 +125,8 @@ Engine::~Engine() { stop(); }
 void Engine::start() {
   if (leader_) leader_->start();
   cache_.start();
-  queue_.serve(std::size_t(options_.workers), [this](const std::string& id) { handle(id); });
+  queue_.serve("deployments", std::size_t(options_.workers),
+               [this](const std::string& id) { handle(id); });
   domains_.start();
   images_.start();
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });

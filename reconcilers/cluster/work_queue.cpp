@@ -9,11 +9,13 @@ WorkQueue::WorkQueue(Observer observer, std::function<TimePoint()> now)
 
 WorkQueue::~WorkQueue() { stop(); }
 
-void WorkQueue::serve(std::size_t most, std::function<void(const std::string&)> handle) {
+void WorkQueue::serve(const std::string& name, std::size_t most,
+                      std::function<void(const std::string&)> handle) {
   const std::lock_guard lock(mutex_);
   handle_ = std::move(handle);
   crew_.emplace(mutex_, ThreadCrew::Options{.most = most,
                                             .kept = 1,
+                                            .name = name,
                                             .work = [this](ThreadCrew::Lock& held) { work(held); },
                                             .next = [this] { return next_locked(); }});
   crew_->start();

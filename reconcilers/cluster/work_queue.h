@@ -47,11 +47,13 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // Calls `handle` with each key from now on, and done() afterwards, on at most `most` threads.
+  // Calls `handle` with each key from now on, and done() afterwards, on at most `most` threads of
+  // this name (15 characters at most).
   // They are started when keys wait and none is free, and end when there was nothing to do for a
   // while, except for one. `handle` must not throw. Throws std::system_error if no thread can be
   // started. Call it once.
-  void serve(std::size_t most, std::function<void(const std::string&)> handle);
+  void serve(const std::string& name, std::size_t most,
+             std::function<void(const std::string&)> handle);
   // Adds the key to be worked on as soon as a worker is free. Never blocks.
   void add(const std::string& key);
   // Adds the key once `wait` has passed. If the key is already due earlier, the earlier time stays.

@@ -97,23 +97,27 @@ void Loops::add(Loop loop) {
 
 void Loops::start(Running& loop) {
   const std::lock_guard lock(mutex_);
-  if (!crew_)
-    crew_.emplace(mutex_, ThreadCrew::Options{
-                              .most = loops_.size(),
-                              .kept = 1,
-                              .name = idle_name,
-                              .work = [this](ThreadCrew::Lock& held) { work(held); },
-                              .next = [this] { return is_ending_ ? ThreadCrew::now : next(); }});
   loop.is_started = true;
+  if (crew_) {
+    crew_->call(1);
+    return;
+  }
+  crew_.emplace(mutex_, ThreadCrew::Options{
+                            .most = loops_.size(),
+                            .kept = 1,
+                            .name = idle_name,
+                            .work = [this](ThreadCrew::Lock& held) { work(held); },
+                            .next = [this] { return is_ending_ ? ThreadCrew::now : next(); }});
   crew_->start();
-  crew_->call(1);
 }
 
 void Loops::stop(Running& loop) {
-  loop.request_stop();
   std::unique_lock lock(mutex_);
   if (!loop.is_started) return;
   loop.is_started = false;
+  lock.unlock();
+  loop.request_stop();  // calls whoever waits for it
+  lock.lock();
   round_ended_.wait(lock, [&] { return !loop.is_running; });
   lock.unlock();
   if (loop.loop().at_end) loop.run_round();

@@ -115,6 +115,18 @@ TEST_CASE("a deployment of version 1.0.0 of the schema is still there after all 
   CHECK(f.number("SELECT count(*) FROM schema_migrations") == std::int64_t(files.size()));
 }
 
+TEST_CASE("a user of version 1.0.0 of the schema gets English mails") {
+  Fixture f;
+  const auto files = db::sqlite::migrations::files();
+  db::sqlite::migrate(f.database, now, {files.front()});
+  f.database.exec(R"(
+      INSERT INTO users (id, email, email_key, username, username_key, password_hash, referral_code,
+                         registration_number, signup_multiplier, created_at, updated_at)
+      VALUES ('u1', 'a', 'a', 'a', 'a', 'h', 'r', 1, 1, 1, 1))");
+  db::sqlite::migrate(f.database, now, files);
+  CHECK(f.number("SELECT count(*) FROM users WHERE language = 'en'") == 1);
+}
+
 TEST_CASE("all tables are STRICT") {
   Fixture f;
   db::sqlite::migrate(f.database, now);

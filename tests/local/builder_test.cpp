@@ -133,11 +133,18 @@ TEST_CASE("a build that fails, needs too much or takes too long says so", "[podm
   CHECK(killed.failure == BuildFailure::out_of_memory);
   b.memory_bytes = 512 << 20;
   b.image_bytes = 40'000'000;
-  CHECK(
-      b.build("large",
-              "FROM base:1\nRUN for i in 1 2 3; do dd if=/dev/zero of=/b$i bs=1M count=30; done\n")
-          .failure == BuildFailure::out_of_room);
+  const Built large = b.build("large",
+                              "FROM base:1\nRUN for i in 1 2 3; do dd if=/dev/zero of=/b$i bs=1M "
+                              "count=30; done; sleep 86420\n");
+  CHECK(large.failure == BuildFailure::out_of_room);
+  CHECK(large.message.find("twice what an image may have") != std::string::npos);
   b.time = 4s;
+  // What somebody else writes isn't the build's.
+  std::jthread others([&] {
+    std::this_thread::sleep_for(1s);
+    std::ofstream out(b.dir / "others", std::ios::binary);
+    for (int written = 0; written < 200; ++written) out << std::string(1 << 20, 'x');
+  });
   CHECK(b.build("slow", "FROM base:1\nRUN sleep 97531\n").failure == BuildFailure::timed_out);
   CHECK_FALSE(runs("97531"));
   CHECK(b.builder->images().empty());

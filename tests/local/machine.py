@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 
-from end_to_end.cluster import page, serves
+from end_to_end.cluster import page, run, serves
 from end_to_end.visitors import Visitors
 from end_to_end.waiting import eventually
 from end_to_end.world import World
@@ -103,12 +103,25 @@ class Machine(World):
             self.assertEqual(self.inside("/bin/busybox", "sh", "-c", f"{probe}; echo tried"), "tried\n")
 
     def test_6_a_reboot(self):
+        """What a boot leaves: files on the disk, no process, no mount, and another id of the boot."""
         containers = [one["Pid"] for one in self.cluster.containers() if one["State"] == "running"]
         self.berthd.kill()
         for process in [int(line.split()[0]) for line in processes_of(self.berthd.data)] + containers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
+        local = self.berthd.data / "local"
+        eventually(lambda: not processes_of(self.berthd.data), "all processes have ended", BACK,
+                   seen=lambda: processes_of(self.berthd.data))
+        for line in reversed(pathlib.Path("/proc/mounts").read_text().splitlines()):
+            if (place := line.split()[1]).startswith(f"{local}/"):
+                run("umount", "--lazy", place)
+        boot = local / "boot"
+        self.assertEqual(boot.read_text().strip(), pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        boot.write_text("an earlier one")
+        remains = local / "run" / "of an earlier boot"
+        remains.touch()
         self.berthd.start()
+        self.assertFalse(remains.exists())
         self.ada.wait(self.shop, "running")
         serves("lasting", FIRST)
 

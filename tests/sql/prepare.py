@@ -18,11 +18,11 @@ sys.path.insert(0, str(ROOT / "tests/bench"))
 from postgresql import PostgreSQL  # noqa: E402
 
 FOLDERS = ("controller", "berthd", "api", "reconcilers")
-# What is for one engine alone: statements about a SQLite file, and about a server. The history of usage is in a SQLite file
-# of its own, whichever engine has berth's tables.
+# What is for one engine alone: statements about a SQLite file, about a server, and of a sequence. The history of usage
+# is in a SQLite file of its own, whichever engine has berth's tables.
 ONE_ENGINE = ("controller/db/sqlite/migrate.cpp", "controller/db/sqlite/copy.cpp",
               "controller/db/postgres/connection.cpp", "controller/db/postgres/database.cpp",
-              "controller/db/postgres/migrate.cpp", "berthd/backup/verify.cpp",
+              "controller/db/postgres/log_flush.cpp", "controller/db/postgres/migrate.cpp", "berthd/backup/verify.cpp",
               "berthd/move/tables.cpp", "berthd/move/move.cpp",
               "berthd/doctor_database.cpp", "reconcilers/cluster/usage_history.cpp",
               "reconcilers/embedded/apiserver/disk.cpp",

@@ -62,7 +62,7 @@ function Profile() {
           fields={
             [
               { name: 'username', label: t.account.username, hint: t.account.username_hint, autocomplete: 'nickname' },
-            ] as FieldOf<Body<'patch', '/api/auth/me'>>[]
+            ] as FieldOf<{ username: string }>[]
           }
           run={async (body) => {
             await call('patch', '/api/auth/me', { body });

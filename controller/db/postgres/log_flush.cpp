@@ -59,10 +59,13 @@ std::optional<LogFlush::Flushed> LogFlush::flush(Deadline deadline) {
     connection_->forget_warnings();
     connection_->run(flush_sql, deadline);
     if (is_outdated_(*connection_)) return std::nullopt;
+    is_failing_ = false;
     return Flushed{.incarnation = connection_->incarnation(),
                    .is_whole = !connection_->was_warned()};
   } catch (const std::exception& failure) {
-    log::warning("the server's log couldn't be flushed", {{"error", failure.what()}});
+    if (!std::exchange(is_failing_, true))
+      log::warning("the server's log couldn't be flushed; trying again",
+                   {{"error", failure.what()}});
     connection_.reset();
     return std::nullopt;
   }

@@ -48,7 +48,8 @@ class LogFlush {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Waiter>> waiting_;  // those whom the next flush serves
-  bool is_flushing_ = false;                      // one of the waiting threads uses connection_
+  bool is_flushing_ = false;                      // one of the waiting threads uses what follows
+  bool is_failing_ = false;                       // what went wrong is logged once
   std::unique_ptr<Connection> connection_;
 };
 

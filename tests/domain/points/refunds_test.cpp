@@ -313,15 +313,6 @@ TEST_CASE("a deleted app has nothing to give back") {
   CHECK(refusal([&] { f.refund_by_admin(id, 60); }) == "422 insufficient_balance");
 }
 
-TEST_CASE("a balance that can't take more refuses a refund") {
-  Fixture f;
-  f.mint(f.bob, 10);
-  const std::string id = f.spend(f.bob, 10);
-  f.mint(f.bob, ledger::max_points - 10);
-  CHECK(f.refused(id, 10) == "422 validation_failed");
-  CHECK(f.points_of_app() == 10);
-}
-
 TEST_CASE("of many refunds at once, those that fit are made") {
   Fixture f;
   constexpr int threads = 32;

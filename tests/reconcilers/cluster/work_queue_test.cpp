@@ -141,7 +141,7 @@ TEST_CASE("keys are handled by threads of the queue, also while all but one wait
   std::vector<std::string> handled;
   bool may_go_on = false;
   queue.add("before");
-  queue.serve(4, [&](const std::string& key) {
+  queue.serve("test", 4, [&](const std::string& key) {
     std::unique_lock lock(mutex);
     handled.push_back(key);
     changed.notify_all();

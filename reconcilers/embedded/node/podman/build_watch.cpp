@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/podman/measure.h"
 
 namespace berth::embedded::podman {
 namespace {
@@ -23,6 +24,11 @@ constexpr std::chrono::seconds longest_stop{20};
 constexpr std::chrono::milliseconds stop_pause{100};
 // What has to stay free on the disk while something is built.
 constexpr std::uint64_t reserve_bytes = std::uint64_t{512} << 20;
+// Layers are measured again after the disk has lost what the build may still write, or this part
+// of all that it may.
+constexpr std::uint64_t shortest_step = 16;
+// Of a layer; what is in further ones isn't counted.
+constexpr std::size_t most_files_of_layer = 2'000'000;
 // podman's process beside a step.
 constexpr std::string_view step_program = "buildah-oci-runtime";
 
@@ -32,12 +38,22 @@ std::uint64_t free_in(const fs::path& directory) {
   return std::uint64_t(about.f_bavail) * about.f_frsize;
 }
 
-// A build may write its image twice: into the step's files, and into the layer of it.
-std::uint64_t least_free(const fs::path& directory, const BuildOrder::Limits& limits) {
-  const std::uint64_t free = free_in(directory);
-  const std::uint64_t may = 2 * std::uint64_t(limits.image_bytes);
-  return std::max(std::min(reserve_bytes, free / 2), free > may ? free - may : 0);
+// podman's layers, by the directories of what is in them (containers-storage). The file system of a
+// container that a step runs in is one, too.
+std::set<fs::path> layers_in(const fs::path& directory) {
+  std::set<fs::path> found;
+  const fs::path storage = directory / "storage";
+  for (const auto& [driver, content] :
+       {std::pair{storage / "overlay", "diff"}, {storage / "vfs" / "dir", ""}}) {
+    std::error_code failed;
+    for (fs::directory_iterator each(driver, failed), end; !failed && each != end;
+         each.increment(failed))
+      found.insert(each->path() / content);
+  }
+  return found;
 }
+
+std::uint64_t less(std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; }
 
 std::string text_in(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -75,8 +91,12 @@ BuildWatch::BuildWatch(fs::path directory, std::string app, const BuildOrder::Li
     : directory_(std::move(directory)),
       app_(std::move(app)),
       ends_(std::chrono::steady_clock::now() + limits.time),
-      least_free_(least_free(directory_, limits)),
+      // A build may write its image twice: into the step's files, and into the layer of it.
+      most_bytes_(2 * std::uint64_t(limits.image_bytes)),
+      reserve_(std::min(reserve_bytes, free_in(directory_) / 2)),
+      layers_before_(layers_in(directory_)),
       stop_(std::move(stop)),
+      measure_below_(less(free_in(directory_), most_bytes_)),
       thread_([this] { serve(); }) {}
 
 BuildWatch::~BuildWatch() {
@@ -96,7 +116,7 @@ void BuildWatch::serve() {
         why_ = Why::stopped;
       else if (std::chrono::steady_clock::now() >= ends_)
         why_ = Why::timed_out;
-      else if (free_in(directory_) < least_free_)
+      else if (has_no_room())
         why_ = Why::out_of_room;
     }
     if (why_ == Why::nothing) continue;
@@ -108,6 +128,20 @@ void BuildWatch::serve() {
   const auto end = std::chrono::steady_clock::now() + longest_stop;
   while (kill_steps(app_) > 0 && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(stop_pause);
+}
+
+// Whoever else writes on the disk may take as much of it meanwhile, so that the build's layers are
+// measured before it is ended for that. Layers that others get in this time count as its own.
+bool BuildWatch::has_no_room() {
+  const std::uint64_t free = free_in(directory_);
+  if (free < reserve_) return true;
+  if (free >= measure_below_) return false;
+  std::uint64_t written = 0;
+  for (const fs::path& layer : layers_in(directory_))
+    if (!layers_before_.contains(layer)) written += disk_usage(layer, most_files_of_layer);
+  if (written > most_bytes_) return true;
+  measure_below_ = less(free, std::max(most_bytes_ - written, most_bytes_ / shortest_step));
+  return false;
 }
 
 int BuildWatch::kill_steps(const std::string& app) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -38,17 +39,21 @@ class BuildWatch {
 
  private:
   void serve();
+  bool has_no_room();
 
   const std::filesystem::path directory_;
   const std::string app_;
   const std::chrono::steady_clock::time_point ends_;
-  const std::uint64_t least_free_;
+  const std::uint64_t most_bytes_;  // of what the build writes
+  const std::uint64_t reserve_;     // what has to stay free on the disk
+  const std::set<std::filesystem::path> layers_before_;
   const std::stop_token stop_;
   UnixCancel cancel_;
   std::atomic<Why> why_ = Why::nothing;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
+  std::uint64_t measure_below_;  // how much is free when layers are measured
   std::thread thread_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/accounts/account_changes.h"
+#include "controller/domain/kernel/outbox.h"
 #include "tests/domain/deployments/billing/billing_world.h"
 
 namespace {
@@ -61,6 +63,25 @@ TEST_CASE("a renewal that would fail is announced 24 h before, and fails at its 
   const auto logs = f.logs(f.id).size();
   f.run_for(10 * day);  // one warning and one suspension
   CHECK(f.logs(f.id).size() == logs);
+}
+
+TEST_CASE("the mails of billing are in the owner's language") {
+  Fixture f;
+  f.write([&](db::Tx& tx) { accounts::set_language(tx, f.ada.id, Language::de); });
+  f.run_until(f.start + month);
+  f.give(price);
+  f.run();
+  std::string all;
+  for (const auto& mail : f.read([&](db::Tx& tx) { return outbox::list(tx, f.keys.data); }))
+    if (mail.subject.find("shop") != std::string::npos) all += mail.subject + "\n" + mail.body;
+  for (const char* text :
+       {"Ihr Deployment shop wird angehalten\nHallo ada,\n\nfür die nächsten 30 Tage",
+        "Ihr Deployment shop wurde angehalten\n", "Ihr Deployment shop startet wieder\n",
+        "30 Tage in der Stufe paid kosten 1000.\n"}) {
+    INFO(all);
+    CHECK(all.find(text) != std::string::npos);
+  }
+  CHECK(all.find("Your deployment") == std::string::npos);
 }
 
 TEST_CASE("with enough points again, the then current period is charged and the deployment runs") {
