@@ -35,7 +35,7 @@ void send_file(const File& file, const Request& request, Response& response) {
                                              : file.brotli;
 }
 
-void refuse_page(Response& response, int status, const std::string& title,
+void refuse_page(Response& response, int status, Language language, const std::string& title,
                  const std::string& text) {
   response.status = status;
   pages::add_security_headers(
@@ -48,8 +48,10 @@ void refuse_page(Response& response, int status, const std::string& title,
   paragraphs.push_back(pages::Values(text));
   values.set("title", title);
   values.set("paragraphs", paragraphs);
-  // Like the documentation, these pages are in English.
-  response.body = pages::render("message", Language::en, values);
+  values.set("language", std::string(to_string(language)));
+  response.add_header("Content-Language", std::string(to_string(language)));
+  response.add_header("Vary", "Accept-Language, Cookie");
+  response.body = pages::render("message", language, values);
 }
 
 }  // namespace berth::api::console

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/console/files.h"
+#include "api/gate/language.h"
 #include "controller/transport/http.h"
 
 // Answers to browsers that load the console or the documentation. All functions are thread-safe.
@@ -30,7 +31,8 @@ const File* find(const std::vector<File>& files, std::string_view name);
 // Answers with the file, in the form that coding_for() chooses. Sets no status and no
 // Cache-Control.
 void send_file(const File& file, const Request& request, Response& response);
-// Answers with a page that says what is wrong. The page isn't cached.
-void refuse_page(Response& response, int status, const std::string& title, const std::string& text);
+// Answers with a page that says what is wrong, with texts in the language. The page isn't cached.
+void refuse_page(Response& response, int status, Language language, const std::string& title,
+                 const std::string& text);
 
 }  // namespace berth::api::console

@@ -2,10 +2,14 @@
 
 #include "api/console/answers.h"
 #include "api/console/sample.h"
+#include "api/gate/language.h"
 #include "api/pages/page.h"
 #include "api/resources/oauth/redirect.h"
 
 namespace berth::api::console {
+
+using messages::say;
+
 namespace {
 
 constexpr std::string_view root = "/console";
@@ -16,8 +20,9 @@ constexpr std::string_view sample_path = "/console/sample.tar.gz";
 void send_asset(const Request& request, Response& response) {
   const File* file = find(files(), request.path.substr(assets.size()));
   if (file == nullptr || file->name == page) {
-    refuse_page(response, 404, "There is no such file",
-                "berthd may have been upgraded since this page was opened. Reload it.");
+    const Language in = language_of(request);
+    refuse_page(response, 404, in, say(in, "There is no such file"),
+                say(in, "berthd may have been upgraded since this page was opened. Reload it."));
     return;
   }
   response.add_header("Cache-Control", forever);
@@ -30,9 +35,10 @@ bool Console::handle(const Request& request, Response& response) const {
   const std::string_view path = request.path;
   if (!path.starts_with(root) || (path.size() > root.size() && path[root.size()] != '/'))
     return false;
+  const Language in = language_of(request);
   if (request.method != "GET" && request.method != "HEAD") {
-    refuse_page(response, 405, "This page can only be read",
-                "The console has no operations of its own. The API is below /api.");
+    refuse_page(response, 405, in, say(in, "This page can only be read"),
+                say(in, "The console has no operations of its own. The API is below /api."));
     response.add_header("Allow", "GET, HEAD");
     return true;
   }
@@ -48,9 +54,11 @@ bool Console::handle(const Request& request, Response& response) const {
   }
   const File* file = find(files(), page);
   if (file == nullptr) {
-    refuse_page(response, 404, "There is no console here",
-                "This berthd was built without the console. Your account is at /account, and the "
-                "client berth does everything else.");
+    refuse_page(
+        response, 404, in, say(in, "There is no console here"),
+        say(in,
+            "This berthd was built without the console. Your account is at /account, and the "
+            "client berth does everything else."));
     return true;
   }
   pages::add_security_headers(response, policy);

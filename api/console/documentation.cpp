@@ -1,9 +1,13 @@
 #include "api/console/documentation.h"
 
 #include "api/console/answers.h"
+#include "api/gate/language.h"
 #include "api/pages/page.h"
 
 namespace berth::api::console {
+
+using messages::say;
+
 namespace {
 
 constexpr std::string_view docs_root = "/docs";
@@ -31,9 +35,10 @@ bool answer_documentation(const Request& request, Response& response) {
   address.remove_prefix(docs_root.size());
   if (!address.empty() && address.front() != '/') return false;
   if (!address.empty()) address.remove_prefix(1);
+  const Language in = language_of(request);
   if (request.method != "GET" && request.method != "HEAD") {
-    refuse_page(response, 405, "This page can only be read",
-                "The documentation has no operations. The API is below /api.");
+    refuse_page(response, 405, in, say(in, "This page can only be read"),
+                say(in, "The documentation has no operations. The API is below /api."));
     response.add_header("Allow", "GET, HEAD");
     return true;
   }
@@ -46,11 +51,13 @@ bool answer_documentation(const Request& request, Response& response) {
     response.add_header("Location",
                         std::string(docs_root) + (meant.empty() ? "" : "/") + std::string(meant));
   } else if (documentation().empty()) {
-    refuse_page(response, 404, "There is no documentation here",
-                "This berthd was built without it. It is in the folder docs of the source.");
+    refuse_page(
+        response, 404, in, say(in, "There is no documentation here"),
+        say(in, "This berthd was built without it. It is in the folder docs of the source."));
   } else if (file == nullptr) {
-    refuse_page(response, 404, "There is no such page",
-                "berthd may have been upgraded since the link was made. All pages are at /docs.");
+    refuse_page(
+        response, 404, in, say(in, "There is no such page"),
+        say(in, "berthd may have been upgraded since the link was made. All pages are at /docs."));
   } else {
     pages::add_security_headers(response, policy);
     response.add_header("Cache-Control", is_asset ? forever : "no-cache");

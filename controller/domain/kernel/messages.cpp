@@ -93,8 +93,8 @@ std::string filled(std::string_view text, std::initializer_list<Insert> values) 
   return result;
 }
 
-// Values are reasons themselves, or stay as they are. `depth` keeps a value from being looked at
-// again and again.
+// A value is a reason itself, or stays as it is. `depth` says how many values may be within one
+// another.
 std::optional<std::string> reason_in(const Catalogue& catalogue, std::string_view english,
                                      int depth) {
   const auto found = catalogue.reasons.find(english);
