@@ -1,6 +1,5 @@
 #include "controller/db/postgres/database.h"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <thread>
 
 #include "controller/base/error.h"
@@ -782,12 +782,11 @@ TEST_CASE("what was answered outlasts a crash of the server, although its rows w
   for (int round = 0; round < 3; ++round) {
     std::mutex mutex;
     std::vector<std::string> answered;
-    std::atomic<bool> is_over = false;
     {
       std::vector<std::jthread> threads;
       for (int thread = 0; thread < 8; ++thread)
-        threads.emplace_back([&, thread] {
-          for (int i = 0; !is_over; ++i) {
+        threads.emplace_back([&, thread](const std::stop_token& stop) {
+          for (int i = 0; !stop.stop_requested(); ++i) {
             const std::string key =
                 std::to_string(round) + " " + std::to_string(thread) + " " + std::to_string(i);
             const std::string refused = refusal([&] {
@@ -804,7 +803,6 @@ TEST_CASE("what was answered outlasts a crash of the server, although its rows w
       std::this_thread::sleep_for(200ms);
       crash(f.server());
       std::this_thread::sleep_for(50ms);
-      is_over = true;
     }
     REQUIRE(eventually([&] { return refusal([&] { value_of(f.opened, "n"); }).empty(); }));
     CHECK(answered.size() > 8);

@@ -533,12 +533,17 @@ Result Connection::run_with_waiting(std::optional<Waiting> last, Deadline deadli
       if (one.answer != nullptr) one.answer->swap(result);
     }
   }
-  // What remains are the answers of the skipped statements and the end of the pipeline.
-  while (PQstatus(connection_.get()) == CONNECTION_OK) {
+  // What remains are the answers of the skipped statements and the end of the pipeline. One null
+  // ends the results of a statement; after a second one nothing comes any more, which happens when
+  // the server has crashed.
+  bool is_at_end = false;
+  for (int nulls = 0; nulls < 2 && !is_at_end && PQstatus(connection_.get()) == CONNECTION_OK;) {
     const Result one = next_result(deadline);
-    if (PQresultStatus(one.get()) == PGRES_PIPELINE_SYNC) break;
+    is_at_end = PQresultStatus(one.get()) == PGRES_PIPELINE_SYNC;
+    nulls = one ? 0 : nulls + 1;
   }
-  if (PQstatus(connection_.get()) != CONNECTION_OK || PQexitPipelineMode(connection_.get()) != 1) {
+  if (!is_at_end || PQstatus(connection_.get()) != CONNECTION_OK ||
+      PQexitPipelineMode(connection_.get()) != 1) {
     lost_ = true;
     throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
   }
