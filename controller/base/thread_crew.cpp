@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace berth {
@@ -18,7 +18,7 @@ void ThreadCrew::start() {
   const auto place = threads_.emplace(threads_.end());
   try {
     *place = std::thread([this, place] { run(place); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no thread, or no memory for one
     threads_.erase(place);
     if (threads_.empty()) throw;
   }
@@ -32,10 +32,10 @@ bool ThreadCrew::call(std::size_t ready) {
   if (called_ >= std::max<std::size_t>(ready, 1)) return true;
   try {
     start();
-    return true;
-  } catch (const std::system_error&) {
-    return false;
+  } catch (const std::exception&) {
+    return !threads_.empty();
   }
+  return true;
 }
 
 void ThreadCrew::call_newest() {

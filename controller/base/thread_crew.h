@@ -46,15 +46,16 @@ class ThreadCrew {
   ThreadCrew(const ThreadCrew&) = delete;
   ThreadCrew& operator=(const ThreadCrew&) = delete;
 
-  // Starts a thread, unless there are `most`. Needs the lock. Throws std::system_error if the
-  // system can't and there is no other.
+  // Starts a thread, unless there are `most`. Needs the lock. Throws std::system_error or
+  // std::bad_alloc if the system can't and there is no other.
   void start();
   // To be called after work has come in, or is due earlier than before. `ready` is how much can be
   // done now. Wakes a free thread or starts one; if the system can't start one, those that exist do
   // the work. Needs the lock, and doesn't wait. Returns false if there is no thread at all.
   bool call(std::size_t ready);
   // Waits for work, on one of the threads. Returns true if there is some, and false if the thread
-  // should end.
+  // should end. A thread that takes work while some is due later has to call() before it releases
+  // the lock, because it may be the one that has waited for that time.
   bool rest(Lock& lock);
   // How many threads are free, and how many there are. They need the lock.
   std::size_t idle() const { return resting_.size() + called_; }

@@ -232,8 +232,8 @@ class Tx {
   // Lets others have the rows that this write has changed before it is on the disk, if the engine
   // can. For writes of which many change one row, each of which would otherwise wait until the disk
   // has the one before. The write is answered once it is on the disk, as any other, and so are
-  // those that have seen its rows. But a read may show for some milliseconds what a crash of the
-  // server then undoes.
+  // those that have seen its rows and change or lock any. But a read, or a write that does neither,
+  // may show for some milliseconds what a crash of the server then undoes.
   void release_rows_early() { releases_rows_early_ = true; }
   // Undoes that, whichever of the two comes first, because what is written must not be seen by
   // anybody and then be undone.

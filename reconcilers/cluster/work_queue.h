@@ -17,9 +17,9 @@
 namespace berth::reconcilers {
 
 // A queue of keys to be worked on, after client-go's util/workqueue, and the threads that do so. A
-// key is in the queue at most
-// once, however often it is added. A key that is added while a worker holds it comes up again once
-// that worker calls done(), so no two workers ever hold the same key. Thread-safe.
+// key is in the queue at most once, however often it is added. A key that is added while a worker
+// holds it comes up again once that worker calls done(), so no two workers ever hold the same key.
+// Thread-safe.
 class WorkQueue {
  public:
   using SteadyClock = std::chrono::steady_clock;
@@ -48,10 +48,9 @@ class WorkQueue {
   WorkQueue& operator=(const WorkQueue&) = delete;
 
   // Calls `handle` with each key from now on, and done() afterwards, on at most `most` threads of
-  // this name (15 characters at most).
-  // They are started when keys wait and none is free, and end when there was nothing to do for a
-  // while, except for one. `handle` must not throw. Throws std::system_error if no thread can be
-  // started. Call it once.
+  // this name (15 characters at most). They are started when keys wait and none is free, and end
+  // when there was nothing to do for a while, except for one. `handle` must not throw. Throws
+  // std::system_error if no thread can be started. Call it once.
   void serve(const std::string& name, std::size_t most,
              std::function<void(const std::string&)> handle);
   // Adds the key to be worked on as soon as a worker is free. Never blocks.

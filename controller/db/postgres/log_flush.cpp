@@ -1,5 +1,7 @@
 #include "controller/db/postgres/log_flush.h"
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -27,6 +29,7 @@ bool LogFlush::wait(const std::string& incarnation, std::chrono::milliseconds mo
   waiting_.push_back(self);
   while (!self->is_stored) {
     if (steady_clock::now() >= until) {
+      self->has_given_up = true;  // a flush that is under way may have taken it from the list
       std::erase(waiting_, self);
       return false;
     }
@@ -45,7 +48,8 @@ bool LogFlush::wait(const std::string& incarnation, std::chrono::milliseconds mo
       for (const auto& one : served)
         one->is_stored = flushed->is_whole && flushed->incarnation == one->incarnation;
     else
-      waiting_.insert(waiting_.end(), served.begin(), served.end());
+      std::ranges::copy_if(served, std::back_inserter(waiting_),
+                           [](const auto& one) { return !one->has_given_up; });
     changed_.notify_all();
   }
   return *self->is_stored;

@@ -35,6 +35,7 @@ class LogFlush {
   struct Waiter {
     const std::string incarnation;
     std::optional<bool> is_stored = {};
+    bool has_given_up = false;  // its thread has returned
   };
   // What one flush has shown: the run of the server, and whether its standby has the log, too.
   struct Flushed {

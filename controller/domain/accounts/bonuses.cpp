@@ -51,7 +51,7 @@ std::int64_t count_own_use(db::Tx& tx, const std::string& user_id, std::int64_t 
   if (points == 0) return 0;
   // The caller has changed the row of the user's ledger account, so nobody else counts meanwhile.
   const std::int64_t before = own_spent(tx, user_id);
-  const std::int64_t counted = std::min(points, rewards::own_use - before);
+  const std::int64_t counted = std::clamp(rewards::own_use - before, std::int64_t(0), points);
   if (counted > 0)
     tx.execute(R"(
         UPDATE users

@@ -34,9 +34,9 @@ std::optional<Spend> find_spend(db::Tx& tx, const ledger::IdParts& id) {
       JOIN ledger_kinds k ON k.number = t.kind
       JOIN ledger_postings p ON p.transaction_number = t.number AND p.amount > 0
       JOIN ledger_accounts a ON a.number = p.account_number
-      WHERE t.number >= $1 AND t.number < $2 AND t.id_high = $3 AND t.id_low = $4
+      WHERE t.number BETWEEN $1 AND $2 AND t.id_high = $3 AND t.id_low = $4
         AND k.kind = 'spend')",
-                       first, first + ledger::places, id.high, id.low);
+                       first, first + (ledger::places - 1), id.high, id.low);
   if (!rows.next()) return std::nullopt;
   return Spend{.user_id = rows.text("user_id"),
                .app_id = rows.text("app_id"),

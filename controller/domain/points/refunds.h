@@ -43,7 +43,9 @@ struct Refund {
 // Gives the points back. Needs a serializable write. Throws not_found if there is no such spend in
 // the app; refund_exceeds_spend if the amount is more than what is left of it; invalid_state if the
 // time is over or the user has deleted their account; insufficient_balance if the app's balance is
-// too low; bonus_locked if the app could only pay with bonus points. A refusal changes nothing.
+// too low; bonus_locked if the app could only pay with bonus points; validation_failed if the
+// user's balance would exceed ledger::max_points. The write, or the nested part of it that throws,
+// has to be rolled back.
 Refund refund(db::Tx& tx, const RefundOrder& order);
 
 // Of `of` points that are a part of `whole`, those in the first `refunded` points of it, rounded

@@ -185,7 +185,10 @@ TEST_CASE("a refund has to be of a spend, in the app, within its time, and to so
   Fixture f;
   f.mint(f.bob, 100);
   const std::string id = f.spend(f.bob, 60);
-  CHECK(f.refused("01936f5e-7c1a-7000-8000-000000000007", 1) == "404 not_found");
+  for (const char* unknown :
+       {"01936f5e-7c1a-7000-8000-000000000007", "00000000-0000-0000-0000-000000000000",
+        "ffffffff-ffff-ffff-ffff-ffffffffffff"})
+    CHECK(f.refused(unknown, 1) == "404 not_found");
   const std::string minted = f.world.read([&](db::Tx& tx) {
     return points::history(tx, ledger::user_account(f.bob.id), of_kind("mint"), {})
         .items.at(0)
