@@ -320,8 +320,9 @@ void Economy::post_hold() {
   attempt(
       "ok",
       [&](db::Tx& tx) {
-        posted =
-            holds::post(tx, *holds::find(tx, id), account_of(to), "simulation", "").has_value();
+        // The rows of holds that were closed are removed after a day.
+        const auto hold = holds::find(tx, id);
+        posted = hold && holds::post(tx, *hold, account_of(to), "simulation", "").has_value();
       },
       [&](Model& model) {
         if (model.post(id, to) != posted) fail("a hold was posted, or not, against the model");
