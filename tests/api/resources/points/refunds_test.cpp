@@ -18,7 +18,10 @@ struct Fixture {
   apps::AppWithSecret registered = g.world.new_app(owner);
   apps::App app = [this] {
     g.world.write([&](db::Tx& tx) {
-      apps::approve(tx, apps::request_scopes(tx, registered.app, {Scope::points_spend}).id, "root");
+      apps::approve(
+          tx,
+          apps::request_scopes(tx, registered.app, {Scope::points_spend, Scope::deploy_manage}).id,
+          "root");
     });
     return g.world.find_app(registered.app.id);
   }();
