@@ -171,7 +171,7 @@ void send_text(int socket, std::string_view text) {
 struct Follower {
   int socket = -1;
   std::string rest;
-  std::int64_t last_id = 0;
+  std::int64_t last_id = -1;  // a stream of a channel without messages begins at 0
   int received = 0;
   int out_of_order = 0;
   bool open = false;
