@@ -181,7 +181,7 @@ def of_a_spend(ids):
                            "0" * 64, 0, "", now, ids.start), writes=True),
         Statement("spend: the user's account", LEDGER + "ledger.cpp", "balance - $2 >= $3)) RETURNING",
                   lambda: ("user:" + ids.user(), 1, LEAST), writes=True),
-        Statement("spend: transaction", LEDGER + "transaction_rows.cpp", "VALUES ($1, $2, $3, $4, $5) RETURNING number",
+        Statement("spend: transaction", LEDGER + "transaction_rows.cpp", "INSERT INTO ledger_transactions",
                   lambda: (number(), 1, 1, ids.spend, "benchmark"), writes=True),
         Statement("spend: posting", LEDGER + "ledger.cpp", "INSERT INTO ledger_postings",
                   lambda: (ids.account(), 0, number(), 0, ids.spend, -1), writes=True),
