@@ -339,7 +339,7 @@ TEST_CASE("the consent page says what a session is for, and the user can restric
   };
   CHECK_THAT(expect(200, change("read")).text, Contains("can’t act as you"));
   CHECK_FALSE(may_act(reads));
-  CHECK_THAT(expect(422, change("everything")).text, Contains("must be full or read"));
+  CHECK_THAT(expect(422, change("everything")).text, Contains("one of the choices"));
   CHECK_THAT(expect(200, change("full")).text, Contains("The app can act as you"));
   CHECK(may_act(reads));
 }
