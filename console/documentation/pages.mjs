@@ -32,6 +32,7 @@ const menu = [
       'tasks/own-domain',
       'guides/samples',
       'tasks/spend-points',
+      'tasks/give-points-back',
       'tasks/show-ads',
       'tasks/troubleshooting',
       'tasks/one-machine',
