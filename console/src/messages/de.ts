@@ -181,7 +181,7 @@ export const de: Messages = {
     },
     domain: {
       title: 'Eine eigene Domain geben',
-      text: 'Setzen Sie zwei Einträge in Ihrem DNS; das Zertifikat kommt von selbst.',
+      text: 'Setzen Sie die DNS-Einträge, die Ihnen dann gezeigt werden; das Zertifikat kommt von selbst.',
       action: 'Eine Domain hinzufügen',
     },
   },
@@ -220,7 +220,7 @@ export const de: Messages = {
     reserved_variable: (name) => `${name} ist reserviert: Namen, die mit BERTH_ beginnen, gehören der Plattform.`,
     both_credentials: 'Benutzer und Passwort gehören zusammen.',
     port: 'Port',
-    port_hint: 'Der Port, auf dem der Container lauscht, ab 1024.',
+    port_hint: 'Der Port, auf dem der Container lauscht: ab 1024, denn Container laufen nicht als root.',
     size: 'Größe und Preis',
     more: 'Weitere Optionen',
     domain: 'Eigene Domain',
@@ -241,7 +241,8 @@ export const de: Messages = {
     balance: 'Die App hat',
     each_period: 'Alle 30 Tage',
     free: 'Kostenlos',
-    short: (missing) => `Der App fehlen ${missing} Punkte für die ersten 30 Tage.`,
+    short: (missing) =>
+      `Der App fehlen ${missing} Punkte für die ersten 30 Tage. Apps bekommen Punkte von ihren Benutzern, aus Anzeigen und von der Administration.`,
     submit: 'Anlegen und starten',
     sending: 'Wird angelegt …',
     sample: 'Die Beispiel-App starten',
@@ -443,7 +444,7 @@ export const de: Messages = {
       };
       return names[field] ?? field;
     },
-    nothing: 'keiner',
+    nothing: 'leer',
     from: 'Jetzt',
     to: 'Danach',
     ran: 'Ausgerollt',
@@ -455,7 +456,7 @@ export const de: Messages = {
     back_to_this: 'Hierher zurück',
     back_title: (image) => (image ? `Auf ${image} zurückrollen?` : 'Zurückrollen?'),
     back_text:
-      'Image, Port, Variablen und das Passwort der Registry sind dann die von damals. Der jetzige Container bedient weiter, bis der neue bereit ist. Stufe und Domain bleiben.',
+      'Image, Port, Prüfpfad, Befehl, Variablen und das Passwort der Registry sind dann die von damals. Der jetzige Container bedient weiter, bis der neue bereit ist. Stufe und Domain bleiben.',
   },
   failure: {
     serves: 'Bedient',
@@ -534,7 +535,7 @@ export const de: Messages = {
     add: 'Die Domain hinzufügen',
     not_on: (tier) => `Die Stufe ${tier} hat keine eigenen Domains`,
     not_on_text:
-      'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert.',
+      'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert. Sie wählen sie weiter unten in den Einstellungen, unter „Stufe“.',
     change_tier: 'Eine andere Stufe wählen',
     states: {
       waiting_for_dns: 'Wartet auf Ihr DNS',
@@ -646,7 +647,8 @@ export const de: Messages = {
     listed_hint: 'Dann können alle ihren Namen, ihre Beschreibung und ihre Website sehen.',
     login: 'Anmeldung mit der App',
     end: 'Diese App löschen',
-    redirects_hint: 'Eine je Zeile. Nach einer Anmeldung werden Browser zu einer von ihnen zurückgeschickt.',
+    redirects_hint:
+      'Eine je Zeile. Eine Anmeldung beginnt bei /api/oauth/authorize dieser Plattform (ein Beispiel steht in der „Doku“), und Browser werden zu einer von ihnen zurückgeschickt.',
     origins: 'Origins ihrer Seiten',
     origins_hint:
       'Eine je Zeile, etwa https://www.example.com. Seiten dieser Origins dürfen die API aus einem Browser aufrufen.',
@@ -665,7 +667,7 @@ export const de: Messages = {
     retention: 'Innerhalb von 7 Tagen wiedergekommen',
     spends: 'Käufe',
     earnings: 'Verdient an Benutzern und Anzeigen',
-    awards: 'Von der Plattform',
+    awards: 'Zahlungen der Administration',
     balance: 'Guthaben nach Tagen',
     text: 'Die Punkte einer App kommen von dem, was Benutzer in ihr ausgeben, von Anzeigen, die sie zeigt, und von der Administration; Deployments und Kampagnen werden aus ihnen bezahlt. Die Zahlungen jedes Deployments stehen auf seiner Seite.',
   },
@@ -804,7 +806,7 @@ export const de: Messages = {
     delete: 'Das Konto löschen',
     delete_text: 'Ihr Name und Ihre Adresse werden endgültig entfernt.',
     sessions: 'Wo Sie angemeldet sind',
-    since: 'seit',
+    since: 'angemeldet',
     this_one: 'Dieser Browser',
     end: 'Beenden',
     end_of: (device, address) => `Die Sitzung von ${device} aus ${address} beenden`,
@@ -847,11 +849,12 @@ export const de: Messages = {
     total: 'Zahlung',
     total_hint: 'Aus den Punkten der App; 90 % davon werden das Budget.',
     rate: 'Pro Einblendung',
-    rate_hint: 'Punkte, mindestens 1.',
+    rate_hint: 'Punkte, mindestens 1. Die aktuellen Preise stehen unter „Plätze und Preise“.',
     starts: 'Beginnt',
     starts_hint: 'Leer: sofort.',
     ends_hint: 'Leer: wenn das Budget verbraucht ist.',
-    targeting_hint: 'Leer: für alle. Mehrere werden durch Kommas getrennt.',
+    targeting_hint:
+      'Leer: für alle. Die Apps, die sie zeigen, nennen die Art ihres Spiels; mehrere werden durch Kommas getrennt.',
     results: 'Ergebnisse',
     click_rate: 'Klickrate',
     budget: 'Budget',
@@ -1178,6 +1181,11 @@ export const de: Messages = {
       'chat.set_words': 'Hat die Wortliste geändert',
       'chat.delete_message': 'Hat eine Nachricht gelöscht',
       'session_key.rotate': 'Hat einen neuen Sitzungsschlüssel gemacht',
+      'domain.claim': 'Hat eine eigene Domain gesetzt',
+      'domain.displace': 'Hat einem anderen Konto eine Domain genommen',
+      'domain.release': 'Hat eine eigene Domain aufgegeben',
+      'isolation.ask': 'Hat um eine Prüfung der Isolation gebeten',
+      'isolation.probe': 'Hat die Isolation geprüft',
       backup: 'Hat eine Sicherung gemacht',
     };
     const things: Record<string, string> = {
@@ -1200,7 +1208,8 @@ export const de: Messages = {
     only: 'Dieser Teil ist für Admins',
     only_text: 'Ein Admin der Plattform kann Ihnen diese Rechte geben.',
     need_factor: 'Admins brauchen einen zweiten Faktor',
-    need_factor_text: 'Richten Sie eine Authenticator-App für Ihr Konto ein und kommen Sie dann zurück.',
+    need_factor_text:
+      'Richten Sie auf der Seite Ihres Kontos unter „Zweiter Faktor“ eine Authenticator-App ein und kommen Sie dann zurück.',
     set_up: 'Eine Authenticator-App einrichten',
     prove: 'Weisen Sie nach, dass Sie es sind',
     prove_text: 'Geben Sie einen Code aus Ihrer Authenticator-App ein. Er gilt 15 Minuten lang.',
@@ -1245,7 +1254,7 @@ export const de: Messages = {
     sessions_ended: (name) => `Alle Sitzungen und Tokens von ${name} sind beendet.`,
     no_users: 'Niemand heißt so.',
     treasury: 'In der Kasse',
-    minted: 'Punkte im Umlauf',
+    minted: 'Punkte insgesamt, mit der Kasse',
     mint: 'Punkte schöpfen',
     minted_now: 'Die Punkte wurden geschöpft.',
     ledger: 'Hauptbuch',
@@ -1450,7 +1459,7 @@ export const de: Messages = {
     'app:balance:read': 'Die eigenen Punkte sehen',
     'deploy:manage': 'Container betreiben',
     'campaigns:manage': 'Werbekampagnen betreiben und am Anzeigenmarkt handeln',
-    'campaign:write': 'Werbekampagnen betreiben',
+    'campaign:write': 'Werbekampagnen nur über die API betreiben, ohne Konsole und Markt',
   },
   unpaid: {
     title: 'Die Punkte für die nächsten 30 Tage fehlen.',
@@ -1459,11 +1468,11 @@ export const de: Messages = {
   reasons: {
     image_pull_failed: {
       title: 'Der Cluster bekommt das Image nicht.',
-      fix: 'Prüfen Sie Name und Tag des Images sowie Benutzer und Passwort der Registry.',
+      fix: 'Prüfen Sie Name und Tag des Images sowie Benutzer und Passwort der Registry. Sagt die Meldung „no such host“ oder „timeout“, ist die Registry nicht erreichbar: Versuchen Sie es später wieder, oder fragen Sie die Administration.',
     },
     crash_loop: {
       title: 'Der Container stürzt immer wieder ab.',
-      fix: 'Lesen Sie unten seine letzten Zeilen und sein Log, und starten Sie das Image dann selbst mit denselben Variablen.',
+      fix: 'Lesen Sie die Meldung unten und das Log. Ist der Container nie gestartet, prüfen Sie seinen Befehl; sonst starten Sie das Image selbst mit denselben Variablen.',
     },
     port_not_listening: {
       title: 'Der Container läuft, aber auf seinem Port antwortet nichts.',
@@ -1518,7 +1527,7 @@ export const de: Messages = {
       fix: 'Geben Sie die Domain auf, oder nehmen Sie eine andere.',
     },
     certificate_failed: {
-      title: 'Es läuft, aber die Zertifizierungsstelle hat das Zertifikat seiner Domain abgelehnt.',
+      title: 'Es läuft, aber für seine Domain gibt es kein Zertifikat.',
       fix: 'Die Meldung unten und „Domain“ sagen, warum.',
     },
     certificate_pending: {
@@ -1550,8 +1559,8 @@ export const de: Messages = {
       fix: 'Das DNS führte eine Woche lang nicht hierher. Geben Sie die Domain auf, oder nehmen Sie eine andere.',
     },
     certificate_failed: {
-      title: 'Die Zertifizierungsstelle hat das Zertifikat abgelehnt',
-      fix: 'Beheben Sie, was deren Meldung sagt. berth versucht es von selbst wieder, oder mit „Jetzt prüfen“ sofort.',
+      title: 'Das Zertifikat kann nicht ausgestellt werden',
+      fix: 'Beheben Sie, was die Meldung sagt, oder fragen Sie die Administration der Plattform. berth versucht es von selbst wieder, oder mit „Jetzt prüfen“ sofort.',
     },
     order_budget: {
       title: 'Im Moment können keine weiteren Zertifikate bestellt werden',

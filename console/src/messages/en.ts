@@ -179,7 +179,7 @@ export const en = {
     },
     domain: {
       title: 'Give it your own domain',
-      text: 'Set two records in your DNS; berth takes care of the certificate.',
+      text: 'Set the DNS records that you will be shown; berth takes care of the certificate.',
       action: 'Add a domain',
     },
   },
@@ -218,7 +218,7 @@ export const en = {
     reserved_variable: (name: string) => `${name} is reserved: names that begin with BERTH_ belong to the platform.`,
     both_credentials: 'Enter both the user and the password, or neither.',
     port: 'Port',
-    port_hint: 'The port that the container listens on, 1024 or above.',
+    port_hint: 'The port that the container listens on: 1024 or above, because containers don’t run as root.',
     size: 'Size and price',
     more: 'More options',
     domain: 'Custom domain',
@@ -239,7 +239,8 @@ export const en = {
     balance: 'The app has',
     each_period: 'Every 30 days',
     free: 'Free',
-    short: (missing: string) => `The app needs ${missing} more points for the first 30 days.`,
+    short: (missing: string) =>
+      `The app needs ${missing} more points for the first 30 days. Apps get points from their users, from ads and from admins.`,
     submit: 'Create and start',
     sending: 'Creating …',
     sample: 'Run the sample app',
@@ -448,7 +449,7 @@ export const en = {
     back_to_this: 'Return to this',
     back_title: (image: string) => (image ? `Roll back to ${image}?` : 'Roll back?'),
     back_text:
-      'The image, the port, the variables and the registry’s password go back to what they were at that time. The current container serves until the new one is ready. The tier and the domain stay as they are.',
+      'The image, the port, the health path, the command, the variables and the registry’s password go back to what they were at that time. The current container serves until the new one is ready. The tier and the domain stay as they are.',
   },
   failure: {
     serves: 'Serving',
@@ -523,7 +524,7 @@ export const en = {
     add: 'Add the domain',
     not_on: (tier: string) => `The tier ${tier} has no custom domains`,
     not_on_text:
-      'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews.',
+      'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews. You choose it further down in the settings, under “Tier”.',
     change_tier: 'Choose another tier',
     states: {
       waiting_for_dns: 'Waiting for your DNS',
@@ -632,7 +633,8 @@ export const en = {
     listed_hint: 'Anybody can then see its name, description and website.',
     login: 'Login with the app',
     end: 'Delete this app',
-    redirects_hint: 'One on each line. After a login, browsers are sent back to one of them.',
+    redirects_hint:
+      'One on each line. A login begins at /api/oauth/authorize of this platform (“Docs” has an example), and browsers are sent back to one of them.',
     origins: 'Origins of its pages',
     origins_hint:
       'One on each line, such as https://www.example.com. Pages of these origins may call the API from a browser.',
@@ -651,7 +653,7 @@ export const en = {
     retention: 'Came back within 7 days',
     spends: 'Purchases',
     earnings: 'Earned from users and ads',
-    awards: 'From the platform',
+    awards: 'Payments by admins',
     balance: 'Balance by day',
     text: 'The points of an app come from what users spend in it, from ads that it shows, and from admins; deployments and campaigns are paid from them. The charges of each deployment are on its page.',
   },
@@ -787,7 +789,7 @@ export const en = {
     delete: 'Delete the account',
     delete_text: 'Your name and address are removed for good.',
     sessions: 'Where you are logged in',
-    since: 'since',
+    since: 'logged in',
     this_one: 'This browser',
     end: 'End',
     end_of: (device: string, address: string) => `End the session of ${device} from ${address}`,
@@ -829,11 +831,12 @@ export const en = {
     total: 'Payment',
     total_hint: 'From the app’s points; 90 % of it becomes the budget.',
     rate: 'Per impression',
-    rate_hint: 'Points, at least 1.',
+    rate_hint: 'Points, at least 1. “Places and prices” has the current rates.',
     starts: 'Starts',
     starts_hint: 'Empty: at once.',
     ends_hint: 'Empty: once the budget is spent.',
-    targeting_hint: 'Empty: for everybody. Several are separated by commas.',
+    targeting_hint:
+      'Empty: for everybody. The apps that show the ad say which kind theirs is; several are separated by commas.',
     results: 'Results',
     click_rate: 'Click rate',
     budget: 'Budget',
@@ -1159,6 +1162,11 @@ export const en = {
       'chat.set_words': 'Changed the word list',
       'chat.delete_message': 'Deleted a message',
       'session_key.rotate': 'Made a new session key',
+      'domain.claim': 'Set a custom domain',
+      'domain.displace': 'Took a custom domain from another account',
+      'domain.release': 'Gave a custom domain up',
+      'isolation.ask': 'Asked for a check of the isolation',
+      'isolation.probe': 'Checked the isolation',
       backup: 'Made a backup',
     };
     const things: Record<string, string> = {
@@ -1181,7 +1189,7 @@ export const en = {
     only: 'This part is for admins',
     only_text: 'An admin of the platform can give you these rights.',
     need_factor: 'Admins need a second factor',
-    need_factor_text: 'Set up an authenticator for your account, then come back.',
+    need_factor_text: 'Set up an authenticator on the page of your account, under “Second factor”, then come back.',
     set_up: 'Set up an authenticator',
     prove: 'Confirm that it’s you',
     prove_text: 'Enter a code from your authenticator. It counts for 15 minutes.',
@@ -1226,7 +1234,7 @@ export const en = {
     sessions_ended: (name: string) => `All sessions and tokens of ${name} have ended.`,
     no_users: 'Nobody has this name.',
     treasury: 'In the treasury',
-    minted: 'Points in circulation',
+    minted: 'Points in all, with the treasury',
     mint: 'Mint points',
     minted_now: 'The points were minted.',
     ledger: 'Ledger',
@@ -1415,7 +1423,7 @@ export const en = {
     'app:balance:read': 'See its own points',
     'deploy:manage': 'Run containers',
     'campaigns:manage': 'Run ad campaigns, and trade on the market for ads',
-    'campaign:write': 'Run ad campaigns',
+    'campaign:write': 'Run ad campaigns by the API only, without the console and the market',
   },
   unpaid: {
     title: 'There aren’t enough points for the next 30 days.',
@@ -1424,11 +1432,11 @@ export const en = {
   reasons: {
     image_pull_failed: {
       title: 'The cluster can’t get the image.',
-      fix: 'Check the name and the tag of the image, and the registry’s user and password.',
+      fix: 'Check the name and the tag of the image, and the registry’s user and password. If the message says “no such host” or “timeout”, the registry can’t be reached: try again later, or ask the platform’s admin.',
     },
     crash_loop: {
       title: 'The container keeps crashing.',
-      fix: 'Read its last lines below and its log, then run the image with the same variables yourself.',
+      fix: 'Read the message below and the log. If the container never started, check its command; otherwise run the image with the same variables yourself.',
     },
     port_not_listening: {
       title: 'The container runs, but nothing answers on its port.',
@@ -1477,8 +1485,8 @@ export const en = {
       fix: 'Remove the domain, or use another one.',
     },
     certificate_failed: {
-      title: 'It runs, but the issuer refused the certificate of its domain.',
-      fix: 'The issuer’s message is shown below and in the tab Domain.',
+      title: 'It runs, but there is no certificate for its domain.',
+      fix: 'The message below and in the tab Domain says why.',
     },
     certificate_pending: {
       title: 'It runs, but there is no certificate for its https address yet.',
@@ -1509,8 +1517,8 @@ export const en = {
       fix: 'The DNS didn’t point here for a week. Remove the domain, or use another one.',
     },
     certificate_failed: {
-      title: 'The issuer refused the certificate',
-      fix: 'Fix what the issuer’s message says. berth tries again by itself, or at once with “Check now”.',
+      title: 'The certificate can’t be issued',
+      fix: 'Fix what the message says, or ask the platform’s admin. berth tries again by itself, or at once with “Check now”.',
     },
     order_budget: {
       title: 'No more certificates can be ordered for now',
