@@ -41,7 +41,7 @@ Page choose_language(Visit& visit) {
   const bool is_plain =
       std::ranges::all_of(next, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   Page page = go_to(is_plain && is_page(next.substr(0, next.find('?'))) ? next : "/");
-  page.choice = *language;
+  page.choice = language;
   if (visit.visitor && visit.user().language != *language) {
     visit.services.db.write(
         [&](db::Tx& tx) { accounts::set_language(tx, visit.user().id, *language); });

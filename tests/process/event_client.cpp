@@ -24,6 +24,11 @@ std::vector<api::test::ReadEvent> EventClient::events() const {
   return events_;
 }
 
+std::string EventClient::last_id() const {
+  const std::lock_guard lock(mutex_);
+  return last_id_;
+}
+
 void EventClient::run() {
   while (!stopping_) {
     connect();
@@ -53,10 +58,8 @@ void EventClient::connect() {
       },
       [&](const char* data, size_t size) {
         const std::lock_guard lock(mutex_);
-        for (auto& event : text.read({data, size})) {
-          last_id_ = event.id;
-          events_.push_back(std::move(event));
-        }
+        for (auto& event : text.read({data, size})) events_.push_back(std::move(event));
+        if (!text.last_id().empty()) last_id_ = text.last_id();
         return !stopping_ && break_ == generation;
       });
   // For an answer without a body, the library reports the status only here.

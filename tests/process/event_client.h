@@ -21,6 +21,8 @@ class EventClient {
   EventClient& operator=(const EventClient&) = delete;
 
   std::vector<api::test::ReadEvent> events() const;
+  // Returns the id with which it resumes; empty until a stream has said where it begins.
+  std::string last_id() const;
   // Returns how often it has connected.
   int connections() const { return connections_; }
   int last_status() const { return last_status_; }

@@ -32,6 +32,7 @@ class EventText {
       rest_.erase(0, end + 1);
       if (line.ends_with('\r')) line.pop_back();
       if (line.empty()) {
+        last_id_ = id_;
         if (data_) events.push_back({id_, name_.empty() ? "message" : name_, *data_});
         data_.reset();
         name_.clear();
@@ -43,7 +44,8 @@ class EventText {
   }
   const std::string& retry() const { return retry_; }
   int comments() const { return comments_; }
-  const std::string& last_id() const { return id_; }
+  // Returns the id of the last complete block, with or without an event: where to resume.
+  const std::string& last_id() const { return last_id_; }
 
  private:
   void field(const std::string& line) {
@@ -58,7 +60,7 @@ class EventText {
     if (name == "data") data_ = data_ ? *data_ + "\n" + value : value;
   }
 
-  std::string rest_, id_, name_, retry_;
+  std::string rest_, id_, last_id_, name_, retry_;
   std::optional<std::string> data_;
   int comments_ = 0;
 };
