@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { Desk } from './console_desk.mjs';
-import { eventually } from './platform.mjs';
+import { Desk, with_issuer } from './console_desk.mjs';
+import { eventually, Platform } from './platform.mjs';
 
 const ada = { email: 'ada@example.org', username: 'ada', password: 'five random words are fine' };
 const first_view_limit = 100_000;
@@ -13,7 +13,7 @@ let seen = [];
 const theirs = {}; // another tenant
 
 before(async () => {
-  desk = await Desk.open();
+  desk = await Desk.open(() => Platform.start(process.env.BERTHD, ['--rate-limits', 'off', ...with_issuer]));
   ({ platform, browser, page, seen, button, link, fill, status } = desk);
   const olga = await platform.operator('olga', {
     app_name: 'Another game', redirect_uris: ['http://127.0.0.1/callback'], allowed_scopes: ['profile:read', 'deploy:manage'],

@@ -6,6 +6,9 @@ import { chromium } from 'playwright-core';
 import { look_at, sizes } from './looking.mjs';
 import { Platform, totp } from './platform.mjs';
 
+// A berthd that can order certificates, so that it serves custom domains. Nobody answers at its name servers.
+export const with_issuer = ['--cluster-issuer', 'letsencrypt', '--wildcard-tls-secret', 'ingress/wildcard', '--dns-servers', '127.0.0.1:1'];
+
 export class Desk {
   complaints = []; // of the browser
   seen = []; // the addresses and the texts of everything that the console fetched

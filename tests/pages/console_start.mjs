@@ -87,6 +87,25 @@ test('the first account is the admin, whose requests are approved at once, and t
   desk.nothing_wrong();
 });
 
+test('where no certificates are issued, no domain is offered, and that is said before anything is paid', async () => {
+  const visitor = await desk.tab(await browser.newContext({ locale: 'en-GB' }));
+  await visitor.goto(`${platform.base}/`);
+  await visitor.getByRole('heading', { name: 'Clear costs' }).waitFor();
+  assert.equal(await visitor.getByText('Your own domain').count(), 0);
+  await visitor.context().close();
+  await desk.go('');
+  await link('hello').click();
+  await link('Domain').click();
+  await page.getByRole('heading', { name: 'This platform serves no custom domains' }).waitFor();
+  await look('domain-impossible');
+  assert.equal(await link('Choose another tier').count(), 0);
+  assert.equal(await link('Domains').count(), 0, 'the menu leaves them out');
+  await link('Settings').click();
+  await page.getByRole('group', { name: 'Tier' }).getByText('No custom domain').first().waitFor();
+  assert.equal(await page.getByText('Custom domains', { exact: true }).count(), 0);
+  desk.nothing_wrong();
+});
+
 test('all that is wrong is said at once beside its field, and is gone once it is right; nothing typed is lost', async () => {
   await desk.go('/new');
   await fill('Image', 'registry.invalid/hello:1');

@@ -533,6 +533,9 @@ export const de: Messages = {
     name: 'Domain',
     hint: 'Ein Hostname wie www.example.com, für den Sie DNS-Einträge setzen können.',
     add: 'Die Domain hinzufügen',
+    not_here: 'Diese Plattform bedient keine eigenen Domains',
+    not_here_text:
+      'Diese Plattform hat keinen Aussteller von Zertifikaten, deshalb ist auf keiner Stufe eine eigene Domain möglich. Die Administration der Plattform kann einen in der Konfiguration einrichten.',
     not_on: (tier) => `Die Stufe ${tier} hat keine eigenen Domains`,
     not_on_text:
       'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert. Sie wählen sie weiter unten in den Einstellungen, unter „Stufe“.',

@@ -522,6 +522,9 @@ export const en = {
     name: 'Domain',
     hint: 'A host name such as www.example.com, which you can set DNS records for.',
     add: 'Add the domain',
+    not_here: 'This platform serves no custom domains',
+    not_here_text:
+      'This platform has no issuer of certificates, so it can’t serve a domain of yours on any tier. An admin of the platform can set one up in the configuration.',
     not_on: (tier: string) => `The tier ${tier} has no custom domains`,
     not_on_text:
       'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews. You choose it further down in the settings, under “Tier”.',
