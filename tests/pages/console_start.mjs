@@ -117,7 +117,12 @@ test('all that is wrong is said at once beside its field, and is gone once it is
   assert.match(await wrong('Image').innerText(), /Allowed here: docker\.io, ghcr\.io\. An admin .* changes that list/);
   assert.equal(await page.evaluate('document.activeElement.labels[0].innerText'), 'Image');
   await look('new-deployment-refused');
+  const low = page.getByText('Most images fail on port 80:');
+  await fill('Port', '80');
+  await wrong('Port').waitFor({ state: 'detached' });
+  await low.waitFor();
   await fill('Port', '8080');
+  await low.waitFor({ state: 'detached' });
   await wrong('Port').waitFor({ state: 'detached' });
   await fill('Registry password', 'secret');
   await wrong('Registry user').waitFor({ state: 'detached' });

@@ -215,6 +215,8 @@ export const de: Messages = {
     take: (name) => `${name} nehmen`,
     choose_free: 'Wählen Sie einen Namen, den niemand hat.',
     bad_port: 'Ein Port ist eine Zahl von 1 bis 65535.',
+    low_port: (port) =>
+      `Die meisten Images scheitern an Port ${port}: Ohne root dürfen sie auf ihm nicht lauschen. Nehmen Sie einen Port ab 1024 und ein Image, das auf diesem lauscht.`,
     bad_path: 'Ein Pfad beginnt mit /.',
     bad_variable: (name) => `${name} ist kein Name einer Variablen: Buchstaben, Ziffern und _, keine Ziffer am Anfang.`,
     reserved_variable: (name) => `${name} ist reserviert: Namen, die mit BERTH_ beginnen, gehören der Plattform.`,

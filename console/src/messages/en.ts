@@ -212,6 +212,8 @@ export const en = {
     take: (name: string) => `Use ${name}`,
     choose_free: 'Choose another name.',
     bad_port: 'A port is a number from 1 to 65535.',
+    low_port: (port: number) =>
+      `Most images fail on port ${port}: they don’t run as root here, so they may not listen on it. Choose a port from 1024 on, and an image that listens on that one.`,
     bad_path: 'A path begins with /.',
     bad_variable: (name: string) =>
       `${name} isn’t a valid variable name: use letters, digits and _, and don’t begin with a digit.`,

@@ -16,6 +16,7 @@ type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credenti
 type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
 
 const most_port = 65_535;
+const first_unprivileged_port = 1_024;
 
 // Images that berthd has built are of no registry.
 function wrong_image(text: string): string | undefined {
@@ -52,6 +53,8 @@ const container: { [F in keyof Container]-?: Row } = {
     hint: t.create.port_hint,
     kind: 'number',
     check: (port: number) => (port < 1 || port > most_port ? t.create.bad_port : undefined),
+    warn: (port) =>
+      typeof port === 'number' && port >= 1 && port < first_unprivileged_port ? t.create.low_port(port) : undefined,
     card: t.create.what,
   },
   health_path: {
