@@ -221,10 +221,19 @@ test('it is stopped by mouse, started again, and restarted by keyboard', async (
 
 test('with another tier, a domain of one’s own shows the records to set', async () => {
   await platform.admin('POST', `/api/internal/apps/${app_id}/promote`, { tier: 'basic' });
-  await platform.admin('POST', '/api/internal/points/mint', { account: { kind: 'app', id: app_id }, amount: 5000, reason: 'test' });
   await link('Domain').click();
   await page.getByRole('heading', { name: /has no custom domains/ }).waitFor();
   await link('Choose another tier').click();
+  await page.getByLabel(/Basic/).check({ force: true });
+  await button('Change the tier').click();
+  const in_dialog = page.getByRole('dialog');
+  await in_dialog.getByText(/^[\d,]+ points missing$/).waitFor();
+  assert.ok(await in_dialog.getByRole('button', { name: 'Change the tier' }).isDisabled());
+  await look('tier-too-dear');
+  await in_dialog.getByRole('link', { name: 'Where an app’s points come from' }).click();
+  await page.getByText(/^The points of an app come from what users spend in it/).waitFor();
+  await platform.admin('POST', '/api/internal/points/mint', { account: { kind: 'app', id: app_id }, amount: 5000, reason: 'test' });
+  await page.goBack();
   await page.getByLabel(/Basic/).check({ force: true });
   await button('Change the tier').click();
   const sum = page.getByRole('dialog').getByRole('group', { name: 'What it costs' });

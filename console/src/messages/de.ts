@@ -497,6 +497,8 @@ export const de: Messages = {
     has: (name) => `${name} hat`,
     after: 'Danach übrig',
     missing: (n) => `${points(n)} fehlen`,
+    too_few: 'Die App hat dafür zu wenige Punkte.',
+    sources: 'Woher die Punkte einer App kommen',
     each_period: (amount, from) => `${points(amount)} alle 30 Tage, das nächste Mal am ${from}`,
   },
   logs: {

@@ -490,6 +490,8 @@ export const en = {
     has: (name: string) => `${name} has`,
     after: 'Left afterwards',
     missing: (n: number) => `${points(n)} missing`,
+    too_few: 'The app has too few points for this.',
+    sources: 'Where an app’s points come from',
     each_period: (amount: number, from: string) => `${points(amount)} every 30 days, next on ${from}`,
   },
   logs: {
