@@ -224,6 +224,7 @@ test('with another tier, a domain of one’s own shows the records to set', asyn
   await link('Domain').click();
   await page.getByRole('heading', { name: /has no custom domains/ }).waitFor();
   await link('Choose another tier').click();
+  await desk.in_view('#tier');
   await page.getByLabel(/Basic/).check({ force: true });
   await button('Change the tier').click();
   const in_dialog = page.getByRole('dialog');

@@ -84,6 +84,10 @@ test('the first account is the admin, whose requests are approved at once, and t
   const { user: other } = await platform.call('POST', '/api/auth/login', { body: as_json(olga) });
   assert.equal(other.is_admin, false);
   await platform.call('DELETE', `/api/operator/apps/${made.app.id}`, { headers });
+  await desk.go('/admin');
+  await page.getByRole('heading', { name: 'Admins need a second factor' }).waitFor();
+  await link('Set up an authenticator').click();
+  await desk.in_view('#second-factor');
   desk.nothing_wrong();
 });
 

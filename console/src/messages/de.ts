@@ -542,7 +542,7 @@ export const de: Messages = {
       'Diese Plattform hat keinen Aussteller von Zertifikaten, deshalb ist auf keiner Stufe eine eigene Domain möglich. Die Administration der Plattform kann einen in der Konfiguration einrichten.',
     not_on: (tier) => `Die Stufe ${tier} hat keine eigenen Domains`,
     not_on_text:
-      'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert. Sie wählen sie weiter unten in den Einstellungen, unter „Stufe“.',
+      'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert.',
     change_tier: 'Eine andere Stufe wählen',
     states: {
       waiting_for_dns: 'Wartet auf Ihr DNS',

@@ -531,7 +531,7 @@ export const en = {
       'This platform has no issuer of certificates, so it can’t serve a domain of yours on any tier. An admin of the platform can set one up in the configuration.',
     not_on: (tier: string) => `The tier ${tier} has no custom domains`,
     not_on_text:
-      'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews. You choose it further down in the settings, under “Tier”.',
+      'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews.',
     change_tier: 'Choose another tier',
     states: {
       waiting_for_dns: 'Waiting for your DNS',

@@ -151,7 +151,7 @@ export function DomainTab({ deployment }: { deployment: Deployment }) {
     return (
       <section class="card">
         <Empty icon="out" title={t.domain.not_on(tier.name)} text={t.domain.not_on_text}>
-          <LinkButton href={`/deployments/${deployment.id}/settings`} kinds={['main-action']}>
+          <LinkButton href={`/deployments/${deployment.id}/settings#tier`} kinds={['main-action']}>
             {t.domain.change_tier}
           </LinkButton>
         </Empty>

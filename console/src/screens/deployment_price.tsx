@@ -31,7 +31,7 @@ function SumOfCharge({ deployment, charge }: { deployment: Deployment; charge: C
       <Sum {...charge} />
       {is_short(charge) && (
         <p class="wrong" role="alert">
-          {t.sum.too_few} <Link href={`/apps/${deployment.app_id}/points#sources`}>{t.sum.sources}</Link>
+          {t.sum.too_few} <Link href={`/apps/${deployment.app_id}/points`}>{t.sum.sources}</Link>
         </p>
       )}
     </>

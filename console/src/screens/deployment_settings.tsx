@@ -37,7 +37,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           run={save}
         />
       </Card>
-      <Card title={t.deployment.tier}>
+      <Card title={t.deployment.tier} anchor="tier">
         <Form
           fields={[{ ...tier_field(free.value, app, deployment.tier ?? ''), hint: t.settings.tier_hint }]}
           values={{ tier: deployment.tier }}
