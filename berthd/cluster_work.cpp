@@ -169,6 +169,7 @@ api::ClusterView ClusterWork::view() {
       .probe_isolation = [this] { return isolation_.ask(); },
       .container_logs =
           [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
+      .has_issuer = settings_.cluster_issuer.has_value(),
       .builds = builds_ ? builds_->view() : nullptr,
       .findings = [this] { return machine_ ? machine_->findings() : std::vector<std::string>(); }};
 }

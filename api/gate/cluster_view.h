@@ -106,6 +106,8 @@ struct ClusterView {
   // `unavailable` if another process would have to run it.
   std::function<Isolation()> probe_isolation = {};
   container_logs::Open container_logs = {};
+  // Whether certificates of custom domains can be ordered; without an issuer none is ever served.
+  bool has_issuer = false;
   // Null if this berthd builds no images.
   std::shared_ptr<const Builds> builds = {};
   // What this machine can't do as it should, as sentences. Answers from memory. If the function is

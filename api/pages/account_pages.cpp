@@ -98,7 +98,7 @@ Values prices_of(const Visit& visit) {
     values.set("memory",
                visit.say("{count} MiB memory", {{"count", std::to_string(tier.memory_limit_mb)}}));
     values.set("cpu", std::to_string(tier.cpu_limit_millicores) + " mCPU");
-    values.set("has_domain", flag(tier.custom_domain_allowed));
+    values.set("has_domain", flag(tier.custom_domain_allowed && visit.services.cluster.has_issuer));
     values.set("by_admin", flag(!tier.auto_approve));
     prices.push_back(values);
   }
@@ -115,6 +115,7 @@ Page show_home(Visit& visit) {
   const Values prices = prices_of(visit);
   page.values.set("has_prices", flag(!prices.is_empty_list()));
   page.values.set("prices", prices);
+  page.values.set("has_domains", flag(visit.services.cluster.has_issuer));
   const KubernetesState kubernetes = visit.services.cluster.state();
   page.values.set("simulated", flag(kubernetes == KubernetesState::simulated));
   page.values.set(

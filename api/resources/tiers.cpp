@@ -71,6 +71,7 @@ Reply list_tiers(db::Tx& tx, const Call&, const Services& services) {
   json body = encode_all(tx);
   body["registries"] = rules.registries;
   body["address"] = services.cluster.url_of("{name}." + rules.apps_domain);
+  body["custom_domains"] = services.cluster.has_issuer;
   const bool is_simulated = services.cluster.state() == KubernetesState::simulated;
   body["sample"] = {{"image", is_simulated ? json(simulated_sample) : json()},
                     {"is_built", !is_simulated && rules.builds_images}};
@@ -109,8 +110,8 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "List the deploy tiers",
      .text = "Lists all tiers with their prices and limits, and what else a form for a new "
-             "deployment has to know: the allowed registries, the form of addresses, and whether "
-             "there is a sample.",
+             "deployment has to know: the allowed registries, the form of addresses, whether "
+             "custom domains can be served, and whether there is a sample.",
      .guards = {deploy, deploy_reads},
      .answer = {200, "TierList"},
      .served_by = {"berth tiers", "/console/new"},

@@ -13,8 +13,10 @@ export const deployments = signal<Record<string, Deployment> | null>(null);
 // Whether `deployments` has all of them: a long list is shown as soon as its first page is there.
 export const complete = signal(false);
 export const tiers = signal<Tier[] | null>(null);
-// What can be deployed here: allowed registries, the form of addresses, whether there is a sample.
+// What can be deployed here: allowed registries, the form of addresses, whether there is a sample, and custom domains.
 export const offer = signal<Answer<'get', '/api/deploy/tiers'> | null>(null);
+// Whether custom domains can be served here; undefined while that is unknown.
+export const serves_domains = computed(() => offer.value?.custom_domains);
 export const live = signal(false);
 export const problem = signal<ApiError | null>(null); // why the first reading failed
 // Counts the events of each deployment, and of each app, so that a screen can read again what the event is about.

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { Desk } from './console_desk.mjs';
-import { eventually } from './platform.mjs';
+import { Desk, with_issuer } from './console_desk.mjs';
+import { eventually, Platform } from './platform.mjs';
 
 const ada = { email: 'ada@example.org', username: 'ada', password: 'five random words are fine' };
 const first_view_limit = 100_000;
@@ -13,7 +13,7 @@ let seen = [];
 const theirs = {}; // another tenant
 
 before(async () => {
-  desk = await Desk.open();
+  desk = await Desk.open(() => Platform.start(process.env.BERTHD, ['--rate-limits', 'off', ...with_issuer]));
   ({ platform, browser, page, seen, button, link, fill, status } = desk);
   const olga = await platform.operator('olga', {
     app_name: 'Another game', redirect_uris: ['http://127.0.0.1/callback'], allowed_scopes: ['profile:read', 'deploy:manage'],
@@ -221,10 +221,20 @@ test('it is stopped by mouse, started again, and restarted by keyboard', async (
 
 test('with another tier, a domain of one’s own shows the records to set', async () => {
   await platform.admin('POST', `/api/internal/apps/${app_id}/promote`, { tier: 'basic' });
-  await platform.admin('POST', '/api/internal/points/mint', { account: { kind: 'app', id: app_id }, amount: 5000, reason: 'test' });
   await link('Domain').click();
   await page.getByRole('heading', { name: /has no custom domains/ }).waitFor();
   await link('Choose another tier').click();
+  await desk.in_view('#tier');
+  await page.getByLabel(/Basic/).check({ force: true });
+  await button('Change the tier').click();
+  const in_dialog = page.getByRole('dialog');
+  await in_dialog.getByText(/^[\d,]+ points missing$/).waitFor();
+  assert.ok(await in_dialog.getByRole('button', { name: 'Change the tier' }).isDisabled());
+  await look('tier-too-dear');
+  await in_dialog.getByRole('link', { name: 'Where an app’s points come from' }).click();
+  await page.getByText(/^The points of an app come from what users spend in it/).waitFor();
+  await platform.admin('POST', '/api/internal/points/mint', { account: { kind: 'app', id: app_id }, amount: 5000, reason: 'test' });
+  await page.goBack();
   await page.getByLabel(/Basic/).check({ force: true });
   await button('Change the tier').click();
   const sum = page.getByRole('dialog').getByRole('group', { name: 'What it costs' });

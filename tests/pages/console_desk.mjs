@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { look_at, sizes } from './looking.mjs';
-import { Platform, totp } from './platform.mjs';
+import { eventually, Platform, totp } from './platform.mjs';
+
+// A berthd that can order certificates, so that it serves custom domains. Nobody answers at its name servers.
+export const with_issuer = ['--cluster-issuer', 'letsencrypt', '--wildcard-tls-secret', 'ingress/wildcard', '--dns-servers', '127.0.0.1:1'];
 
 export class Desk {
   complaints = []; // of the browser
@@ -75,6 +78,11 @@ export class Desk {
   in_dialog = (name) => this.dialog().getByRole('button', { name, exact: true });
   fill = (label, text) => this.page.getByLabel(label, { exact: true }).and(this.page.locator('input, textarea')).fill(text);
   status = (text) => this.page.locator('.head .badge').filter({ hasText: new RegExp(`^${text}$`) }).waitFor();
+  in_view = (place) =>
+    eventually(`${place} is in view`, () => this.page.locator(place).evaluate((one) => {
+      const { top, bottom } = one.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }));
   said = (text) => this.page.getByText(text).first().waitFor();
   go = (path) => this.page.goto(`${this.platform.base}/console${path}`);
 }

@@ -1,8 +1,8 @@
 // Tests of what an operator does in the console beside deployments: apps, webhooks, domains, ads, the account.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Desk } from './console_desk.mjs';
-import { eventually, totp } from './platform.mjs';
+import { Desk, with_issuer } from './console_desk.mjs';
+import { eventually, Platform, totp } from './platform.mjs';
 
 // A red pixel.
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -15,7 +15,7 @@ const as_app = () => ({ Authorization: `Bearer ${token}` });
 const look = (...of) => desk.look(...of);
 
 before(async () => {
-  desk = await Desk.open();
+  desk = await Desk.open(() => Platform.start(process.env.BERTHD, ['--rate-limits', 'off', ...with_issuer]));
   ({ platform, page, button, link, fill, heading, dialog, in_dialog, said, go } = desk);
   ada = await platform.operator('ada', {
     app_name: 'My game', redirect_uris: ['https://www.example.com/callback'], allowed_scopes: ['profile:read', 'points:read', 'deploy:manage', 'campaigns:manage', 'app:balance:read'],

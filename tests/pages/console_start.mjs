@@ -84,6 +84,29 @@ test('the first account is the admin, whose requests are approved at once, and t
   const { user: other } = await platform.call('POST', '/api/auth/login', { body: as_json(olga) });
   assert.equal(other.is_admin, false);
   await platform.call('DELETE', `/api/operator/apps/${made.app.id}`, { headers });
+  await desk.go('/admin');
+  await page.getByRole('heading', { name: 'Admins need a second factor' }).waitFor();
+  await link('Set up an authenticator').click();
+  await desk.in_view('#second-factor');
+  desk.nothing_wrong();
+});
+
+test('where no certificates are issued, no domain is offered, and that is said before anything is paid', async () => {
+  const visitor = await desk.tab(await browser.newContext({ locale: 'en-GB' }));
+  await visitor.goto(`${platform.base}/`);
+  await visitor.getByRole('heading', { name: 'Clear costs' }).waitFor();
+  assert.equal(await visitor.getByText('Your own domain').count(), 0);
+  await visitor.context().close();
+  await desk.go('');
+  await link('hello').click();
+  await link('Domain').click();
+  await page.getByRole('heading', { name: 'This platform serves no custom domains' }).waitFor();
+  await look('domain-impossible');
+  assert.equal(await link('Choose another tier').count(), 0);
+  assert.equal(await link('Domains').count(), 0, 'the menu leaves them out');
+  await link('Settings').click();
+  await page.getByRole('group', { name: 'Tier' }).getByText('No custom domain').first().waitFor();
+  assert.equal(await page.getByText('Custom domains', { exact: true }).count(), 0);
   desk.nothing_wrong();
 });
 
@@ -98,7 +121,12 @@ test('all that is wrong is said at once beside its field, and is gone once it is
   assert.match(await wrong('Image').innerText(), /Allowed here: docker\.io, ghcr\.io\. An admin .* changes that list/);
   assert.equal(await page.evaluate('document.activeElement.labels[0].innerText'), 'Image');
   await look('new-deployment-refused');
+  const low = page.getByText('Most images fail on port 80:');
+  await fill('Port', '80');
+  await wrong('Port').waitFor({ state: 'detached' });
+  await low.waitFor();
   await fill('Port', '8080');
+  await low.waitFor({ state: 'detached' });
   await wrong('Port').waitFor({ state: 'detached' });
   await fill('Registry password', 'secret');
   await wrong('Registry user').waitFor({ state: 'detached' });

@@ -28,6 +28,12 @@ Answer patch(Client& api, const std::string& id, const json& body) {
   return api.ask({.method = "PATCH", .path = "/api/deploy/apps/" + id, .body = body.dump()});
 }
 
+Flags with_issuer() {
+  Flags flags = domain_flags();
+  flags.insert(flags.end(), {"--cluster-issuer", "letsencrypt"});
+  return flags;
+}
+
 json domain_of(Client& api, const std::string& id) {
   return expect(200, api.get("/api/deploy/apps/" + id + "/domain")).body;
 }
@@ -101,6 +107,24 @@ TEST_CASE("PATCH rolls out another image and port, and is refused like a new dep
   }));
   expect(200, ada.api.remove("/api/deploy/apps/" + id));
   CHECK(patch(ada.api, id, {{"port", 80}}).code() == "deployment_destroyed");
+}
+
+TEST_CASE("a platform without an issuer of certificates offers no custom domains") {
+  for (const bool has_issuer : {true, false}) {
+    CAPTURE(has_issuer);
+    const Berthd berthd(has_issuer ? with_issuer() : domain_flags());
+    Operator ada = operator_with_token(berthd, "ada");
+    const json offer = expect(200, ada.api.get("/api/deploy/tiers")).body;
+    CHECK(offer.at("custom_domains") == has_issuer);
+    CHECK(offer.at("tiers").at(0).at("custom_domain_allowed") == true);
+    Client visitor(berthd);
+    const std::string page =
+        expect(200,
+               visitor.ask({.method = "GET", .path = "/", .headers = {{"Accept", "text/html"}}}))
+            .text;
+    CHECK(page.find(">Clear costs<") != std::string::npos);
+    CHECK((page.find(">Your own domain<") != std::string::npos) == has_issuer);
+  }
 }
 
 TEST_CASE("domains that nobody can have, and tiers without custom domains") {

@@ -396,7 +396,7 @@ TEST_CASE("the pages of a consent and of a device say who asks") {
   p.browser.log_in(bob);
   const std::string consent = expect(200, p.browser.open(p.authorization_path())).text;
   CHECK_THAT(consent, Contains("belongs to <strong><bdi>" + p.ada.username + "</bdi></strong>"));
-  CHECK_THAT(consent, Contains("exists here since "));
+  CHECK_THAT(consent, Contains("has existed here since "));
   CHECK_THAT(consent, !Contains("part of this platform"));
 
   const std::string deceiving =

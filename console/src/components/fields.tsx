@@ -4,12 +4,13 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { t } from '../messages';
 import { Bones, classes } from './ui';
-import { type Choice, type FieldOf, type Kind, type Typed, type TypedVariables } from './values';
+import { type Choice, type FieldOf, type Kind, type Typed, type TypedVariables, value_of } from './values';
 import { Variables } from './variables';
 
 interface Labelled {
   label: string;
   hint?: ComponentChildren;
+  warning?: string | undefined;
   wrong?: string[] | undefined;
 }
 type Attributes = JSX.HTMLAttributes<any> & { id: string };
@@ -19,12 +20,15 @@ const sentences = (wrong: string[]) => [...new Set(wrong)].map((text) => t.error
 function Field({
   label,
   hint,
+  warning,
   wrong,
   mono,
   children,
 }: Labelled & { mono?: boolean; children: (attributes: Attributes) => ComponentChildren }) {
   const id = useId();
-  const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ');
+  const described = [hint && `${id}-hint`, warning && `${id}-warning`, wrong && `${id}-wrong`]
+    .filter(Boolean)
+    .join(' ');
   const attributes: Attributes = {
     id,
     class: classes('input', mono && 'mono'),
@@ -38,6 +42,11 @@ function Field({
       {hint && (
         <div class="hint" id={`${id}-hint`}>
           {hint}
+        </div>
+      )}
+      {warning && (
+        <div class="warning" id={`${id}-warning`} role="status">
+          {warning}
         </div>
       )}
       {wrong && (
@@ -251,7 +260,7 @@ function Many<B>({ field, typed, type, wrong }: Entering<B> & { typed: string[] 
 
 const half_wide: Kind[] = ['short', 'number', 'choice', 'time', 'day', 'password'];
 
-// A field as the person sees it: its label, what is typed or chosen, its hint, and what is wrong with it.
+// A field as the person sees it: its label, what is typed or chosen, its hint, a warning, and what is wrong with it.
 export function Entry<B>(entering: Entering<B>) {
   const { field, typed, type, wrong } = entering;
   const { kind = 'text', label, hint } = field;
@@ -269,11 +278,17 @@ export function Entry<B>(entering: Entering<B>) {
     );
   const pasting = kind === 'variables' ? (typed as TypedVariables) : null;
   const text = pasting ? pasting.pasted : typed;
+  const warning = wrong ? undefined : field.warn?.(value_of(field, typed));
   const enter = pasting ? (pasted: Typed) => type({ ...pasting, pasted: pasted as string }) : type;
   return (
     <div class={half_wide.includes(kind) ? '' : 'full stack'}>
       {pasting && <Variables pairs={pasting.pairs} onChange={(pairs) => type({ ...pasting, pairs })} />}
-      <Field label={label} hint={hint} wrong={wrong} mono={field.mono || kind === 'lines' || kind === 'texts'}>
+      <Field
+        label={label}
+        hint={hint}
+        warning={warning}
+        wrong={wrong}
+        mono={field.mono || kind === 'lines' || kind === 'texts'}>
         {(attributes) => <Input {...entering} typed={text} type={enter} attributes={attributes} />}
       </Field>
     </div>

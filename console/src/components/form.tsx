@@ -50,6 +50,7 @@ interface FormProps<B> {
   action: string;
   acting?: string; // what the button says while the request is under way
   danger?: boolean | undefined;
+  disabled?: boolean; // the form can't be sent, for a reason that it shows
   // Sends the body. `once` is a key of idempotency, which is another one for each other body.
   run: (body: B, once: string) => Promise<void>;
   children?: ComponentChildren;
@@ -68,6 +69,7 @@ export function Form<B extends object>({
   action,
   acting,
   danger,
+  disabled,
   run,
   children,
   below,
@@ -151,6 +153,7 @@ export function Form<B extends object>({
     </p>
   );
   const waits =
+    disabled ||
     fields.some((field) => field.expected !== undefined && value(field) !== field.expected) ||
     (!!changes && fields.every(is_same));
   const button = (
@@ -214,6 +217,7 @@ export function Confirm({
   children: ComponentChildren;
   action: string;
   danger?: boolean;
+  disabled?: boolean;
   word?: string;
   run: () => Promise<void>;
   onClose: () => void;

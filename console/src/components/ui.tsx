@@ -9,6 +9,7 @@ import { t } from '../messages';
 import { HelpLink } from './help';
 import { Icon, type IconName } from './icons';
 import { note } from './notes';
+import { useAnchor } from './use';
 
 type Kind = 'main-action' | 'danger' | 'plain';
 export const classes = (...names: (string | false | undefined)[]) => names.filter(Boolean).join(' ');
@@ -96,7 +97,7 @@ export function Page({
   useEffect(() => {
     if (document.activeElement === document.body || document.activeElement?.closest('.side'))
       heading.current?.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    if (!document.getElementById(location.hash.slice(1))) scrollTo(0, 0);
   }, []);
   return (
     <div class={classes('page', narrow && 'narrow')}>
@@ -135,6 +136,7 @@ export function Card({
   children,
   footer,
   bare,
+  anchor,
   level: Level = 'h2',
 }: {
   title?: string;
@@ -142,11 +144,18 @@ export function Card({
   children: ComponentChildren;
   footer?: ComponentChildren;
   bare?: boolean;
+  anchor?: string; // a name that links to the card end with, behind #
   level?: 'h2' | 'h3';
 }) {
   const id = useId();
+  const section = useAnchor<HTMLElement>(anchor);
   return (
-    <section class="card" aria-labelledby={title ? id : undefined}>
+    <section
+      class="card"
+      aria-labelledby={title ? id : undefined}
+      ref={section}
+      id={anchor}
+      tabIndex={anchor ? -1 : undefined}>
       {title && (
         <header>
           <Level id={id}>{title}</Level>

@@ -31,6 +31,17 @@ export function useReading<T>(
   return { ...state, again };
 }
 
+// Brings the element into view and gives it the focus if the address names it, as #tier does.
+export function useAnchor<E extends HTMLElement>(name: string | undefined) {
+  const element = useRef<E>(null);
+  useEffect(() => {
+    if (!name || location.hash !== `#${name}`) return;
+    element.current?.scrollIntoView();
+    element.current?.focus({ preventScroll: true });
+  }, []);
+  return element;
+}
+
 // Runs a form's request. Returns whether it is under way, and berthd's refusal.
 export function useSubmit(work: () => Promise<void>) {
   const [busy, set_busy] = useState(false);

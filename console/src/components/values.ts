@@ -80,6 +80,8 @@ export interface Row {
   expected?: string; // the form can't be sent until just this was typed
   // Says what is wrong with the value before berthd is asked, beside what the other fields have.
   check?: (value: any, all: Record<string, any>) => string | undefined;
+  // Says what the value may lead to, while it is typed; it can be sent all the same.
+  warn?: (value: unknown) => string | undefined;
   disabled?: boolean; // and not sent
   errors?: string[]; // the codes of refusals that are about this field
   card?: string; // the title of the card that the field stands in, if the form has cards

@@ -215,6 +215,8 @@ export const de: Messages = {
     take: (name) => `${name} nehmen`,
     choose_free: 'Wählen Sie einen Namen, den niemand hat.',
     bad_port: 'Ein Port ist eine Zahl von 1 bis 65535.',
+    low_port: (port) =>
+      `Die meisten Images scheitern an Port ${port}: Ohne root dürfen sie auf ihm nicht lauschen. Nehmen Sie einen Port ab 1024 und ein Image, das auf diesem lauscht.`,
     bad_path: 'Ein Pfad beginnt mit /.',
     bad_variable: (name) => `${name} ist kein Name einer Variablen: Buchstaben, Ziffern und _, keine Ziffer am Anfang.`,
     reserved_variable: (name) => `${name} ist reserviert: Namen, die mit BERTH_ beginnen, gehören der Plattform.`,
@@ -495,6 +497,8 @@ export const de: Messages = {
     has: (name) => `${name} hat`,
     after: 'Danach übrig',
     missing: (n) => `${points(n)} fehlen`,
+    too_few: 'Die App hat dafür zu wenige Punkte.',
+    sources: 'Woher die Punkte einer App kommen',
     each_period: (amount, from) => `${points(amount)} alle 30 Tage, das nächste Mal am ${from}`,
   },
   logs: {
@@ -533,9 +537,12 @@ export const de: Messages = {
     name: 'Domain',
     hint: 'Ein Hostname wie www.example.com, für den Sie DNS-Einträge setzen können.',
     add: 'Die Domain hinzufügen',
+    not_here: 'Diese Plattform bedient keine eigenen Domains',
+    not_here_text:
+      'Diese Plattform hat keinen Aussteller von Zertifikaten, deshalb ist auf keiner Stufe eine eigene Domain möglich. Die Administration der Plattform kann einen in der Konfiguration einrichten.',
     not_on: (tier) => `Die Stufe ${tier} hat keine eigenen Domains`,
     not_on_text:
-      'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert. Sie wählen sie weiter unten in den Einstellungen, unter „Stufe“.',
+      'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert.',
     change_tier: 'Eine andere Stufe wählen',
     states: {
       waiting_for_dns: 'Wartet auf Ihr DNS',

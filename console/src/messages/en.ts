@@ -212,6 +212,8 @@ export const en = {
     take: (name: string) => `Use ${name}`,
     choose_free: 'Choose another name.',
     bad_port: 'A port is a number from 1 to 65535.',
+    low_port: (port: number) =>
+      `Most images fail on port ${port}: they don’t run as root here, so they may not listen on it. Choose a port from 1024 on, and an image that listens on that one.`,
     bad_path: 'A path begins with /.',
     bad_variable: (name: string) =>
       `${name} isn’t a valid variable name: use letters, digits and _, and don’t begin with a digit.`,
@@ -488,6 +490,8 @@ export const en = {
     has: (name: string) => `${name} has`,
     after: 'Left afterwards',
     missing: (n: number) => `${points(n)} missing`,
+    too_few: 'The app has too few points for this.',
+    sources: 'Where an app’s points come from',
     each_period: (amount: number, from: string) => `${points(amount)} every 30 days, next on ${from}`,
   },
   logs: {
@@ -522,9 +526,12 @@ export const en = {
     name: 'Domain',
     hint: 'A host name such as www.example.com, which you can set DNS records for.',
     add: 'Add the domain',
+    not_here: 'This platform serves no custom domains',
+    not_here_text:
+      'This platform has no issuer of certificates, so it can’t serve a domain of yours on any tier. An admin of the platform can set one up in the configuration.',
     not_on: (tier: string) => `The tier ${tier} has no custom domains`,
     not_on_text:
-      'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews. You choose it further down in the settings, under “Tier”.',
+      'With another tier, the deployment can be served under a host name of your own, with a certificate that berth renews.',
     change_tier: 'Choose another tier',
     states: {
       waiting_for_dns: 'Waiting for your DNS',

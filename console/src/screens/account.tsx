@@ -195,6 +195,7 @@ function SecondFactor() {
   return (
     <Card
       title={t.account.factor}
+      anchor="second-factor"
       actions={<span class={`badge ${on ? 'good' : 'warn'}`}>{on ? t.account.on : t.account.off}</span>}>
       <div class="stack">
         <p class="soft">{on ? t.account.factor_on : t.account.factor_off}</p>

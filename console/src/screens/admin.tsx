@@ -204,7 +204,7 @@ export function AdminScreen({ part, id }: { part: string; id?: string | undefine
       <Page title={t.admin.heading}>
         <section class="card">
           <Empty icon="key" title={t.admin.need_factor} text={t.admin.need_factor_text}>
-            <a class="button main-action" href="/console/account">
+            <a class="button main-action" href="/console/account#second-factor">
               {t.admin.set_up}
             </a>
           </Empty>

@@ -17,6 +17,7 @@ export function AppPoints({ app }: { app: App }) {
   );
   return (
     <div class="stack wide">
+      <p class="soft">{t.app_points.text}</p>
       <Card title={t.app_points.figures(window_days)} bare>
         <Read of={figures}>
           {(value) => (
@@ -63,7 +64,6 @@ export function AppPoints({ app }: { app: App }) {
           ],
         }}
       />
-      <p class="soft small">{t.app_points.text}</p>
     </div>
   );
 }

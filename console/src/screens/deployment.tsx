@@ -16,7 +16,7 @@ import { FailureBanner, type Instance, Instances, useInstances } from './deploym
 import { Activity, HistoryTab, Rollback, useEntries } from './deployment_history';
 import { LogTab } from './deployment_log';
 import { Plots } from './deployment_plots';
-import { PriceOf, useBilling } from './deployment_price';
+import { ConfirmCharge, useBilling } from './deployment_price';
 import { rollouts_in, short_image } from './rollouts';
 import { SettingsTab } from './deployment_settings';
 import { VariablesTab } from './deployment_variables';
@@ -313,24 +313,24 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       {tab === 'domain' && <DomainTab deployment={deployment} />}
       {tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}
       {asking === 'start' && (
-        <Confirm
+        <ConfirmCharge
+          deployment={deployment}
           title={t.deployment.start_title(name)}
           action={t.deployment.start}
           onClose={() => ask(null)}
           run={restart}>
           <p>{t.deployment.start_text}</p>
-          <PriceOf deployment={deployment} />
-        </Confirm>
+        </ConfirmCharge>
       )}
       {asking === 'restart' && (
-        <Confirm
+        <ConfirmCharge
+          deployment={deployment}
           title={t.deployment.restart_title(name)}
           action={t.deployment.restart}
           onClose={() => ask(null)}
           run={restart}>
           <p>{t.deployment.restart_text}</p>
-          <PriceOf deployment={deployment} />
-        </Confirm>
+        </ConfirmCharge>
       )}
       {asking === 'stop' && (
         <Confirm

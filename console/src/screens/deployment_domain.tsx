@@ -5,7 +5,7 @@ import { Confirm, type FieldOf, Form } from '../components/form';
 import { note } from '../components/notes';
 import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { change, type Deployment, news, tiers } from '../data';
+import { change, type Deployment, news, serves_domains, tiers } from '../data';
 import { t } from '../messages';
 import { PriceIfUnpaid } from './deployment_price';
 
@@ -139,12 +139,19 @@ function Claimed({ deployment }: { deployment: Deployment }) {
 
 export function DomainTab({ deployment }: { deployment: Deployment }) {
   if (deployment.custom_domain) return <Claimed deployment={deployment} />;
+  // Said before a tier with domains is paid for.
+  if (serves_domains.value === false)
+    return (
+      <section class="card">
+        <Empty icon="out" title={t.domain.not_here} text={t.domain.not_here_text} />
+      </section>
+    );
   const tier = tiers.value?.find((one) => one.slug === deployment.tier);
   if (tier && !tier.custom_domain_allowed)
     return (
       <section class="card">
         <Empty icon="out" title={t.domain.not_on(tier.name)} text={t.domain.not_on_text}>
-          <LinkButton href={`/deployments/${deployment.id}/settings`} kinds={['main-action']}>
+          <LinkButton href={`/deployments/${deployment.id}/settings#tier`} kinds={['main-action']}>
             {t.domain.change_tier}
           </LinkButton>
         </Empty>

@@ -2,7 +2,6 @@
 // its last lines, and the ways on.
 import { useState } from 'preact/hooks';
 import { type Answer, call, fill, send } from '../api';
-import { Confirm } from '../components/form';
 import { headersFor } from '../begun';
 import { explain, is_busy, step_of, steps } from '../components/status';
 import { Banner, Button, Card, LinkButton, Time } from '../components/ui';
@@ -10,7 +9,7 @@ import { useReading } from '../components/use';
 import { type Deployment, put } from '../data';
 import { t } from '../messages';
 import { Rollback } from './deployment_history';
-import { PriceOf } from './deployment_price';
+import { ConfirmCharge } from './deployment_price';
 import { type Entry, rollouts_in, short_image } from './rollouts';
 
 export type Instance = Answer<'get', '/api/deploy/apps/{id}/instances'>['instances'][number];
@@ -119,7 +118,8 @@ export function FailureBanner({
         <Rollback deployment={deployment} to={previous.line} undone={previous.undone} onClose={() => ask(null)} />
       )}
       {asking === 'again' && (
-        <Confirm
+        <ConfirmCharge
+          deployment={deployment}
           title={t.failure.again_title(short_image(failed))}
           action={t.frame.again}
           onClose={() => ask(null)}
@@ -127,8 +127,7 @@ export function FailureBanner({
             put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
           }}>
           <p>{serves_on ? t.failure.again_text : t.deployment.restart_text}</p>
-          <PriceOf deployment={deployment} />
-        </Confirm>
+        </ConfirmCharge>
       )}
     </Banner>
   );

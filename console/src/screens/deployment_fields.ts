@@ -1,7 +1,7 @@
 // The fields of a deployment, for the forms that create and change it.
 import type { Body } from '../api';
 import { type FieldOf, type Row } from '../components/values';
-import { type App, type Deployment, offer } from '../data';
+import { type App, type Deployment, offer, serves_domains } from '../data';
 import { cpu, memory } from '../format';
 import { is_allowed, normalized_image } from '../images';
 import { t } from '../messages';
@@ -16,6 +16,7 @@ type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credenti
 type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
 
 const most_port = 65_535;
+const first_unprivileged_port = 1_024;
 
 // Images that berthd has built are of no registry.
 function wrong_image(text: string): string | undefined {
@@ -52,6 +53,8 @@ const container: { [F in keyof Container]-?: Row } = {
     hint: t.create.port_hint,
     kind: 'number',
     check: (port: number) => (port < 1 || port > most_port ? t.create.bad_port : undefined),
+    warn: (port) =>
+      typeof port === 'number' && port >= 1 && port < first_unprivileged_port ? t.create.low_port(port) : undefined,
     card: t.create.what,
   },
   health_path: {
@@ -98,7 +101,8 @@ export const tier_field = (free: Sandbox | null, app?: App, present?: string): F
     const is_used_up = !!free && tier.slug === free.tier && !free.eligible;
     const is_allowed_to = tier.auto_approve || tier.slug === app?.promoted_tier;
     const disabled = is_used_up && tier.slug !== present;
-    const about = is_allowed_to ? (tier.custom_domain_allowed ? t.tiers.domain : t.tiers.no_domain) : t.tiers.by_admin;
+    const has_domains = tier.custom_domain_allowed && serves_domains.value;
+    const about = is_allowed_to ? (has_domains ? t.tiers.domain : t.tiers.no_domain) : t.tiers.by_admin;
     return [
       tier.slug,
       tier.name,

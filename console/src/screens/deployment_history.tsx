@@ -2,7 +2,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { call } from '../api';
-import { Confirm } from '../components/form';
 import { Read } from '../components/table';
 import { Button, Card, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -10,7 +9,7 @@ import { type Deployment, news, put } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
 import { me } from '../session';
-import { PriceOf } from './deployment_price';
+import { ConfirmCharge } from './deployment_price';
 import { type Difference, type Entry, type Line, lines_of, rollouts_in, short_image, undone_since } from './rollouts';
 
 type DomainState = keyof typeof t.domain.states;
@@ -156,7 +155,8 @@ export function Rollback({
 }) {
   const image = to.details.image ?? '';
   return (
-    <Confirm
+    <ConfirmCharge
+      deployment={deployment}
       title={t.history.back_title(short_image(image))}
       action={t.history.back_to(short_image(image))}
       onClose={onClose}
@@ -191,8 +191,7 @@ export function Rollback({
         )}
       </dl>
       <p class="soft">{t.history.back_text}</p>
-      <PriceOf deployment={deployment} />
-    </Confirm>
+    </ConfirmCharge>
   );
 }
 

@@ -1,9 +1,12 @@
 // What starting or changing a deployment takes from its app.
-import { call } from '../api';
+import type { ComponentChildren } from 'preact';
+import { Link } from 'wouter-preact';
+import { type ApiError, call } from '../api';
+import { Confirm } from '../components/form';
 import { Sum } from '../components/sum';
 import { Bones, Failed } from '../components/ui';
 import { useReading } from '../components/use';
-import type { Deployment } from '../data';
+import type { Deployment, Tier } from '../data';
 import { date } from '../format';
 import { t } from '../messages';
 
@@ -13,50 +16,127 @@ export const useBilling = (deployment: Deployment) =>
     [deployment.id, deployment.billing_status, deployment.tier],
   );
 
-// The sum of a restart, a rollback or another change that keeps the tier: an unpaid period is charged. Shows nothing for
-// a free tier.
-export function PriceOf({ deployment }: { deployment: Deployment }) {
-  const billing = useBilling(deployment);
-  if (deployment.billing_status === 'exempt') return null;
-  if (billing.error) return <Failed error={billing.error} again={billing.again} />;
-  if (!billing.value) return <Bones />;
-  const { period, amount, balance } = billing.value;
-  return <Sum now={period.paid ? 0 : amount} later={t.sum.each_period(amount, date(period.end))} balance={balance} />;
+// What the app pays; `now` is null if that can't be said.
+interface Charge {
+  now: number | null;
+  later?: string | undefined;
+  balance: number;
+}
+const is_short = (charge: Charge | null) => !!charge && charge.now !== null && charge.now > charge.balance;
+
+// The sum, and the way to points where they are too few.
+function SumOfCharge({ deployment, charge }: { deployment: Deployment; charge: Charge }) {
+  return (
+    <>
+      <Sum {...charge} />
+      {is_short(charge) && (
+        <p class="wrong" role="alert">
+          {t.sum.too_few} <Link href={`/apps/${deployment.app_id}/points`}>{t.sum.sources}</Link>
+        </p>
+      )}
+    </>
+  );
 }
 
-// The same where nothing is asked: shown only while the present period isn't paid, which any change would charge.
+// What a restart, a rollback or another change takes that keeps the tier: an unpaid period is charged.
+function useCharge(deployment: Deployment): { charge: Charge | null; error: ApiError | null; again: () => void } {
+  const { value, error, again } = useBilling(deployment);
+  if (!value) return { charge: null, error, again };
+  const { period, amount, balance } = value;
+  return {
+    charge: { now: period.paid ? 0 : amount, later: t.sum.each_period(amount, date(period.end)), balance },
+    error,
+    again,
+  };
+}
+
+// Asks before a deployment is started, restarted or rolled back. Shows no sum for a free tier.
+export function ConfirmCharge({
+  deployment,
+  children,
+  ...dialog
+}: {
+  deployment: Deployment;
+  title: string;
+  children: ComponentChildren;
+  action: string;
+  run: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const { charge, error, again } = useCharge(deployment);
+  const is_free = deployment.billing_status === 'exempt';
+  return (
+    <Confirm {...dialog} disabled={!is_free && is_short(charge)}>
+      {children}
+      {is_free ? null : error ? (
+        <Failed error={error} again={again} />
+      ) : charge ? (
+        <SumOfCharge deployment={deployment} charge={charge} />
+      ) : (
+        <Bones />
+      )}
+    </Confirm>
+  );
+}
+
+// The sum where nothing is asked: shown only while the present period isn't paid, which any change would charge.
 export function PriceIfUnpaid({ deployment }: { deployment: Deployment }) {
-  const { value } = useBilling(deployment);
-  return value && !value.period.paid ? <PriceOf deployment={deployment} /> : null;
+  const { charge } = useCharge(deployment);
+  const is_due = deployment.billing_status !== 'exempt' && !!charge?.now;
+  return is_due ? <SumOfCharge deployment={deployment} charge={charge} /> : null;
 }
 
-// The sum of a change of the tier, which berthd reckons by doing it and undoing it again.
-export function PriceOfTier({ deployment, tier, price }: { deployment: Deployment; tier: string; price: number }) {
+// Asks before the tier is changed. The sum is berthd's, which changes the tier and undoes that again.
+export function ConfirmTier({
+  deployment,
+  tier,
+  run,
+  onClose,
+}: {
+  deployment: Deployment;
+  tier: Tier;
+  run: () => Promise<void>;
+  onClose: () => void;
+}) {
   const billing = useBilling(deployment);
   const trial = useReading(
     () =>
       call('post', '/api/deploy/dry-run', {
         app: deployment.app_id,
-        body: { operations: [{ id: deployment.id, change: { tier } }] },
+        body: { operations: [{ id: deployment.id, change: { tier: tier.slug } }] },
       }).then(({ operations }) => operations[0]!),
-    [deployment.id, tier],
+    [deployment.id, tier.slug],
   );
   const error = billing.error ?? trial.error;
-  if (error) return <Failed error={error} again={() => (billing.again(), trial.again())} />;
-  if (!billing.value || !trial.value) return <Bones />;
-  const { refusal, points } = trial.value;
+  const price = tier.monthly_cost_points ?? 0;
+  const refusal = trial.value?.refusal;
+  const wants_points = refusal?.code === 'insufficient_balance';
+  const charge: Charge | null = billing.value &&
+    trial.value && {
+      now: refusal && !wants_points ? null : trial.value.points,
+      later: price ? t.sum.each_period(price, date(billing.value.period.end)) : undefined,
+      balance: billing.value.balance,
+    };
   return (
-    <>
-      <Sum
-        now={refusal ? null : points}
-        later={price ? t.sum.each_period(price, date(billing.value.period.end)) : undefined}
-        balance={billing.value.balance}
-      />
-      {refusal && (
+    <Confirm
+      title={t.settings.tier_title(tier.name)}
+      action={t.settings.change_tier}
+      disabled={!!refusal}
+      onClose={onClose}
+      run={run}>
+      <p>{t.settings.tier_text}</p>
+      {error ? (
+        <Failed error={error} again={() => (billing.again(), trial.again())} />
+      ) : charge ? (
+        <SumOfCharge deployment={deployment} charge={charge} />
+      ) : (
+        <Bones />
+      )}
+      {refusal && !wants_points && (
         <p class="wrong" role="alert">
           {t.errors.field(refusal.message)}
         </p>
       )}
-    </>
+    </Confirm>
   );
 }

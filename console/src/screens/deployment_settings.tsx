@@ -2,14 +2,14 @@
 import { useState } from 'preact/hooks';
 import { type Body, call } from '../api';
 import { AskTier } from '../components/ask_tier';
-import { Confirm, Form } from '../components/form';
+import { Form } from '../components/form';
 import { note } from '../components/notes';
 import { Button, Card } from '../components/ui';
 import { useReading } from '../components/use';
 import { app_of, change, type Deployment, tiers } from '../data';
 import { t } from '../messages';
 import { container_fields, container_values, tier_field } from './deployment_fields';
-import { PriceIfUnpaid, PriceOfTier } from './deployment_price';
+import { ConfirmTier, PriceIfUnpaid } from './deployment_price';
 import { label_texts, parse_labels } from './deployments_table';
 
 export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; onDelete: () => void }) {
@@ -37,7 +37,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           run={save}
         />
       </Card>
-      <Card title={t.deployment.tier}>
+      <Card title={t.deployment.tier} anchor="tier">
         <Form
           fields={[{ ...tier_field(free.value, app, deployment.tier ?? ''), hint: t.settings.tier_hint }]}
           values={{ tier: deployment.tier }}
@@ -46,14 +46,12 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           run={async ({ tier }) => move(tier ? String(tier) : null)}
         />
         {wanted && (
-          <Confirm
-            title={t.settings.tier_title(wanted.name)}
-            action={t.settings.change_tier}
+          <ConfirmTier
+            deployment={deployment}
+            tier={wanted}
             onClose={() => move(null)}
-            run={() => save({ tier: wanted.slug })}>
-            <p>{t.settings.tier_text}</p>
-            <PriceOfTier deployment={deployment} tier={wanted.slug} price={wanted.monthly_cost_points ?? 0} />
-          </Confirm>
+            run={() => save({ tier: wanted.slug })}
+          />
         )}
         {app && <AskTier app={app} />}
       </Card>

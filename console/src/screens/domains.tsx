@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter-preact';
 import { type FieldOf, FormDialog } from '../components/form';
 import { Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Page } from '../components/ui';
-import { app_of, change, complete, type Deployment, listed, tiers } from '../data';
+import { app_of, change, complete, type Deployment, listed, serves_domains, tiers } from '../data';
 import { t } from '../messages';
 import { PriceIfUnpaid } from './deployment_price';
 
@@ -39,7 +39,8 @@ export function DomainsScreen() {
       errors: ['domain_taken'],
     },
   ];
-  const button = free.length > 0 && (
+  const is_possible = serves_domains.value !== false;
+  const button = is_possible && free.length > 0 && (
     <Button kinds={['main-action']} icon="plus" onClick={() => add(true)}>
       {t.domains.add}
     </Button>
@@ -52,7 +53,10 @@ export function DomainsScreen() {
         </Card>
       ) : all.length === 0 ? (
         <section class="card">
-          <Empty icon="globe" title={t.domains.none} text={free.length ? t.domains.none_text : t.domains.none_possible}>
+          <Empty
+            icon="globe"
+            title={is_possible ? t.domains.none : t.domain.not_here}
+            text={!is_possible ? t.domain.not_here_text : free.length ? t.domains.none_text : t.domains.none_possible}>
             {button || (
               <LinkButton href="/" kinds={['main-action']}>
                 {t.menu.deployments}

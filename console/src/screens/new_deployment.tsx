@@ -8,7 +8,7 @@ import { type FieldOf, Form, useDraft } from '../components/form';
 import { note } from '../components/notes';
 import { useReading } from '../components/use';
 import { Banner, Bones, Button, Card, Page } from '../components/ui';
-import { able, app_of, apps, deployments, may_deploy, offer, put, type Tier, tiers } from '../data';
+import { able, app_of, apps, deployments, may_deploy, offer, put, serves_domains, type Tier, tiers } from '../data';
 import { memory, number } from '../format';
 import { normalized_image } from '../images';
 import { t } from '../messages';
@@ -76,7 +76,10 @@ interface Shown {
 }
 
 function fields_of({ chosen, free, app, image, name, said, take }: Shown): FieldOf<Creation>[] {
-  const domain_hint = chosen && !chosen.custom_domain_allowed ? t.create.no_domain(chosen.name) : t.create.domain_hint;
+  const domain_refusal =
+    serves_domains.value === false
+      ? t.domain.not_here_text
+      : chosen && !chosen.custom_domain_allowed && t.create.no_domain(chosen.name);
   const [first, ...others] = container_fields;
   const is_first = (field: FieldOf<Creation>) => field.card === first!.card;
   const full = normalized_image(image);
@@ -150,9 +153,9 @@ function fields_of({ chosen, free, app, image, name, said, take }: Shown): Field
     {
       name: 'custom_domain',
       label: t.create.domain,
-      hint: domain_hint,
+      hint: domain_refusal || t.create.domain_hint,
       placeholder: 'www.example.com',
-      disabled: !!chosen && !chosen.custom_domain_allowed,
+      disabled: !!domain_refusal,
       errors: ['domain_taken'],
       card: t.create.more,
     },

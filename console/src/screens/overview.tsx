@@ -4,7 +4,18 @@ import { useLocation } from 'wouter-preact';
 import { Icon } from '../components/icons';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Page } from '../components/ui';
-import { able, apps, complete, type Deployment, deployments, listed, live, load, problem } from '../data';
+import {
+  able,
+  apps,
+  complete,
+  type Deployment,
+  deployments,
+  listed,
+  live,
+  load,
+  problem,
+  serves_domains,
+} from '../data';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
 import { has_sample, run_sample, type SampleStep, usable_tiers } from '../start';
@@ -56,8 +67,9 @@ function RunButtons() {
   );
 }
 
-// A domain is offered where a tier that the account may use has it.
+// A domain is offered where the platform serves them and a tier that the account may use has it.
 const may_have_domain = () =>
+  serves_domains.value &&
   (usable_tiers() ?? []).some(
     (tier) =>
       tier.custom_domain_allowed && (tier.auto_approve || able.value.some((app) => app.promoted_tier === tier.slug)),

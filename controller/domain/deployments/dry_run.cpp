@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/ledger/ledger.h"
 
@@ -71,6 +72,10 @@ std::vector<Outcome> dry_run(db::Tx& tx, const Actor& actor,
       for (const Operation& operation : operations) try {
           outcomes.push_back(
               tx.nested([&] { return carried_out(tx, actor, operation, rules, data_key); }));
+        } catch (const billing::TooFewPoints& error) {
+          outcomes.emplace_back();
+          outcomes.back().points = error.points;
+          outcomes.back().refusal = error;
         } catch (const Error& error) {
           outcomes.emplace_back();
           outcomes.back().refusal = error;

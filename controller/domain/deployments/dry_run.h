@@ -30,7 +30,9 @@ struct Outcome {
   // "env_vars." and its name.
   std::vector<std::string> fields;
   bool replaces_container = false;
-  std::int64_t points = 0;  // what it would cost the app; negative for a credit
+  // What it would cost the app, also if that is refused because it has too few points; negative for
+  // a credit.
+  std::int64_t points = 0;
   std::optional<Error> refusal;
 };
 

@@ -101,6 +101,32 @@ TEST_CASE("a dry run tells what would change, and nothing is kept and nobody is 
   CHECK(now.env_keys == row.env_keys);
 }
 
+TEST_CASE("a dry run that is refused for want of points says how many it takes") {
+  Fixture f;
+  f.world.write([&](db::Tx& tx) { apps::promote(tx, f.app.id, "basic", "root"); });
+  const auto row = f.world.deploy(f.app, order("shop", "wide"));
+  f.world.clock.advance(15 * 24h);
+  Change change;
+  change.tier = "basic";
+  const std::vector<Operation> operations = {changes(row.id, change),
+                                             {.order = order("forum", "basic"), .id = {}}};
+  const auto refused = f.dry_run(operations);
+  REQUIRE(refused[0].refusal);
+  CHECK(refused[0].refusal->code == Code::insufficient_balance);
+  CHECK(refused[0].points == 50);  // for half of a period
+  REQUIRE(refused[1].refusal);
+  CHECK(refused[1].refusal->code == Code::insufficient_balance);
+  CHECK(refused[1].points == 100);
+
+  f.world.mint(ledger::app_account(f.app.id), 50);
+  const auto paid = f.dry_run(operations);
+  CHECK_FALSE(paid[0].refusal);
+  CHECK(paid[0].points == 50);
+  REQUIRE(paid[1].refusal);
+  CHECK(paid[1].refusal->code == Code::deployment_limit_reached);
+  CHECK(paid[1].points == 0);
+}
+
 TEST_CASE("a variable's digest and time change with its value") {
   Fixture f;
   auto wanted = order("shop", "wide");

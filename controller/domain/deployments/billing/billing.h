@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/domain/deployments/billing/period.h"
 #include "controller/domain/deployments/billing/status.h"
 #include "controller/domain/deployments/deployments.h"
@@ -30,13 +31,20 @@ inline constexpr const char* points_missing =
 
 // ---- For the API, in the transaction of the change --------------------------------------------
 
-// Begins the billing of a new deployment and charges its first period. Throws insufficient_balance.
+// insufficient_balance, with the points that would have been charged.
+struct TooFewPoints : Error {
+  TooFewPoints(std::int64_t points_due, const std::string& message)
+      : Error(Code::insufficient_balance, message), points(points_due) {}
+  std::int64_t points;
+};
+
+// Begins the billing of a new deployment and charges its first period. Throws TooFewPoints.
 void open_account(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier);
 
 // To be called when a deployment is to run or is changed (restart, PATCH, rollback): charges the
 // current period if it isn't paid. A deployment that was suspended for lack of points is deploying
-// afterwards. Throws insufficient_balance. A Deployment that was read before the call is out of
-// date afterwards.
+// afterwards. Throws TooFewPoints. A Deployment that was read before the call is out of date
+// afterwards.
 void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& deployment_id);
 
 // To be called when the owner stops or deletes the deployment: it isn't renewed any more, and only
@@ -47,8 +55,8 @@ bool stop_renewal(db::Tx& tx, const std::string& deployment_id);
 // Moves the deployment to another tier, with that tier's memory and CPU, and settles the difference
 // in price for the rest of the period: charges are rounded up, credits down. An unpaid period is
 // charged whole, at the new price. The caller raises the generation. Returns the points charged,
-// which are negative for a credit. Throws insufficient_balance, and unavailable if the treasury
-// can't pay the credit.
+// which are negative for a credit. Throws TooFewPoints, and unavailable if the treasury can't pay
+// the credit.
 std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
                          const std::string& deployment_id, const tiers::Tier& tier);
 

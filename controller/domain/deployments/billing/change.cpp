@@ -9,9 +9,9 @@ namespace berth::billing {
 namespace {
 
 [[noreturn]] void refuse_payment(const Account& account) {
-  throw Error(Code::insufficient_balance,
-              "the app's balance is lower than the price of " + std::to_string(account.price) +
-                  " points for 30 days on the tier " + account.tier_slug);
+  throw TooFewPoints(account.price, "the app's balance is lower than the price of " +
+                                        std::to_string(account.price) +
+                                        " points for 30 days on the tier " + account.tier_slug);
 }
 
 // Makes the deployment due at once, so that the billing loop determines what is due when.
@@ -48,9 +48,8 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
                                              .mark = mark});
   if (transaction) return transaction;
   if (is_charge)
-    throw Error(Code::insufficient_balance,
-                "the app's balance is lower than the " + std::to_string(amount) +
-                    " points that the tier costs for the rest of the period");
+    throw TooFewPoints(amount, "the app's balance is lower than the " + std::to_string(amount) +
+                                   " points that the tier costs for the rest of the period");
   throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 

@@ -193,6 +193,16 @@ TEST_CASE("admins add tiers and change them") {
   }) == 3);
 }
 
+TEST_CASE("the list of tiers says whether the platform can serve custom domains") {
+  const auto offered = [](bool has_issuer) {
+    Fixture f;
+    f.g.services.cluster.has_issuer = has_issuer;
+    return f.g.ask("GET", "/api/deploy/tiers", {f.token}).body.at("custom_domains");
+  };
+  CHECK(offered(true) == true);
+  CHECK(offered(false) == false);
+}
+
 TEST_CASE("contradictory tiers are refused") {
   Tiers t;
   json body = {{"name", "Large"},
