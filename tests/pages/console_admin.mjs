@@ -96,6 +96,7 @@ test('an app is promoted, suspended, reactivated, and loses scopes', async () =>
 test('a deployment of anybody is found by filters, stopped, and let go on; nothing is typed but words', async () => {
   await link('Deployments').click();
   await row(/game/).waitFor();
+  assert.equal(await row(/game/).getByTitle('docker.io/library/hello:1').innerText(), 'hello:1', 'the image has its short name');
   await look('admin-deployments');
   await page.getByLabel('State').selectOption('errored');
   await button('Filter').click();

@@ -12,6 +12,7 @@ import { useReading } from '../components/use';
 import { signed } from '../format';
 import { type Reason, t } from '../messages';
 import { me } from '../session';
+import { short_image } from './rollouts';
 
 export type AnyDeployment = Answer<'get', '/api/internal/deploy/apps'>['deployments'][number];
 export type AnyApp = Answer<'get', '/api/internal/apps'>['apps'][number];
@@ -94,7 +95,9 @@ export function DeploymentTable({
         <tr key={one.id}>
           <td>
             <Link href={deployment_href(one.id)}>{one.name}</Link>
-            <div class="small faint mono break">{one.container_image}</div>
+            <div class="small faint mono cut" title={one.container_image}>
+              {short_image(one.container_image)}
+            </div>
           </td>
           <td>
             <StatusBadge deployment={one} />
