@@ -9,7 +9,7 @@ import { Icon, type IconName } from './components/icons';
 import { Notes } from './components/notes';
 import { Palette } from './components/palette';
 import { Bones, Button, Dialog, Empty, Failed, LinkButton, Page } from './components/ui';
-import { apps, follow_all, listed, may_advertise } from './data';
+import { apps, follow_all, listed } from './data';
 import { t } from './messages';
 import { language, languages } from './messages/language';
 import { LazyAccount, LazyAdmin, LazyComponents, LazyDomains, LazyExtras, LazyMarket } from './components/lazy';
@@ -24,9 +24,10 @@ import { PointsScreen } from './screens/points';
 import { admin_sections } from './screens/sections';
 import { choose_language, expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
 
-// The menu leaves out what the person can't use yet: domains need a deployment, the market an app that may advertise.
+// The menu leaves out what the person can't use yet: domains need a deployment, ads an app. The page of ads says which
+// scope an app needs for them.
 const is_of_use = (href: string) =>
-  href === '/domains' ? listed.value.length > 0 : href === '/campaigns' ? (apps.value ?? []).some(may_advertise) : true;
+  href === '/domains' ? listed.value.length > 0 : href === '/campaigns' ? !!apps.value?.length : true;
 
 const menu: { href: string; name: string; icon: IconName; of: RegExp }[] = [
   { href: '/', name: t.menu.deployments, icon: 'deployments', of: /^\/($|new|deployments)/ },

@@ -87,6 +87,14 @@ test('the first account is the admin, whose requests are approved at once, and t
   desk.nothing_wrong();
 });
 
+test('ads are in the menu before an app may pay for them, and the page says what to do', async () => {
+  await desk.go('/');
+  await link('Ads').click();
+  await page.getByRole('heading', { name: 'No app may run campaigns' }).waitFor();
+  await page.getByText(/Ask for the scope campaigns:manage/).waitFor();
+  desk.nothing_wrong();
+});
+
 test('all that is wrong is said at once beside its field, and is gone once it is right; nothing typed is lost', async () => {
   await desk.go('/new');
   await fill('Image', 'registry.invalid/hello:1');

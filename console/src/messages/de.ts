@@ -859,6 +859,9 @@ export const de: Messages = {
     click_rate: 'Klickrate',
     budget: 'Budget',
     remaining: 'Übrig',
+    reserved: 'Reserviert',
+    reserved_hint:
+      'Für Anzeigen, die Apps abgerufen, aber noch nicht als gesehen gemeldet haben; nach einigen Minuten ist es wieder übrig.',
     rake: 'Anteil der Plattform',
     refunded: 'Zurückgegeben',
     with_budget: 'mit ihrem Budget',

@@ -841,6 +841,8 @@ export const en = {
     click_rate: 'Click rate',
     budget: 'Budget',
     remaining: 'Left',
+    reserved: 'Reserved',
+    reserved_hint: 'For ads that apps have fetched and not reported as seen yet; after some minutes it is left again.',
     rake: 'Share of the platform',
     refunded: 'Given back',
     with_budget: 'with its budget',
