@@ -52,6 +52,7 @@ test('the start page needs no script and leads to a login, and that to the conso
   await bare.goto(`${platform.base}/`);
   assert.match(await bare.locator('h1').innerText(), /Run containers/);
   await page.goto(`${platform.base}/`);
+  assert.match(await page.locator('.prices').innerText(), /1,000 points[\s\S]*1 GB memory/);
   await look('start');
   await page.getByRole('link', { name: 'Create an account' }).click();
   await fill('Email address', ada.email);
@@ -281,7 +282,7 @@ test('a log is followed, paused, searched and downloaded; few of its lines are e
 
 test('points are sent and listed, and the list is filtered', async () => {
   await link('Points').click();
-  await page.getByRole('cell', { name: 'Sign-up bonus' }).waitFor();
+  assert.equal((await page.getByRole('cell', { name: 'Sign-up bonus' }).innerText()).trim(), 'Sign-up bonus', 'it is said once');
   await button('Send points').click();
   await fill('To the user', 'olga');
   await fill('Points', '5');

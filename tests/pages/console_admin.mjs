@@ -166,7 +166,7 @@ test('users are found, changed, suspended and reactivated', async () => {
   await choose('Change');
   await page.getByLabel('Tier').selectOption('basic');
   await in_dialog('Save').click();
-  await page.getByRole('cell', { name: 'basic' }).waitFor();
+  await page.getByRole('cell', { name: 'Basic', exact: true }).waitFor();
   await menu_of('olga');
   await choose('Suspend');
   await in_dialog('Suspend').click();
@@ -182,6 +182,7 @@ test('users are found, changed, suspended and reactivated', async () => {
 test('points are minted, the treasury is plotted, the ledger is checked', async () => {
   await link('Economy').click();
   await button('Mint points').click();
+  await page.getByRole('dialog', { name: 'Mint points' }).waitFor();
   await fill('Points', '7');
   await fill('What for', 'a test');
   await dialog().getByText('Left afterwards').waitFor();

@@ -9,6 +9,7 @@ import { Sum, whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
+import { tier_name } from '../data';
 import { signed } from '../format';
 import { type Reason, t } from '../messages';
 import { me } from '../session';
@@ -119,7 +120,7 @@ export function DeploymentTable({
               <UserLink id={one.owner_id} name={one.owner} />
             </td>
           )}
-          <td>{one.tier}</td>
+          <td>{tier_name(one.tier)}</td>
           <td>
             <BillingBadge of={one.billing_status} />
           </td>
@@ -281,7 +282,7 @@ export function Give({
 }) {
   return (
     <FormDialog<Giving>
-      title={t.admin.give_title(name)}
+      title={to.kind === 'treasury' ? t.admin.mint : t.admin.give_title(name)}
       fields={give_fields}
       action={t.admin.mint}
       onClose={onClose}
