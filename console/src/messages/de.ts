@@ -191,7 +191,9 @@ export const de: Messages = {
     app: 'App',
     new_app: 'App',
     new_app_hint:
-      'Wird mit diesem Deployment für Sie angelegt: Ihr gehören das Deployment und die Punkte, aus denen es bezahlt wird. Ihre Schlüssel stehen auf ihrer Seite, falls Sie sie je brauchen.',
+      'Wird mit diesem Deployment für Sie angelegt: Ihr gehören das Deployment und die Punkte, aus denen es bezahlt wird. Ihre Schlüssel stehen auf ihrer Seite, falls Sie sie je brauchen. Vielleicht muss die Administration sie freigeben, bevor der Container startet.',
+    approval_first:
+      'Dafür wird eine App angelegt, die vielleicht die Administration freigeben muss, bevor der Container startet.',
     app_proposed: (username) => `App von ${username}`,
     unverified: 'Bestätigen Sie zuerst Ihre E-Mail-Adresse',
     unverified_text: 'Eine App, und damit ein Container, braucht ein Konto mit bestätigter Adresse.',
@@ -247,6 +249,8 @@ export const de: Messages = {
     sending: 'Wird angelegt …',
     sample: 'Die Beispiel-App starten',
     sample_steps: { app: 'Wird vorbereitet …', build: 'Sein Image wird gebaut …', create: 'Wird gestartet …' },
+    sample_awaits:
+      'Die Beispiel-App startet von selbst, sobald die Administration die App freigegeben hat. Lassen Sie diese Seite offen.',
     sample_failed: 'Das Image der Beispiel-App konnte nicht gebaut werden.',
     sample_costs: 'Das kostenlose Deployment ist belegt, ein weiteres kostet Punkte. Das Formular zeigt, wie viele.',
     refund: 'Sie können es jederzeit anhalten oder löschen; ein bezahlter Zeitraum wird nicht erstattet.',

@@ -189,7 +189,8 @@ export const en = {
     app: 'App',
     new_app: 'App',
     new_app_hint:
-      'Created along with this deployment: it owns the deployment and the points that pay for it. Its keys are on its page, if you ever need them.',
+      'Created along with this deployment: it owns the deployment and the points that pay for it. Its keys are on its page, if you ever need them. An admin may have to approve it before the container starts.',
+    approval_first: 'An app is made for it, which an admin may have to approve before the container starts.',
     app_proposed: (username: string) => `${username}’s app`,
     unverified: 'Verify your email address first',
     unverified_text: 'An app, and so a container, needs an account with a verified address.',
@@ -245,6 +246,7 @@ export const en = {
     sending: 'Creating …',
     sample: 'Run the sample app',
     sample_steps: { app: 'Preparing …', build: 'Building its image …', create: 'Starting it …' },
+    sample_awaits: 'The sample app starts by itself once an admin has approved the app. Leave this page open.',
     sample_failed: 'The image of the sample couldn’t be built.',
     sample_costs: 'Your free deployment is in use, so another one costs points. The form says how many.',
     refund: 'You can stop or delete it at any time; a paid period isn’t refunded.',
