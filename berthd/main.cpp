@@ -57,6 +57,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
                                  backup::run_backup);
   backup->add_option("--url", line.arguments.url);
   backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
+  backup->add_flag("--replace", line.arguments.replace);
   add_command(app, line, "restore", "make a data directory from a backup archive",
               move::run_restore);
   add_command(app, line, "verify", "check whether a database or an archive is sound",
@@ -176,7 +177,8 @@ void print_usage() {
   std::cout << "usage: berthd [config [check]] [--KEY VALUE]… [--config FILE]\n"
                "       berthd reference "
                "budgets|configuration|errors|exit-codes|keys|manual|operations|pools\n"
-               "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
+               "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT] "
+               "[--replace]\n"
                "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
                "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n"
                "       berthd migrate --to|--from postgresql://… [--data-dir DIR]\n"

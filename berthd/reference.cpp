@@ -105,8 +105,9 @@ constexpr Entry commands[] = {
      "Names everything that is wrong with the configuration, each with its line in the file and "
      "the "
      "key that is nearest to a misspelt one."},
-    {"berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]",
-     "Asks the running berthd for an encrypted archive of its database and keys."},
+    {"berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT] [--replace]",
+     "Asks the running berthd for an encrypted archive of its database and keys. A file that "
+     "exists is replaced only with --replace, once the new archive is complete."},
     {"berthd restore FILE --passphrase-file FILE [--data-dir DIR]",
      "Makes a data directory from an archive."},
     {"berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]",

@@ -82,6 +82,22 @@ Page change(Visit& visit, const std::string& done, Work&& work) {
 
 namespace {
 
+// Returns a number that isn't negative, with a mark between thousands as in the page's language.
+std::string grouped(const Visit& visit, std::int64_t number) {
+  std::string text = std::to_string(number);
+  const char mark = visit.language == Language::de ? '.' : ',';
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, mark);
+  return text;
+}
+
+// Returns a tier's memory as the console writes it, such as "512 MB memory" or "1 GB memory".
+std::string memory_in_words(const Visit& visit, std::int64_t mb) {
+  constexpr std::int64_t mb_in_gb = 1024;
+  if (mb % mb_in_gb == 0)
+    return visit.say("{count} GB memory", {{"count", grouped(visit, mb / mb_in_gb)}});
+  return visit.say("{count} MB memory", {{"count", grouped(visit, mb)}});
+}
+
 // The tiers that can be paid for with points, for the prices on the start page.
 Values prices_of(const Visit& visit) {
   Values prices(Values::type::list);
@@ -93,10 +109,9 @@ Values prices_of(const Visit& visit) {
     values.set("name", tier.name);
     values.set("price", points == 0
                             ? visit.say("Free")
-                            : visit.say("{count} points", {{"count", std::to_string(points)}}));
+                            : visit.say("{count} points", {{"count", grouped(visit, points)}}));
     values.set("is_paid", flag(points > 0));
-    values.set("memory",
-               visit.say("{count} MiB memory", {{"count", std::to_string(tier.memory_limit_mb)}}));
+    values.set("memory", memory_in_words(visit, tier.memory_limit_mb));
     values.set("cpu", std::to_string(tier.cpu_limit_millicores) + " mCPU");
     values.set("has_domain", flag(tier.custom_domain_allowed && visit.services.cluster.has_issuer));
     values.set("by_admin", flag(!tier.auto_approve));

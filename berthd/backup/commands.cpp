@@ -102,9 +102,11 @@ int run_backup(const Arguments& arguments, const Config& config) {
   const std::string passphrase = passphrase_of(arguments);
   want(passphrase.size() >= min_passphrase_bytes,
        "passphrase-file: a passphrase must have at least 12 bytes");
+  const fs::path place = place_of(arguments.file);
+  want(arguments.replace || !fs::exists(fs::symlink_status(place)),
+       "backup: " + place.string() + " exists already; name another file, or add --replace");
   std::string url = arguments.url.empty() ? address_of_running(config.data_dir) : arguments.url;
   while (url.ends_with('/')) url.pop_back();
-  const fs::path place = place_of(arguments.file);
   fetch({.url = url,
          .internal_secret = internal_secret(config),
          .passphrase = passphrase,

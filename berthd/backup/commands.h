@@ -15,6 +15,7 @@ struct Arguments {
   std::string url;
   std::string passphrase_file;
   int keep = 0;  // for backup into a directory: how many archives to keep there; 0 keeps all
+  bool replace = false;  // for backup: whether the archive may take the place of a file that exists
 };
 
 // The least length of a passphrase for a new archive.

@@ -9,7 +9,7 @@ import { Icon, type IconName } from './components/icons';
 import { Notes } from './components/notes';
 import { Palette } from './components/palette';
 import { Bones, Button, Dialog, Empty, Failed, LinkButton, Page } from './components/ui';
-import { apps, follow_all, listed, may_advertise, serves_domains } from './data';
+import { apps, follow_all, listed, serves_domains } from './data';
 import { t } from './messages';
 import { language, languages } from './messages/language';
 import { LazyAccount, LazyAdmin, LazyComponents, LazyDomains, LazyExtras, LazyMarket } from './components/lazy';
@@ -24,11 +24,11 @@ import { PointsScreen } from './screens/points';
 import { admin_sections } from './screens/sections';
 import { choose_language, expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
 
-// The menu leaves out what the person can't use yet: domains need a deployment and a platform that serves them, the market
-// an app that may advertise.
+// The menu leaves out what the person can't use yet: domains need a deployment and a platform that serves them, ads an
+// app. The page of ads says which scope an app needs for them.
 const has_domains = () => listed.value.some((one) => serves_domains.value || one.custom_domain);
 const is_of_use = (href: string) =>
-  href === '/domains' ? has_domains() : href === '/campaigns' ? (apps.value ?? []).some(may_advertise) : true;
+  href === '/domains' ? has_domains() : href === '/campaigns' ? !!apps.value?.length : true;
 
 const menu: { href: string; name: string; icon: IconName; of: RegExp }[] = [
   { href: '/', name: t.menu.deployments, icon: 'deployments', of: /^\/($|new|deployments)/ },

@@ -13,6 +13,9 @@ export const deployments = signal<Record<string, Deployment> | null>(null);
 // Whether `deployments` has all of them: a long list is shown as soon as its first page is there.
 export const complete = signal(false);
 export const tiers = signal<Tier[] | null>(null);
+// The name of a tier, as the form for a new deployment has it.
+export const tier_name = (slug: string | null | undefined) =>
+  tiers.value?.find((tier) => tier.slug === slug)?.name ?? slug ?? '–';
 // What can be deployed here: allowed registries, the form of addresses, whether there is a sample, and custom domains.
 export const offer = signal<Answer<'get', '/api/deploy/tiers'> | null>(null);
 // Whether custom domains can be served here; undefined while that is unknown.

@@ -1,4 +1,5 @@
 // The way to the first deployment: the app that it belongs to is made on the way, and the sample app is one click.
+import { signal } from '@preact/signals';
 import { type Answer, call, fill, newKey, send } from './api';
 import { headersFor } from './begun';
 import { able, type App, apps, type Deployment, load_apps, may_deploy, offer, put, type Tier, tiers } from './data';
@@ -42,6 +43,8 @@ export async function free_name(name: string): Promise<string> {
 }
 
 export const has_sample = () => !!offer.value && (!!offer.value.sample?.image || !!offer.value.sample?.is_built);
+// Whether the sample app was asked for, and its app isn't approved yet.
+export const sample_waits = signal(false);
 export type SampleStep = keyof typeof t.create.sample_steps;
 
 type Build = Answer<'get', '/api/deploy/builds/{build_id}'>['build'];
@@ -82,7 +85,8 @@ const costs_nothing = (tier: Tier | undefined) => !tier?.monthly_cost_points && 
 export async function run_sample(step: (now: SampleStep) => void): Promise<Deployment | 'costs' | null> {
   step('app');
   const app = await app_to_deploy();
-  if (!may_deploy(app)) return null;
+  sample_waits.value = !may_deploy(app);
+  if (sample_waits.value) return null;
   const [free, name] = await Promise.all([
     call('get', '/api/deploy/sandbox-status', { app: app.id }),
     free_name('hello'),

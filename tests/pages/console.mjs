@@ -52,6 +52,7 @@ test('the start page needs no script and leads to a login, and that to the conso
   await bare.goto(`${platform.base}/`);
   assert.match(await bare.locator('h1').innerText(), /Run containers/);
   await page.goto(`${platform.base}/`);
+  assert.match(await page.locator('.prices').innerText(), /1,000 points[\s\S]*1 GB memory/);
   await look('start');
   await page.getByRole('link', { name: 'Create an account' }).click();
   await fill('Email address', ada.email);
@@ -167,13 +168,15 @@ test('variables are pasted, replaced and removed; their values are never shown',
 test('a failing image says why and how to fix it, and is rolled back', async () => {
   await link('Settings').click();
   await fill('Image', 'docker.io/library/crash:1');
+  await fill('Port', '3001');
   await look('settings');
   await button('Save and roll out').click();
   const banner = page.locator('.banner', { has: page.getByRole('heading', { name: /The new container fails/ }) });
   await banner.waitFor();
-  // Which image serves, which one failed, where it stopped, its last lines, and the ways on.
-  await banner.getByText('docker.io/library/hello:1', { exact: true }).waitFor();
-  await banner.getByText('docker.io/library/crash:1', { exact: true }).waitFor();
+  // Which image serves, which one failed, with which settings, where it stopped, its last lines, and the ways on.
+  assert.equal(await banner.getByTitle('docker.io/library/hello:1').innerText(), 'hello:1');
+  assert.equal(await banner.getByTitle('docker.io/library/crash:1').innerText(), 'crash:1');
+  await banner.locator('.difference', { hasText: 'Port' }).getByText('3001').waitFor();
   await banner.getByText('Step 3 of 5: Start').waitFor();
   await banner.getByRole('heading', { name: 'The container’s last lines' }).waitFor();
   await banner.getByRole('button', { name: 'Try again' }).waitFor();
@@ -289,7 +292,7 @@ test('a log is followed, paused, searched and downloaded; few of its lines are e
 
 test('points are sent and listed, and the list is filtered', async () => {
   await link('Points').click();
-  await page.getByRole('cell', { name: 'Sign-up bonus' }).waitFor();
+  assert.equal((await page.getByRole('cell', { name: 'Sign-up bonus' }).innerText()).trim(), 'Sign-up bonus', 'it is said once');
   await button('Send points').click();
   await fill('To the user', 'olga');
   await fill('Points', '5');

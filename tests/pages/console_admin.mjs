@@ -96,6 +96,7 @@ test('an app is promoted, suspended, reactivated, and loses scopes', async () =>
 test('a deployment of anybody is found by filters, stopped, and let go on; nothing is typed but words', async () => {
   await link('Deployments').click();
   await row(/game/).waitFor();
+  assert.equal(await row(/game/).getByTitle('docker.io/library/hello:1').innerText(), 'hello:1', 'the image has its short name');
   await look('admin-deployments');
   await page.getByLabel('State').selectOption('errored');
   await button('Filter').click();
@@ -165,7 +166,7 @@ test('users are found, changed, suspended and reactivated', async () => {
   await choose('Change');
   await page.getByLabel('Tier').selectOption('basic');
   await in_dialog('Save').click();
-  await page.getByRole('cell', { name: 'basic' }).waitFor();
+  await page.getByRole('cell', { name: 'Basic', exact: true }).waitFor();
   await menu_of('olga');
   await choose('Suspend');
   await in_dialog('Suspend').click();
@@ -181,6 +182,7 @@ test('users are found, changed, suspended and reactivated', async () => {
 test('points are minted, the treasury is plotted, the ledger is checked', async () => {
   await link('Economy').click();
   await button('Mint points').click();
+  await page.getByRole('dialog', { name: 'Mint points' }).waitFor();
   await fill('Points', '7');
   await fill('What for', 'a test');
   await dialog().getByText('Left afterwards').waitFor();
@@ -287,11 +289,11 @@ test('the audit log is filtered, and saved as a file', async () => {
 
 test('apps are found by the beginning of their name and by their owner', async () => {
   await link('Operators’ apps').click();
-  await fill('Find by the beginning of a name, by owner or by ID', 'the p');
+  await fill('Find by name, owner or ID', 'the p');
   await page.keyboard.press('Enter');
   await row(/A game/).waitFor({ state: 'detached' });
   await row(/The platform/).waitFor();
-  await fill('Find by the beginning of a name, by owner or by ID', 'olga');
+  await fill('Find by name, owner or ID', 'olga');
   await page.keyboard.press('Enter');
   await row(/A game/).waitFor();
   desk.nothing_wrong();

@@ -110,6 +110,14 @@ test('where no certificates are issued, no domain is offered, and that is said b
   desk.nothing_wrong();
 });
 
+test('ads are in the menu before an app may pay for them, and the page says what to do', async () => {
+  await desk.go('/');
+  await link('Ads').click();
+  await page.getByRole('heading', { name: 'No app may run campaigns' }).waitFor();
+  await page.getByText(/Ask for the scope campaigns:manage/).waitFor();
+  desk.nothing_wrong();
+});
+
 test('all that is wrong is said at once beside its field, and is gone once it is right; nothing typed is lost', async () => {
   await desk.go('/new');
   await fill('Image', 'registry.invalid/hello:1');
@@ -219,7 +227,7 @@ test(`${tabs_at_once} tabs, ${logs_at_once} of them with logs, are live`, async 
   desk.nothing_wrong();
 });
 
-test('the sample app is one click away', async () => {
+test('the sample app is one click away, and starts by itself once the app is approved', async () => {
   const cleo = { email: 'cleo@example.org', username: 'cleo', password: 'yet more random words' };
   await platform.call('POST', '/api/auth/register', { body: cleo });
   const { token: session } = await platform.call('POST', '/api/auth/login', { body: as_json(cleo) });
@@ -229,10 +237,12 @@ test('the sample app is one click away', async () => {
   await own.getByLabel('Email address').fill(cleo.email);
   await own.getByLabel('Password').fill(cleo.password);
   await own.keyboard.press('Enter');
+  await own.getByText(/which an admin may have to approve/).waitFor();
   await own.getByRole('button', { name: 'Run the sample app' }).click();
   await own.getByText('An admin has to approve the app first').waitFor();
+  await own.getByText(/starts by itself once an admin has approved the app/).waitFor();
+  assert.equal(await own.locator('.checks li').count(), 3);
   await desk.approve_all();
-  await own.getByRole('button', { name: 'Run the sample app' }).click();
   await own.getByRole('heading', { level: 1, name: 'hello-3' }).waitFor();
   await own.locator('.head .badge').filter({ hasText: /^Running$/ }).waitFor();
   await own.context().close();

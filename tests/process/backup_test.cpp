@@ -28,6 +28,11 @@ struct Desk {
     return {"backup",        archive,      "--passphrase-file",
             passphrase_file, "--data-dir", berthd.data_dir().string()};
   }
+  Flags backup_again(const Berthd& berthd) const {
+    Flags flags = backup(berthd);
+    flags.emplace_back("--replace");
+    return flags;
+  }
   Flags restore(const fs::path& data_dir) const {
     return {"restore",       archive,      "--passphrase-file",
             passphrase_file, "--data-dir", data_dir.string()};
@@ -148,14 +153,15 @@ TEST_CASE("a backup that is killed at any moment leaves the old archive or a com
   std::string before = text_of(desk.archive);
   for (int round = 0; round < 8; ++round) {
     {
-      Process backup(berth::test::berthd_program, desk.backup(berthd), desk.dir.path() / "log");
+      Process backup(berth::test::berthd_program, desk.backup_again(berthd),
+                     desk.dir.path() / "log");
       backup.wait(up_to(random, 500));
     }  // kills it with SIGKILL
     const std::string now = text_of(desk.archive);
     if (now != before) check_works(desk.verify());
     before = now;
   }
-  check_works(desk.backup(berthd));  // nothing blocks it
+  check_works(desk.backup_again(berthd));  // nothing blocks it
   CHECK(text_of(desk.archive) != before);
 }
 
@@ -181,6 +187,20 @@ TEST_CASE("if berthd ends during a backup, no incomplete archive is left") {
     berthd.start();
     CHECK_FALSE(fs::exists(berthd.data_dir() / "berth.db.copy"));
   }
+}
+
+TEST_CASE("an archive that exists is replaced only if that is wanted") {
+  Berthd berthd;
+  const Desk desk;
+  check_works(desk.backup(berthd));
+  const std::string first = text_of(desk.archive);
+  check_refused(refused_configuration, desk.backup(berthd),
+                desk.archive + " exists already; name another file, or add --replace");
+  CHECK(text_of(desk.archive) == first);
+  CHECK_FALSE(fs::exists(desk.archive + ".partial"));
+  check_works(desk.backup_again(berthd));
+  CHECK(text_of(desk.archive) != first);
+  check_works(desk.verify());
 }
 
 TEST_CASE("bad arguments are refused, with a reason and an exit code") {

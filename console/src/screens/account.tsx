@@ -6,6 +6,7 @@ import { note } from '../components/notes';
 import { Read } from '../components/table';
 import { Banner, Button, Card, Copy, Dialog, Empty, Menu, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
+import { tier_name } from '../data';
 import { device, number } from '../format';
 import { type ScopeName, t } from '../messages';
 import { log_out, me, reload_me } from '../session';
@@ -89,7 +90,7 @@ function Profile() {
             </div>
           </dd>
           <dt>{t.deployment.tier}</dt>
-          <dd>{me.value!.tier}</dd>
+          <dd>{tier_name(me.value!.tier)}</dd>
         </dl>
       </div>
       {changing && (

@@ -7,7 +7,7 @@ import { note } from '../components/notes';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Copy, Empty, Menu, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { tiers } from '../data';
+import { tier_name, tiers } from '../data';
 import { cpu, memory, number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
 import {
@@ -162,7 +162,7 @@ export function AdminApps() {
                         </div>
                         {app.promoted_tier && (
                           <div class="small faint">
-                            {t.admin.promoted_to} {app.promoted_tier}
+                            {t.admin.promoted_to} {tier_name(app.promoted_tier)}
                           </div>
                         )}
                       </td>
@@ -220,7 +220,7 @@ function Facts({ of: { app, balance, users, deployments, memory_mb, cpu_millicor
           )}
         </dd>
         <dt>{t.admin.promoted_to}</dt>
-        <dd>{app.promoted_tier ?? '–'}</dd>
+        <dd>{tier_name(app.promoted_tier)}</dd>
         <dt>{t.app.scopes}</dt>
         <dd>
           {granted(app).map((scope) => (

@@ -8,7 +8,7 @@ import { explain, StatusBadge } from '../components/status';
 import { Read } from '../components/table';
 import { Banner, Button, Card, Copy, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { tiers } from '../data';
+import { tier_name, tiers } from '../data';
 import { cpu, date, exact, memory } from '../format';
 import { t } from '../messages';
 import { ActsOn, AppLink, Ask, BillingBadge, DeploymentList, Gone, Refund, UserLink } from './admin_parts';
@@ -153,7 +153,7 @@ export function AdminDeployment({ id }: { id: string }) {
                       </dd>
                       <dt>{t.deployment.tier}</dt>
                       <dd>
-                        {deployment.tier}, {memory(deployment.memory_limit_mb)},{' '}
+                        {tier_name(deployment.tier)}, {memory(deployment.memory_limit_mb)},{' '}
                         {t.deployment.cpus(cpu(deployment.cpu_limit_millicores))}
                       </dd>
                       {deployment.custom_domain && (

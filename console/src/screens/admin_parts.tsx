@@ -9,9 +9,11 @@ import { Sum, whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
+import { tier_name } from '../data';
 import { signed } from '../format';
 import { type Reason, t } from '../messages';
 import { me } from '../session';
+import { short_image } from './rollouts';
 
 export type AnyDeployment = Answer<'get', '/api/internal/deploy/apps'>['deployments'][number];
 export type AnyApp = Answer<'get', '/api/internal/apps'>['apps'][number];
@@ -94,7 +96,9 @@ export function DeploymentTable({
         <tr key={one.id}>
           <td>
             <Link href={deployment_href(one.id)}>{one.name}</Link>
-            <div class="small faint mono break">{one.container_image}</div>
+            <div class="small faint mono cut" title={one.container_image}>
+              {short_image(one.container_image)}
+            </div>
           </td>
           <td>
             <StatusBadge deployment={one} />
@@ -116,7 +120,7 @@ export function DeploymentTable({
               <UserLink id={one.owner_id} name={one.owner} />
             </td>
           )}
-          <td>{one.tier}</td>
+          <td>{tier_name(one.tier)}</td>
           <td>
             <BillingBadge of={one.billing_status} />
           </td>
@@ -278,7 +282,7 @@ export function Give({
 }) {
   return (
     <FormDialog<Giving>
-      title={t.admin.give_title(name)}
+      title={to.kind === 'treasury' ? t.admin.mint : t.admin.give_title(name)}
       fields={give_fields}
       action={t.admin.mint}
       onClose={onClose}

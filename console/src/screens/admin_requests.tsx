@@ -7,6 +7,7 @@ import { note } from '../components/notes';
 import { Pages, Read } from '../components/table';
 import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
+import { tier_name } from '../data';
 import { type ScopeName, t } from '../messages';
 import { problems_of } from './admin_fleet';
 import { AppLink, page_size } from './admin_parts';
@@ -16,7 +17,7 @@ const marks: Record<Request['status'], string> = { pending: 'warn', approved: 'g
 
 // The tier that is asked for, if one is.
 const tier_of = (request: Request & { tier?: string | null }) =>
-  request.tier ? [t.admin.asks_tier(request.tier)] : [];
+  request.tier ? [t.admin.asks_tier(tier_name(request.tier))] : [];
 
 export function RequestList({ of, again, of_app }: { of: Request[]; again: () => void; of_app?: boolean }) {
   const [rejecting, reject] = useState<Request | null>(null);

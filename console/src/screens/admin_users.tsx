@@ -7,7 +7,7 @@ import { note } from '../components/notes';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Copy, Menu, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { tiers } from '../data';
+import { tier_name, tiers } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
 import {
@@ -159,7 +159,7 @@ export function AdminUsers() {
                         <div class="small faint break">{user.email}</div>
                       </td>
                       <td class="end number">{number(user.points)}</td>
-                      <td>{user.tier}</td>
+                      <td>{tier_name(user.tier)}</td>
                       <td class="soft">
                         <Time at={user.inserted_at} />
                       </td>
@@ -200,7 +200,7 @@ function Facts({ of: { user, stats, sessions, last_login_at } }: { of: Details }
         <dt>{t.points_screen.referrals}</dt>
         <dd class="number">{number(stats.direct_referrals)}</dd>
         <dt>{t.deployment.tier}</dt>
-        <dd>{user.tier}</dd>
+        <dd>{tier_name(user.tier)}</dd>
         <dt>{t.account.factor}</dt>
         <dd>{user.totp_enabled ? t.account.on : t.account.off}</dd>
         <dt>{t.admin.sessions}</dt>

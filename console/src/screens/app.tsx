@@ -8,7 +8,7 @@ import { note } from '../components/notes';
 import { StatusBadge } from '../components/status';
 import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Menu, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { type App, apps, complete, listed, load, may_deploy, news } from '../data';
+import { type App, apps, complete, listed, load, may_deploy, news, tier_name } from '../data';
 import { number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
 import { OnceShown, Secret } from './new_app';
@@ -77,7 +77,9 @@ function Scopes({ app }: { app: App }) {
                 <span class={`badge ${marks[request.status]}`}>{t.app.states[request.status]}</span>
                 <div class="grow">
                   <div class="break">
-                    {[...request.requested_scopes, ...(request.tier ? [t.app.tier(request.tier)] : [])].join(', ')}
+                    {[...request.requested_scopes, ...(request.tier ? [t.app.tier(tier_name(request.tier))] : [])].join(
+                      ', ',
+                    )}
                   </div>
                   {request.reason && <div class="small soft">{request.reason}</div>}
                 </div>

@@ -309,6 +309,7 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
     [figures.value],
   );
   const live = campaign.status === 'active' || campaign.status === 'paused';
+  const returned = campaign.remaining + campaign.reserved; // if it ends now
   const targeting = Object.entries(campaign.targeting_metadata ?? {});
   async function set(status: 'active' | 'paused') {
     await call('put', '/api/external/campaigns/{id}', { path, app: app.id, body: { status } }).catch(
@@ -388,6 +389,15 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
               <dd class="number">{t.points(campaign.budget)}</dd>
               <dt>{t.campaigns.remaining}</dt>
               <dd class="number">{t.points(campaign.remaining)}</dd>
+              {campaign.reserved > 0 && (
+                <>
+                  <dt>{t.campaigns.reserved}</dt>
+                  <dd>
+                    <span class="number">{t.points(campaign.reserved)}</span>
+                    <div class="small faint">{t.campaigns.reserved_hint}</div>
+                  </dd>
+                </>
+              )}
               <dt>{t.campaigns.rake}</dt>
               <dd class="number">{t.points(campaign.rake_amount)}</dd>
               {campaign.refunded > 0 && (
@@ -455,8 +465,8 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
             note(t.campaigns.cancelled(number(answer.refunded)));
             again();
           }}>
-          <p>{t.campaigns.cancel_text(number(campaign.remaining))}</p>
-          <Sum now={-campaign.remaining} balance={balance} />
+          <p>{t.campaigns.cancel_text(number(returned))}</p>
+          <Sum now={-returned} balance={balance} />
         </Confirm>
       )}
     </Page>

@@ -8,7 +8,7 @@ import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../compon
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { able, app_of, complete, type Deployment, deployments, forget, news, put, tiers } from '../data';
+import { able, app_of, complete, type Deployment, deployments, forget, news, put, tier_name } from '../data';
 import { cpu, date, exact, mebibytes, memory, number } from '../format';
 import { t } from '../messages';
 import { DomainTab } from './deployment_domain';
@@ -163,7 +163,6 @@ function OverviewTab({
   entries: ReturnType<typeof useEntries>;
   instances: Instance[];
 }) {
-  const tier = tiers.value?.find((one) => one.slug === deployment.tier);
   const metrics = useMetrics(deployment);
   return (
     <>
@@ -191,7 +190,7 @@ function OverviewTab({
               <dd>{deployment.port}</dd>
               <dt>{t.deployment.tier}</dt>
               <dd>
-                {tier?.name ?? deployment.tier}, {memory(deployment.memory_limit_mb)},{' '}
+                {tier_name(deployment.tier)}, {memory(deployment.memory_limit_mb)},{' '}
                 {t.deployment.cpus(cpu(deployment.cpu_limit_millicores))}
               </dd>
               {deployment.custom_domain && (

@@ -1,5 +1,5 @@
-// What somebody needs when a rollout or a container has failed: which image serves, which one failed, where it stopped,
-// its last lines, and the ways on.
+// What somebody needs when a rollout or a container has failed: which image serves, which one failed and with which
+// changed settings, where it stopped, its last lines, and the ways on.
 import { useState } from 'preact/hooks';
 import { type Answer, call, fill, send } from '../api';
 import { headersFor } from '../begun';
@@ -8,7 +8,7 @@ import { Banner, Button, Card, LinkButton, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type Deployment, put } from '../data';
 import { t } from '../messages';
-import { Rollback } from './deployment_history';
+import { Differences, Rollback } from './deployment_history';
 import { ConfirmCharge } from './deployment_price';
 import { type Entry, rollouts_in, short_image } from './rollouts';
 
@@ -55,6 +55,10 @@ export function FailureBanner({
   const lines = useLastLines(deployment, failing);
   const served = instances.find((one) => !one.newest && one.ready)?.image || serving?.details.image;
   const failed = failing?.image || deployment.container_image;
+  // In full only where the short names don't tell the two apart.
+  const name_of = served !== failed && short_image(served ?? '') === short_image(failed) ? String : short_image;
+  const ended = newest?.entry.status === 'failed' ? newest : null;
+  const settings = (ended?.details.changes ?? []).filter((change) => change.field !== 'image');
   const stopped_at = steps[step_of(deployment).at];
   const at = { path: { id: deployment.id }, app: deployment.app_id };
   return (
@@ -62,16 +66,25 @@ export function FailureBanner({
       <p>{why.fix}</p>
       <dl class="facts">
         <dt>{t.failure.serves}</dt>
-        <dd>{serves_on ? <code>{served ?? t.failure.older}</code> : t.failure.nothing_serves}</dd>
+        <dd>
+          {!serves_on ? (
+            t.failure.nothing_serves
+          ) : served ? (
+            <code title={served}>{name_of(served)}</code>
+          ) : (
+            t.failure.older
+          )}
+        </dd>
         <dt>{t.failure.failed}</dt>
         <dd>
-          <code>{failed}</code>
-          {newest && newest.entry.status === 'failed' && (
+          <code title={failed}>{name_of(failed)}</code>
+          {ended && (
             <span class="small soft">
               {' '}
-              · <Time at={newest.entry.inserted_at} />
+              · <Time at={ended.entry.inserted_at} />
             </span>
           )}
+          <Differences of={settings} />
         </dd>
         {stopped_at && (
           <>

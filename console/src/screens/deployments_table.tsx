@@ -9,7 +9,7 @@ import { note } from '../components/notes';
 import { type RowColumn, Rows, type Sorting } from '../components/rows';
 import { explain, StatusBadge } from '../components/status';
 import { Button, Time } from '../components/ui';
-import { app_of, change, complete, type Deployment, forget, listed, put } from '../data';
+import { app_of, change, complete, type Deployment, forget, listed, put, tier_name } from '../data';
 import { t } from '../messages';
 import { short_image } from './rollouts';
 
@@ -36,7 +36,7 @@ const sort_texts: Record<Exclude<Key, 'chosen' | 'labels'>, (one: Deployment) =>
   state: (one) => `${one.reason ? 0 : 1}${urgency.indexOf(one.status)}`,
   app: (one) => app_of(one.app_id)?.app_name ?? '',
   image: (one) => one.container_image,
-  tier: (one) => one.tier ?? '',
+  tier: (one) => tier_name(one.tier),
   when,
 };
 
@@ -281,7 +281,7 @@ export function DeploymentsTable() {
                   {short_image(one.container_image)}
                 </span>
                 <span role="cell" class="of-tier cut">
-                  {one.tier}
+                  {tier_name(one.tier)}
                 </span>
                 <span role="cell" class="of-labels">
                   {label_texts(one).map((text) => (

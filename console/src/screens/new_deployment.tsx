@@ -118,7 +118,7 @@ function fields_of({ chosen, free, app, image, name, said, take }: Shown): Field
       errors: ['subdomain_taken'],
       check: (text: string) =>
         !is_name(text) ? t.create.bad_name : said && !said.available ? t.create.choose_free : undefined,
-      hint: !name ? (
+      hint: !is_name(name) ? (
         t.create.name_hint
       ) : said?.proposal ? (
         <span class="row tight">
@@ -127,10 +127,8 @@ function fields_of({ chosen, free, app, image, name, said, take }: Shown): Field
             {t.create.take(said.proposal)}
           </Button>
         </span>
-      ) : is_name(name) ? (
-        <span class="break">{t.create.address(said?.url ?? address_of(name))}</span>
       ) : (
-        t.create.bad_name
+        <span class="break">{t.create.address(said?.url ?? address_of(name))}</span>
       ),
       card: t.create.what,
     },

@@ -18,12 +18,12 @@ import {
 } from '../data';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
-import { has_sample, run_sample, type SampleStep, usable_tiers } from '../start';
+import { has_sample, run_sample, sample_waits, type SampleStep, usable_tiers } from '../start';
 import { DeploymentsTable } from './deployments_table';
 
 const dismissed_key = 'berth.first-steps';
 
-// The sample app in one click.
+// The sample app in one click. If an admin has to approve the app first, it goes on by itself after that.
 function Sample() {
   const [, go] = useLocation();
   const [step, set] = useState<SampleStep | null>(null);
@@ -42,6 +42,9 @@ function Sample() {
     }
     set(null);
   }
+  useEffect(() => {
+    if (sample_waits.value && able.value.length > 0) void run();
+  }, [able.value.length]);
   return (
     <>
       <Button icon="play" busy={!!step} onClick={() => void run()}>
@@ -56,13 +59,14 @@ function Sample() {
   );
 }
 
+// The sample is for those who have nothing yet: it takes the place of the free deployment.
 function RunButtons() {
   return (
     <div class="row tight">
       <LinkButton href="/new" kinds={['main-action']} icon="plus">
         {t.overview.run}
       </LinkButton>
-      {has_sample() && <Sample />}
+      {has_sample() && listed.value.length === 0 && <Sample />}
     </div>
   );
 }
@@ -82,7 +86,7 @@ const is_served = (d: Deployment) => !!d.custom_domain && !!d.url && new URL(d.u
 function FirstSteps({ hide }: { hide: () => void }) {
   useEffect(() => void reload_me().catch(() => {}), []);
   const all = listed.value;
-  const waiting_app = able.value.length === 0 ? apps.value?.[0] : undefined;
+  const own_app = able.value[0] ?? apps.value?.[0];
   const steps = [
     {
       done: me.value!.email_verified,
@@ -93,14 +97,15 @@ function FirstSteps({ hide }: { hide: () => void }) {
         </a>
       ),
     },
-    ...(waiting_app
+    ...(own_app
       ? [
           {
-            done: false,
+            done: able.value.length > 0,
             ...t.first_steps.approval,
+            ...(sample_waits.value ? { text: t.create.sample_awaits } : {}),
             go: (
               <div class="row tight">
-                <LinkButton href={`/apps/${waiting_app.id}`}>{t.first_steps.approval.action}</LinkButton>
+                <LinkButton href={`/apps/${own_app.id}`}>{t.first_steps.approval.action}</LinkButton>
                 <LinkButton href="/new" kinds={['main-action']}>
                   {t.overview.run}
                 </LinkButton>
@@ -109,7 +114,12 @@ function FirstSteps({ hide }: { hide: () => void }) {
           },
         ]
       : []),
-    { done: all.some(has_run), ...t.first_steps.deployment, go: <RunButtons /> },
+    {
+      done: all.some(has_run),
+      ...t.first_steps.deployment,
+      ...(own_app ? {} : { text: `${t.first_steps.deployment.text} ${t.create.approval_first}` }),
+      go: <RunButtons />,
+    },
     ...(may_have_domain()
       ? [
           {

@@ -14,6 +14,7 @@ import { me, reload_me } from '../session';
 
 const page_size = 20;
 const newest_entries = 100; // whose kinds can be chosen
+const said_by_kind = new Set(['signup_bonus', 'referral_reward']); // berth's description says no more, in English
 
 const send_fields: FieldOf<Body<'post', '/api/points/transfer'>>[] = [
   { name: 'to_username', label: t.points_screen.to, required: true },
@@ -156,7 +157,9 @@ export function PointsScreen() {
                     <tr key={entry.id + entry.amount}>
                       <td>
                         {t.kind(entry.kind)}
-                        {entry.description && <div class="small faint break">{entry.description}</div>}
+                        {entry.description && !said_by_kind.has(entry.kind) && (
+                          <div class="small faint break">{entry.description}</div>
+                        )}
                       </td>
                       <td class="soft">{entry.counterparty?.name ?? t.kind(entry.counterparty?.kind ?? '')}</td>
                       <td class="soft">

@@ -26,7 +26,7 @@ void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& d
   else
     body += say(in, "what \"{app}\" asked for was rejected: {scopes}.",
                 {{"app", app->app_name}, {"scopes", scopes}});
-  body += "\n";
+  body += '\n';
   if (request.reason)
     body += "\n" + say(in, "The reason: {reason}", {{"reason", *request.reason}}) + "\n";
   if (approved && !request.requested.names().empty())
