@@ -337,8 +337,9 @@ test('an admin with a fresh second factor decides about scope requests; nobody e
   const secret = await page.locator('code.secret').innerText();
   await fill(page, { Code: totp(secret, Date.now() / 1000 - 30) });
   await press(page, 'Turn the second factor on');
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
   await page.getByRole('link', { name: 'Scope requests' }).click();
-  assert.equal(await heading(page), 'Scope requests'); // setting the factor up has proven it
+  await page.getByRole('heading', { name: 'Scope requests' }).waitFor(); // setting the factor up has proven it
   await earlier.goto(requests);
   assert.equal(await heading(earlier), 'Prove your second factor');
   await look(earlier, 'prove-second-factor');
