@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import tempfile
 import time
 
 from addresses import free_port
@@ -34,8 +35,10 @@ def as_user(folder, *command):
 
 class RootlessNode(Node):
     def let_go(self, data):
-        done = subprocess.run(as_user(data.parent, data.parent / "berthd", "local", "clean", "--data-dir", data),
-                              capture_output=True, text=True, timeout=CLEAN_LIMIT, check=False)
+        # As with sudo in a home of root's, the user may not enter the directory that the command begins in.
+        with tempfile.TemporaryDirectory() as closed:
+            done = subprocess.run(as_user(data.parent, data.parent / "berthd", "local", "clean", "--data-dir", data), cwd=closed,
+                                  capture_output=True, text=True, timeout=CLEAN_LIMIT, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         left = processes_of(data)
         assert not left, f"`berthd local clean` has left {left}"

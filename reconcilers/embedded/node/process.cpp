@@ -142,6 +142,7 @@ CommandResult run_it(const Command& command) {
   actions.put(in.get(), 0);
   actions.put(out.writer.get(), 1);
   actions.put(err.writer.get(), 2);
+  if (!command.directory.empty()) actions.change_directory(command.directory.c_str());
   actions.close_others();
   const pid_t pid = spawn(command.args, command.env, actions, Attributes(POSIX_SPAWN_SETSID));
   out.writer = Descriptor();

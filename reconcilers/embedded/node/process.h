@@ -22,6 +22,9 @@ struct Command {
   std::map<std::string, std::string> env{};
   std::string input{};
   std::chrono::milliseconds patience{10'000};  // it is killed afterwards
+  // Where it runs; where the caller runs if empty. podman without root refuses a directory that its
+  // user may not enter.
+  std::filesystem::path directory{};
 };
 
 struct CommandResult {

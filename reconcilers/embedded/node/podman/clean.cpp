@@ -165,7 +165,9 @@ void end_processes(const fs::path& directory) {
 void remove_files_of_containers(const fs::path& directory, const Service& service) {
   constexpr int attempts = 30;
   constexpr std::chrono::milliseconds pause{100};
-  Command removal{.args = {"podman", "unshare", "rm", "-rf"}, .env = service.environment()};
+  Command removal{.args = {"podman", "unshare", "rm", "-rf"},
+                  .env = service.environment(),
+                  .directory = directory};
   for (const char* name : {"storage", "pods", "home", "tmp"})
     removal.args.push_back(directory / name);
   for (int attempt = 0; attempt < attempts; ++attempt) {

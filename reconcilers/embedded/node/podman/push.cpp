@@ -60,7 +60,8 @@ std::string push(const RuntimeOptions& options, const std::string& image,
   const fs::path digest_file = directory / "tmp" / "pushed-digest";
   Command command{.args = {"podman", "push", "--digestfile", digest_file},
                   .env = service.environment(),
-                  .patience = longest_push};
+                  .patience = longest_push,
+                  .directory = directory};
   if (is_loopback(host)) {
     command.args.emplace_back("--tls-verify=false");
   } else if (const fs::path file = logins(); !file.empty()) {
