@@ -319,6 +319,7 @@ test('the account has its sessions; another one is ended', async () => {
 
 test('⌘K leads to a deployment by its name', async () => {
   await page.keyboard.press('Control+k');
+  await page.getByLabel('Find a deployment, an app or a screen').waitFor();
   await page.keyboard.type('talk');
   await page.getByRole('option', { name: /talking/ }).waitFor();
   await look('palette');
@@ -334,6 +335,7 @@ test('⌘K leads to a deployment by its name', async () => {
 
 test('⌘K finds actions, parts of a deployment and the documentation; ? shows the keys', async () => {
   await page.keyboard.press('Control+k');
+  await page.getByLabel('Find a deployment, an app or a screen').waitFor();
   await page.keyboard.type('talking logs');
   await page.getByRole('option', { name: /talking › Logs/ }).waitFor();
   const words = page.getByLabel('Find a deployment, an app or a screen');
