@@ -94,9 +94,12 @@ class Attributes {
 pid_t spawn(std::vector<std::string> args, const std::map<std::string, std::string>& env,
             const FileActions& actions, const Attributes& attributes) {
   std::vector<std::string> entries;
+  entries.reserve(env.size());
   for (const auto& [name, value] : env) entries.push_back(name + "=" + value);
   std::vector<char*> argv;
+  argv.reserve(args.size() + 1);
   std::vector<char*> envp;
+  envp.reserve(entries.size() + 1);
   for (std::string& arg : args) argv.push_back(arg.data());
   for (std::string& entry : entries) envp.push_back(entry.data());
   argv.push_back(nullptr);
