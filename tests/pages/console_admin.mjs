@@ -150,7 +150,7 @@ test('what a deployment was charged is given back, after the sum was shown', asy
 
 test('⌘K finds anybody’s things', async () => {
   await page.keyboard.press('Control+k');
-  await page.getByLabel('Find a deployment, an app or a screen').waitFor();
+  await page.getByLabel('Find a user, a deployment, an app or a screen').waitFor();
   await page.keyboard.type('olga');
   await page.getByRole('option', { name: /Deployment of olga/ }).first().waitFor();
   await page.getByRole('option', { name: /^olga\s*User/ }).click();
