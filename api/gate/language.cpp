@@ -3,31 +3,18 @@
 #include <algorithm>
 
 #include "api/gate/browser_session.h"
+#include "api/gate/list_field.h"
 #include "controller/base/ascii.h"
 
 namespace berth::api {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-// Returns the part before the separator, and removes both.
-std::string_view take_part(std::string_view& text, char separator) {
-  const size_t end = std::min(text.find(separator), text.size());
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return trimmed(part);
-}
 
 // Returns the weight in thousandths (RFC 9110, section 12.4.2): 1000 without one, and 0 if it is
 // malformed.
 int weight_of(std::string_view parameters) {
   constexpr int whole = 1000;
   while (!parameters.empty()) {
-    const std::string_view one = take_part(parameters, ';');
+    const std::string_view one = take_item(parameters, ';');
     if (!one.starts_with("q=") && !one.starts_with("Q=")) continue;
     const std::string_view number = one.substr(2);
     if (number.empty() || (number[0] != '0' && number[0] != '1')) return 0;
@@ -51,8 +38,8 @@ Language preferred_language(std::string_view accept_language) {
   Language best = Language::en;
   int best_weight = 0;
   while (!accept_language.empty()) {
-    std::string_view range = take_part(accept_language, ',');
-    const std::string_view tag = take_part(range, ';');
+    std::string_view range = take_item(accept_language);
+    const std::string_view tag = take_item(range, ';');
     const auto language =
         parse_enum<Language>(lower_case(tag.substr(0, std::min(tag.find('-'), tag.size()))));
     const int weight = language ? weight_of(range) : 0;
