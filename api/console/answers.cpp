@@ -48,9 +48,7 @@ void refuse_page(Response& response, int status, Language language, const std::s
   paragraphs.push_back(pages::Values(text));
   values.set("title", title);
   values.set("paragraphs", paragraphs);
-  values.set("language", std::string(to_string(language)));
-  response.add_header("Content-Language", std::string(to_string(language)));
-  response.add_header("Vary", "Accept-Language, Cookie");
+  pages::add_language_headers(response, language);
   response.body = pages::render("message", language, values);
 }
 

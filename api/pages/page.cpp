@@ -27,6 +27,11 @@ void add_security_headers(Response& response, std::string policy) {
   response.add_header("Cross-Origin-Opener-Policy", "same-origin");
 }
 
+void add_language_headers(Response& response, Language language) {
+  response.add_header("Content-Language", std::string(to_string(language)));
+  response.add_header("Vary", "Accept-Language, Cookie");
+}
+
 Page go_to(std::string path) {
   Page page;
   page.go_to = std::move(path);

@@ -20,6 +20,8 @@ namespace berth::api::pages {
 
 // Adds the Content-Security-Policy, and the other fields that all HTML of berth has for security.
 void add_security_headers(Response& response, std::string policy);
+// Says which language the HTML is in, and what of the request has chosen it.
+void add_language_headers(Response& response, Language language);
 
 // A request for a page. If it is a form, its token was checked before the handler is called.
 struct Visit {

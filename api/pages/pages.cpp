@@ -214,8 +214,7 @@ void show_html(Page page, Language language, Response& response) {
   }
   page.values.set("languages", languages);
   response.content_type = "text/html; charset=utf-8";
-  response.add_header("Content-Language", std::string(to_string(language)));
-  response.add_header("Vary", "Accept-Language, Cookie");
+  add_language_headers(response, language);
   response.body = render(page.content, language, page.values);
 }
 
