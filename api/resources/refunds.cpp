@@ -27,12 +27,14 @@ void require_owner(db::Tx& tx, const Call& call) {
                 "the app's points, to give them back");
 }
 
-Reply refund(db::Tx& tx, const Call& call, const points::RefundOrder& order) {
-  points::RefundOrder complete = order;
-  complete.spend_id = call.body.at("spend_id");
-  complete.amount = call.body.at("amount");
-  complete.reason = text_or_nothing(call.body, "reason").value_or("");
-  const points::Refund made = points::refund(tx, complete);
+// `app_id` is that of the app that asks, and null if an administrator does.
+Reply refund(db::Tx& tx, const Call& call, const std::optional<std::string>& app_id) {
+  const points::Refund made =
+      points::refund(tx, {.spend_id = call.body.at("spend_id"),
+                          .amount = call.body.at("amount"),
+                          .reason = text_or_nothing(call.body, "reason").value_or(""),
+                          .app_id = app_id,
+                          .admin = call.admin});
   return {.status = 201,
           .body = {{"refund",
                     {{"id", made.id},
@@ -45,11 +47,11 @@ Reply refund(db::Tx& tx, const Call& call, const points::RefundOrder& order) {
 
 Reply refund_spend(db::Tx& tx, const Call& call, const Services&) {
   require_owner(tx, call);
-  return refund(tx, call, {.spend_id = {}, .reason = {}, .app_id = call.caller->app_id});
+  return refund(tx, call, call.caller->app_id);
 }
 
 Reply refund_any_spend(db::Tx& tx, const Call& call, const Services&) {
-  return refund(tx, call, {.spend_id = {}, .reason = {}, .app_id = {}, .admin = call.admin});
+  return refund(tx, call, std::nullopt);
 }
 
 constexpr Rate refunds = per_minute(60);  // for the owner in one app
