@@ -136,15 +136,18 @@ std::chrono::seconds until_next_letters(db::Tx& tx) {
   return std::chrono::ceil<std::chrono::seconds>(midnight - tx.now());
 }
 
+std::string greeting(const User& user) {
+  return say(user.language, "Hello {name},", {{"name", user.username}}) + "\n\n";
+}
+
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token, const std::string& next) {
   const Language in = user.language;
   const bool leads_on = !next.empty() && next.size() <= max_next_length;
   return {.to = user.email,
           .subject = say(in, "Verify your email address"),
-          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
-                  say(in, "open this link to verify your address:") + "\n\n  " + base_url +
-                  "/verify-email?token=" + token +
+          .body = greeting(user) + say(in, "open this link to verify your address:") + "\n\n  " +
+                  base_url + "/verify-email?token=" + token +
                   (leads_on ? "&next=" + percent_encode(next) : "") + "\n\n" +
                   say(in,
                       "Programs can send the token to POST /api/auth/verify-email. It works once, "
@@ -180,8 +183,7 @@ outbox::Letter notice_letter(const User& user, const std::string& what, const st
   const Language in = user.language;
   return {.to = user.email,
           .subject = say(in, "Your account: {what}", {{"what", what}}),
-          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
-                  say(in, "{what}.", {{"what", what}}) + "\n\n" + details +
+          .body = greeting(user) + say(in, "{what}.", {{"what", what}}) + "\n\n" + details +
                   (details.empty() ? "" : "\n") +
                   say(in, "If it wasn't you, choose a new password now: {link}",
                       {{"link", base_url + "/forgot-password"}}) +
@@ -192,7 +194,7 @@ outbox::Letter suspension_letter(const User& user, const std::string& ended) {
   const Language in = user.language;
   return {.to = user.email,
           .subject = say(in, "Your account was suspended"),
-          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+          .body = greeting(user) +
                   say(in,
                       "an admin of the platform has suspended your account. Nobody can log in to "
                       "it until an admin ends that.") +
@@ -203,7 +205,7 @@ outbox::Letter deletion_letter(const User& user) {
   const Language in = user.language;
   return {.to = user.email,
           .subject = say(in, "Your account was deleted"),
-          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+          .body = greeting(user) +
                   say(in,
                       "your account was deleted by somebody who entered its password. Your name "
                       "and address were removed, and the points on the account are lost.") +

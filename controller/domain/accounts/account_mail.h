@@ -31,6 +31,9 @@ int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purp
 std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
                                          EmailPurpose purpose);
 
+// Returns the first line of a letter to the user, in their language, and the empty line after it.
+std::string greeting(const User& user);
+
 // Return letters with a link that contains the token. `next` is that of a Registration.
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token, const std::string& next);

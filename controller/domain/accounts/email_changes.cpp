@@ -68,17 +68,16 @@ std::optional<Change> find(db::Tx& tx, std::string_view sql, const std::string& 
 outbox::Letter confirmation_letter(const User& user, const std::string& new_email,
                                    const std::string& base_url, const std::string& token) {
   const Language in = user.language;
-  return {.to = new_email,
-          .subject = say(in, "Confirm your new email address"),
-          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
-                  say(in, "open this link to make this the address of your account:") + "\n\n  " +
-                  base_url + "/email-change?token=" + token + "\n\n" +
-                  say(in,
-                      "Programs can send the token to POST /api/auth/email-change/confirm. It "
-                      "works once, within 24 hours.") +
-                  "\n" + say(in, "If you don't know of this, you don't have to do anything.") +
-                  "\n",
-          .token = token};
+  return {
+      .to = new_email,
+      .subject = say(in, "Confirm your new email address"),
+      .body = greeting(user) + say(in, "open this link to make this the address of your account:") +
+              "\n\n  " + base_url + "/email-change?token=" + token + "\n\n" +
+              say(in,
+                  "Programs can send the token to POST /api/auth/email-change/confirm. It "
+                  "works once, within 24 hours.") +
+              "\n" + say(in, "If you don't know of this, you don't have to do anything.") + "\n",
+      .token = token};
 }
 
 outbox::Letter warning_letter(const User& user, const std::string& new_email,
@@ -87,7 +86,7 @@ outbox::Letter warning_letter(const User& user, const std::string& new_email,
   outbox::Letter letter = {
       .to = user.email,
       .subject = say(in, "Your account: somebody asked for another email address"),
-      .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+      .body = greeting(user) +
               say(in,
                   "somebody who entered your password, probably you, asked to change the address "
                   "of your account to {address}. It changes once that address has confirmed it.",
@@ -108,7 +107,7 @@ outbox::Letter changed_letter(const User& user, const Change& change) {
   const Language in = user.language;
   return {.to = change.old_email,
           .subject = say(in, "Your account: the email address was changed"),
-          .body = say(in, "Hello {name},", {{"name", user.username}}) + "\n\n" +
+          .body = greeting(user) +
                   say(in,
                       "the address of your account is {address} now; this one no longer belongs to "
                       "it.",

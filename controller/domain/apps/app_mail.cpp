@@ -1,5 +1,6 @@
 #include "controller/domain/apps/app_mail.h"
 
+#include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/outbox.h"
 
@@ -19,7 +20,7 @@ void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& d
   if (request.tier)
     scopes.append(scopes.empty() ? "" : ", ")
         .append(say(in, "the tier {tier}", {{"tier", *request.tier}}));
-  std::string body = say(in, "Hello {name},", {{"name", owner->username}}) + "\n\n";
+  std::string body = accounts::greeting(*owner);
   if (approved)
     body += say(in, "what \"{app}\" asked for was approved: {scopes}.",
                 {{"app", app->app_name}, {"scopes", scopes}});

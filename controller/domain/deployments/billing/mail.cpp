@@ -1,5 +1,6 @@
 #include "controller/domain/deployments/billing/mail.h"
 
+#include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/outbox.h"
@@ -36,8 +37,7 @@ void tell(db::Tx& tx, const Account& account, const std::string& data_key, Write
       {.to = owner->email,
        .subject = message.subject,
        .body =
-           say(in, "Hello {name},", {{"name", owner->username}}) + "\n\n" + message.sentences +
-           "\n\n" +
+           accounts::greeting(*owner) + message.sentences + "\n\n" +
            say(in,
                "The app \"{app}\" has {points} points; 30 days on the tier {tier} cost {price}.",
                {{"app", app->app_name},
