@@ -9,8 +9,9 @@ namespace {
 constexpr const char* actor = "first-account-admin";
 // What the owner reads as the reason, in the language of their account.
 std::string why(const accounts::User& owner) {
-  return messages::say(owner.language,
-                       "Approved at once: this berth is for its own machine, and you are its admin.");
+  return messages::say(
+      owner.language,
+      "Approved at once: this berth is for its own machine, and you are its admin.");
 }
 
 // The host of a Host field, without its port.
