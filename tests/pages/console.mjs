@@ -318,10 +318,11 @@ test('the account has its sessions; another one is ended', async () => {
 });
 
 test('⌘K leads to a deployment by its name', async () => {
+  // Nobody waits until it is open.
   await page.keyboard.press('Control+k');
-  await page.getByLabel('Find a deployment, an app or a screen').waitFor();
   await page.keyboard.type('talk');
   await page.getByRole('option', { name: /talking/ }).waitFor();
+  assert.equal(await page.getByLabel('Find a deployment, an app or a screen').inputValue(), 'talk');
   await look('palette');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'talking' }).waitFor();
