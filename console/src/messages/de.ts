@@ -502,6 +502,8 @@ export const de: Messages = {
     after: 'Danach übrig',
     missing: (n) => `${points(n)} fehlen`,
     too_few: 'Die App hat dafür zu wenige Punkte.',
+    too_few_yours:
+      'Sie haben dafür zu wenige Punkte. Punkte bekommen Sie für Freunde, die sich mit Ihrem Code registrieren, und von anderen.',
     sources: 'Woher die Punkte einer App kommen',
     each_period: (amount, from) => `${points(amount)} alle 30 Tage, das nächste Mal am ${from}`,
   },

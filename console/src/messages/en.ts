@@ -493,6 +493,8 @@ export const en = {
     after: 'Left afterwards',
     missing: (n: number) => `${points(n)} missing`,
     too_few: 'The app has too few points for this.',
+    too_few_yours:
+      'You have too few points for this. You get some from friends who sign up with your code, and from others.',
     sources: 'Where an app’s points come from',
     each_period: (amount: number, from: string) => `${points(amount)} every 30 days, next on ${from}`,
   },

@@ -4,10 +4,10 @@ import { type Body, call } from '../api';
 import { type FieldOf, Filter, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Copy, Empty, Page, Time } from '../components/ui';
-import { useReading } from '../components/use';
+import { useReading, useReturn } from '../components/use';
 import { number, signed } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -42,6 +42,7 @@ export function PointsScreen() {
   const [sending, send] = useState(() => location.search === '?send');
   const [round, next] = useState(0); // counts what was sent, after which the days are read again
   const balance = useReading(() => call('get', '/api/points/balance'), []);
+  useReturn(balance.again);
   const newest = useReading(() => call('get', '/api/points/history', { query: { page_size: newest_entries } }), []);
   const history = useReading(
     () => call('get', '/api/points/history', { query: { ...query_of(filter), page, page_size } }),
@@ -181,7 +182,7 @@ export function PointsScreen() {
           fields={send_fields}
           action={t.points_screen.send}
           onClose={() => send(false)}
-          below={({ amount }) => <Sum now={whole(amount)} balance={balance.value?.points} whose={t.sum.you_have} />}
+          cost={({ amount }) => ({ now: whole(amount), balance: balance.value?.points, whose: t.sum.you_have })}
           run={async (body, once) => {
             await call('post', '/api/points/transfer', { once, body });
             note(t.points_screen.sent(number(body.amount), body.to_username ?? ''));
