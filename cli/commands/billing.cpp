@@ -102,6 +102,7 @@ void add_tier_commands(CLI::App& root, Run& run) {
                                 {"CPUS", "limits.cpus"},
                                 {"DEPLOYMENTS", "limits.max_deployments"},
                                 {"POINTS A MONTH", "monthly_cost_points"},
+                                {"POINTS AN HOUR", "points_per_hour"},
                                 {"PAID IN", "payment_method"},
                                 {"OWN DOMAIN", "custom_domain_allowed"},
                                 {"FOR ALL", "auto_approve"},
