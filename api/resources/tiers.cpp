@@ -4,6 +4,7 @@
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
+#include "controller/domain/deployments/metering/prices.h"
 #include "controller/domain/deployments/metering/usage.h"
 #include "controller/domain/kernel/audit.h"
 
@@ -102,29 +103,29 @@ Reply change_tier(db::Tx& tx, const Call& call, const Services&) {
   return {.body = {{"tier", encode(changed)}}};
 }
 
-json encode(const usage::PriceChange& change) {
-  json apps = json::array();
-  for (const usage::Short& app : change.short_of_points)
-    apps.push_back({{"app_id", app.app_id},
-                    {"app_name", app.app_name},
-                    {"balance", app.balance},
-                    {"points_a_day", app.points_a_day}});
-  return {{"points_per_hour", {{"now", or_null(change.now)}, {"then", or_null(change.then)}}},
-          {"applies_from", to_iso8601(change.applies_from)},
-          {"deployments", change.deployments},
-          {"apps", change.apps},
-          {"points_a_day", {{"now", change.points_a_day_now}, {"then", change.points_a_day_then}}},
-          {"apps_short_of_points", change.apps_short_of_points},
-          {"short_of_points", std::move(apps)}};
-}
-
 Reply preview_tier_price(db::Tx& tx, const Call& call, const Services&) {
   const auto tier = tiers::find(tx, call.id());
   if (!tier) throw Error(Code::tier_not_found, "there is no such tier");
   const auto wanted = call.number("points_per_hour");
-  json body = encode(usage::price_change(tx, *tier, wanted));
-  body["tier"] = tier->slug;
-  return {.body = std::move(body)};
+  const auto effect = metering::effect_of(tx, tier->id, wanted);
+  const auto found = metering::short_apps(tx, tier->id, wanted.value_or(0));
+  json apps = json::array();
+  for (const metering::ShortApp& app : found.first)
+    apps.push_back({{"app_id", app.app_id},
+                    {"app_name", app.app_name},
+                    {"balance", app.balance},
+                    {"points_a_day", app.points_a_day}});
+  constexpr std::int64_t hours_of_day = 24;
+  return {.body = {{"tier", tier->slug},
+                   {"points_per_hour", {{"now", or_null(effect.today)}, {"then", or_null(wanted)}}},
+                   {"applies_from", to_iso8601(effect.from)},
+                   {"deployments", effect.deployments},
+                   {"apps", effect.apps},
+                   {"points_a_day",
+                    {{"now", effect.points_per_hour_before * hours_of_day},
+                     {"then", effect.points_per_hour_after * hours_of_day}}},
+                   {"apps_short_of_points", found.count},
+                   {"short_of_points", std::move(apps)}}};
 }
 
 constexpr Param preview_query[] = {
@@ -134,7 +135,7 @@ constexpr Param preview_query[] = {
      .example = "3",
      .kind = Kind::integer,
      .least = 1,
-     .most = tiers::max_points_per_hour}};
+     .most = metering::max_points_per_hour}};
 
 constexpr Access deploy = oauth_token({Scope::deploy_manage}, Access::ForApp::none);
 

@@ -2,64 +2,80 @@
 
 #include <algorithm>
 
+#include "controller/db/enum_column.h"
+#include "controller/domain/deployments/metering/prices.h"
 #include "controller/domain/kernel/read_page.h"
 
-namespace berth::usage {
+namespace berth::metering {
 namespace {
 
 constexpr std::int64_t hours_of_day = 24;
 
-Instant start_of_day(std::int64_t day) {
-  return Instant(std::chrono::duration_cast<Duration>(std::chrono::days(day)));
-}
-
-std::optional<std::int64_t> price_on(db::Tx& tx, const std::string& tier_id, std::int64_t day) {
-  auto row = tx.query(R"(
-      SELECT points_per_hour
-      FROM tier_prices
-      WHERE tier_id = $1 AND from_day <= $2
-      ORDER BY from_day DESC
-      LIMIT 1)",
-                      tier_id, day);
-  return row.next() ? row.integer_or_null("points_per_hour") : std::nullopt;
-}
-
 Interval interval_of(const db::Query& row) {
-  return {.process = row.text("process"),
-          .item = row.text("item"),
-          .run = row.text("run"),
-          .tier = row.text("slug"),
+  return {.run = row.text("pod") + "/" + std::to_string(row.integer("restart")),
+          .process = row.text("process"),
+          .item = db::enum_of<Item>(row, "item"),
           .quantity = row.integer("quantity"),
           .started_at = row.instant("started_at"),
           .ended_at = row.instant_or_null("ended_at"),
-          .vanished = row.text("ended") == "vanished"};
+          .ending = db::enum_or_null<Ending>(row, "ending")};
 }
 
-// What all that is to run costs by the hour on a day, at today's prices.
-std::int64_t points_of_running(db::Tx& tx, const std::string& app_id,
-                               const std::string& deployment_id) {
-  static const std::string sum = R"(
-      SELECT CAST(coalesce(sum(p.points_per_hour), 0) AS BIGINT) AS points
-      FROM deployments d
-      JOIN tier_prices p ON p.tier_id = d.tier_id
-      WHERE d.app_id = $1 AND d.status NOT IN ('stopped', 'destroyed')
-        AND p.from_day = (SELECT max(n.from_day)
-                          FROM tier_prices n
-                          WHERE n.tier_id = d.tier_id AND n.from_day <= $2)
-  )";
-  static const std::string of_one = sum + R"(AND d.id = $3)";
+bool is_to_run(const deployments::Deployment& deployment) {
+  return deployment.status != deployments::Status::stopped &&
+         deployment.status != deployments::Status::destroyed;
+}
+
+}  // namespace
+
+Page<Interval> interval_page(db::Tx& tx, const std::string& deployment_id, std::int64_t first,
+                             std::int64_t last, const PageRequest& page) {
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM meter_intervals
+            WHERE deployment_id = $1 AND started_at < $2 AND (ended_at IS NULL OR ended_at > $3)
+            LIMIT $4) counted)",
+                              .rows = R"(
+      SELECT pod, restart, process, item, quantity, started_at, ended_at, ending
+      FROM meter_intervals
+      WHERE deployment_id = $1 AND started_at < $2 AND (ended_at IS NULL OR ended_at > $3)
+        AND (started_at, pod, restart) < ($4, $5, $6)
+      ORDER BY started_at DESC, pod DESC, restart DESC
+      LIMIT $7 OFFSET $8)",
+                              .sorted_by = {{SortColumn::Type::integer, "started_at"},
+                                            {SortColumn::Type::text, "pod"},
+                                            {SortColumn::Type::integer, "restart"}}};
+  return read_page(tx, sql, page, interval_of, deployment_id, start_of_day(last + 1),
+                   start_of_day(first));
+}
+
+std::int64_t accrued(db::Tx& tx, const deployments::Deployment& deployment,
+                     const std::vector<DayUse>& uses) {
+  const Prices prices(tx);
+  std::int64_t units = 0;
+  for (const DayUse& use : uses)
+    units += units_of(use.pending_milliseconds, prices.on(deployment.tier_id, use.day).value_or(0));
+  return units / units_of_point;
+}
+
+Forecast forecast(db::Tx& tx, const deployments::Deployment& deployment,
+                  const std::vector<DayUse>& uses) {
   const std::int64_t today = utc_day(tx.now());
-  return hours_of_day * (deployment_id.empty() ? tx.number(sum, app_id, today)
-                                               : tx.number(of_one, app_id, today, deployment_id));
+  std::int64_t first = today;
+  std::int64_t points = 0;
+  for (const DayUse& use : uses) {
+    if (use.day < today - forecast_days || use.day >= today) continue;
+    first = std::min(first, use.day);
+    points += use.points;
+  }
+  if (const std::int64_t days = today - first; days > 0)
+    return {.points_a_day = (points + days - 1) / days, .days = days};
+  if (!is_to_run(deployment)) return {};
+  return {.points_a_day = hours_of_day * Prices(tx).on(deployment.tier_id, today).value_or(0)};
 }
 
-struct ShortApps {
-  std::int64_t count = 0;
-  std::vector<ShortApp> first;
-};
-// The apps with a deployment on the tier whose points don't last for a day if the tier costs
-// `price` by the hour, and the other tiers what they say.
-ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t price) {
+ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t points_per_hour) {
   ShortApps result;
   auto row = tx.query(R"(
       WITH costs AS (
@@ -88,7 +104,7 @@ ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t price)
       WHERE balance < a_day
       ORDER BY balance, app_id
       LIMIT $4)",
-                      tier_id, price, hours_of_day, max_short_apps);
+                      tier_id, points_per_hour, hours_of_day, max_short_apps);
   while (row.next()) {
     result.first.push_back({.app_id = row.text("app_id"),
                             .app_name = row.text("app_name"),
@@ -99,103 +115,4 @@ ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t price)
   return result;
 }
 
-}  // namespace
-
-Page<Interval> intervals(db::Tx& tx, const std::string& deployment_id, std::int64_t first_day,
-                         std::int64_t last_day, const PageRequest& page) {
-  static const ListSql sql = {.count = R"(
-      SELECT count(*)
-      FROM (SELECT 1 AS one
-            FROM meter_intervals
-            WHERE deployment_id = $1 AND started_at < $2 AND (ended_at IS NULL OR ended_at > $3)
-            LIMIT $4) counted)",
-                              .rows = R"(
-      SELECT i.number, i.process, i.item, i.run, t.slug, i.quantity, i.started_at, i.ended_at,
-             i.ended
-      FROM meter_intervals i
-      LEFT JOIN deploy_tiers t ON t.id = i.tier_id
-      WHERE i.deployment_id = $1 AND i.started_at < $2 AND (i.ended_at IS NULL OR i.ended_at > $3)
-        AND (i.started_at, i.number) < ($4, $5)
-      ORDER BY i.started_at DESC, i.number DESC
-      LIMIT $6 OFFSET $7)",
-                              .sorted_by = {{SortColumn::Type::integer, "started_at"},
-                                            {SortColumn::Type::integer, "number"}}};
-  return read_page(tx, sql, page, interval_of, deployment_id, start_of_day(last_day + 1),
-                   start_of_day(first_day));
-}
-
-std::vector<Charge> charges(db::Tx& tx, const std::string& deployment_id, std::int64_t first_day,
-                            std::int64_t last_day) {
-  std::vector<Charge> result;
-  auto row = tx.query(R"(
-      SELECT day, process, item, CAST(sum(milliseconds) AS BIGINT) AS milliseconds,
-             CAST(sum(points) AS BIGINT) AS points,
-             CAST(sum(unpaid_milliseconds) AS BIGINT) AS unpaid_milliseconds
-      FROM meter_charges
-      WHERE deployment_id = $1 AND day BETWEEN $2 AND $3
-      GROUP BY day, process, item
-      ORDER BY day DESC, process, item)",
-                      deployment_id, first_day, last_day);
-  while (row.next())
-    result.push_back({.day = row.integer("day"),
-                      .process = row.text("process"),
-                      .item = row.text("item"),
-                      .milliseconds = row.integer("milliseconds"),
-                      .points = row.integer("points"),
-                      .unpaid_milliseconds = row.integer("unpaid_milliseconds")});
-  return result;
-}
-
-Forecast forecast(db::Tx& tx, const std::string& app_id, const std::string& deployment_id) {
-  static const std::string sum = R"(
-      SELECT CAST(coalesce(sum(points), 0) AS BIGINT) AS points, coalesce(min(day), 0) AS first_day
-      FROM meter_charges
-      WHERE app_id = $1 AND day BETWEEN $2 AND $3
-  )";
-  static const std::string of_one = sum + R"(AND deployment_id = $4)";
-  const std::int64_t today = utc_day(tx.now());
-  const std::int64_t first = today - forecast_days;
-  auto row = deployment_id.empty() ? tx.query(sum, app_id, first, today - 1)
-                                   : tx.query(of_one, app_id, first, today - 1, deployment_id);
-  if (row.next() && row.integer("first_day") > 0) {
-    const std::int64_t days = today - row.integer("first_day");
-    // Rounded up, so that what costs something is never said to cost nothing.
-    return {.points_a_day = (row.integer("points") + days - 1) / days, .days = days};
-  }
-  return {.points_a_day = points_of_running(tx, app_id, deployment_id)};
-}
-
-Prices prices(db::Tx& tx, const std::string& tier_id) {
-  const std::int64_t today = utc_day(tx.now());
-  Prices result = {.today = price_on(tx, tier_id, today),
-                   .tomorrow = price_on(tx, tier_id, today + 1),
-                   .next_midnight = start_of_day(today + 1)};
-  result.changes = result.today != result.tomorrow;
-  return result;
-}
-
-PriceChange price_change(db::Tx& tx, const tiers::Tier& tier,
-                         const std::optional<std::int64_t>& then) {
-  const std::int64_t today = utc_day(tx.now());
-  PriceChange change;
-  change.now = price_on(tx, tier.id, today);
-  change.then = then;
-  change.applies_from = start_of_day(today + 1);
-  auto row = tx.query(R"(
-      SELECT count(*) AS deployments, count(DISTINCT app_id) AS apps
-      FROM deployments
-      WHERE tier_id = $1 AND status NOT IN ('stopped', 'destroyed'))",
-                      tier.id);
-  if (row.next()) {
-    change.deployments = row.integer("deployments");
-    change.apps = row.integer("apps");
-  }
-  change.points_a_day_now = change.deployments * change.now.value_or(0) * hours_of_day;
-  change.points_a_day_then = change.deployments * then.value_or(0) * hours_of_day;
-  auto found = short_apps(tx, tier.id, then.value_or(0));
-  change.apps_short_of_points = found.count;
-  change.short_of_points = std::move(found.first);
-  return change;
-}
-
-}  // namespace berth::usage
+}  // namespace berth::metering
