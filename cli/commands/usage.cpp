@@ -66,7 +66,7 @@ struct BudgetFlags {
 using SharedBudgetFlags = std::shared_ptr<BudgetFlags>;
 
 void list_budgets(Run& run) {
-  const json body = run.api().all(budgets_path, "budgets");
+  const json body = run.api().get(budgets_path);
   run.out().list(body, body.at("budgets"),
                  {{"DEPLOYMENT", "deployment_name"},
                   {"PERIOD", "period"},
