@@ -6,7 +6,7 @@ import { Confirm } from '../components/form';
 import { Sum } from '../components/sum';
 import { Bones, Failed } from '../components/ui';
 import { useReading } from '../components/use';
-import type { Deployment, Tier } from '../data';
+import { type Deployment, type Tier, tiers } from '../data';
 import { date } from '../format';
 import { t } from '../messages';
 
@@ -22,6 +22,11 @@ interface Charge {
   later?: string | undefined;
   balance: number;
 }
+// What the tier costs: for 30 days, and by the hour.
+const later_of = (amount: number, from: string, hour: number) =>
+  [amount ? t.sum.each_period(amount, from) : '', hour ? t.sum.each_hour(hour) : ''].filter(Boolean).join('; ') ||
+  undefined;
+const hour_of = (slug?: string) => tiers.value?.find((tier) => tier.slug === slug)?.points_per_hour ?? 0;
 const is_short = (charge: Charge | null) => !!charge && charge.now !== null && charge.now > charge.balance;
 
 // The sum, and the way to points where they are too few.
@@ -44,7 +49,11 @@ function useCharge(deployment: Deployment): { charge: Charge | null; error: ApiE
   if (!value) return { charge: null, error, again };
   const { period, amount, balance } = value;
   return {
-    charge: { now: period.paid ? 0 : amount, later: t.sum.each_period(amount, date(period.end)), balance },
+    charge: {
+      now: period.paid ? 0 : amount,
+      later: later_of(amount, date(period.end), hour_of(deployment.tier)),
+      balance,
+    },
     error,
     again,
   };
@@ -64,7 +73,7 @@ export function ConfirmCharge({
   onClose: () => void;
 }) {
   const { charge, error, again } = useCharge(deployment);
-  const is_free = deployment.billing_status === 'exempt';
+  const is_free = deployment.billing_status === 'exempt' && !hour_of(deployment.tier);
   return (
     <Confirm {...dialog} disabled={!is_free && is_short(charge)}>
       {children}
@@ -114,7 +123,7 @@ export function ConfirmTier({
   const charge: Charge | null = billing.value &&
     trial.value && {
       now: refusal && !wants_points ? null : trial.value.points,
-      later: price ? t.sum.each_period(price, date(billing.value.period.end)) : undefined,
+      later: later_of(price, date(billing.value.period.end), tier.points_per_hour ?? 0),
       balance: billing.value.balance,
     };
   return (
