@@ -360,7 +360,9 @@ void add_app_commands(CLI::App& root, Run& run) {
   add_command(*apps, "balance", "Show the points on the app's account", "berth apps balance",
               [&run] {
                 const json body = run.api().get("/api/external/app/balance");
-                run.out().done(body, cell(body, "balance") + " points");
+                const std::string held = cell(body, "held");
+                run.out().done(body, cell(body, "balance") + " points" +
+                                         (held == "0" ? "" : ", of which " + held + " are held"));
               });
   add_app_changes(*apps, run);
 }

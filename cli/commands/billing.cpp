@@ -66,6 +66,7 @@ void billing(Run& run, const std::string& name) {
                      {"Tier", cell(body, "tier")},
                      {"Points for 30 days", cell(body, "amount")},
                      {"Balance of the app", cell(body, "balance")},
+                     {"Held of it", cell(body, "held")},
                      {"Period", cell(body, "period.start") + " to " + cell(body, "period.end")},
                      {"Paid", cell(body, "period.paid")},
                      {"Next renewal", fact(body, "next_renewal")},

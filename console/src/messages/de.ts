@@ -375,6 +375,7 @@ export const de: Messages = {
     next: 'Nächste Zahlung',
     none: 'Keine',
     balance: 'Die App hat',
+    held: (n) => `davon ${points(n)} für die nächste Stunde vorgemerkt`,
     stops: 'Hält an, falls unbezahlt',
     charges: 'Zahlungen',
     states: {

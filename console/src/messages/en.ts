@@ -371,6 +371,7 @@ export const en = {
     next: 'Next charge',
     none: 'None',
     balance: 'The app has',
+    held: (n: number) => `${points(n)} of it held for the next hour`,
     stops: 'Stops if unpaid',
     charges: 'Charges',
     states: { current: 'Paid', warning: 'Running out of points', suspended: 'Out of points', exempt: 'Free' },

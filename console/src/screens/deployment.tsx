@@ -124,7 +124,10 @@ function Billing({ deployment }: { deployment: Deployment }) {
             )}
           </dd>
           <dt>{t.billing.balance}</dt>
-          <dd class="number">{t.points(value.balance)}</dd>
+          <dd class="number">
+            {t.points(value.balance)}
+            {value.held > 0 && <div class="small faint">{t.billing.held(value.held)}</div>}
+          </dd>
           {value.stops_at && (
             <>
               <dt>{t.billing.stops}</dt>
