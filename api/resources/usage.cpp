@@ -71,8 +71,8 @@ Reply deployment_usage(db::Tx& tx, const Call& call, const Services&) {
   const DayWindow window = day_window(call, tx.now(), metering::max_use_days);
   const auto uses = metering::uses(tx, row.id, window.first, window.last);
   const std::int64_t today = utc_day(tx.now());
-  const auto newest = metering::uses(tx, row.id, today - metering::forecast_days, today);
-  const metering::Forecast forecast = metering::forecast(tx, row, newest);
+  const auto newest = metering::uses(tx, row.id, today - metering::mean_days, today);
+  const metering::Forecast forecast = metering::daily_forecast(tx, row, newest);
   json body = encode_page(
       "intervals", metering::interval_page(tx, row.id, window.first, window.last, call.page()),
       [&](const metering::Interval& interval) { return encode(interval, tx.now()); });

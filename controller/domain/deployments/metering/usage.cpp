@@ -65,13 +65,13 @@ std::int64_t accrued(db::Tx& tx, const deployments::Deployment& deployment,
   return units / units_of_point;
 }
 
-Forecast forecast(db::Tx& tx, const deployments::Deployment& deployment,
-                  const std::vector<DayUse>& uses) {
+Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
+                        const std::vector<DayUse>& uses) {
   const std::int64_t today = utc_day(tx.now());
   std::int64_t first = today;
   std::int64_t points = 0;
   for (const DayUse& use : uses) {
-    if (use.day < today - forecast_days || use.day >= today) continue;
+    if (use.day < today - mean_days || use.day >= today) continue;
     first = std::min(first, use.day);
     points += use.points;
   }
@@ -90,10 +90,11 @@ ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t points
                              ELSE coalesce(t.points_per_hour, 0) END) AS BIGINT) * $3 AS a_day
         FROM deployments d
         JOIN deploy_tiers t ON t.id = d.tier_id
-        WHERE d.status NOT IN ('stopped', 'destroyed')
+        WHERE d.status NOT IN ('stopped', 'destroyed') AND d.suspended_at IS NULL
           AND d.app_id IN (SELECT h.app_id
                            FROM deployments h
-                           WHERE h.tier_id = $1 AND h.status NOT IN ('stopped', 'destroyed'))
+                           WHERE h.tier_id = $1 AND h.status NOT IN ('stopped', 'destroyed')
+                             AND h.suspended_at IS NULL)
         GROUP BY d.app_id
       ), balances AS (
         SELECT c.app_id, o.app_name, c.a_day,

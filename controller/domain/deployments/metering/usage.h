@@ -28,15 +28,15 @@ std::int64_t accrued(db::Tx& tx, const deployments::Deployment& deployment,
 
 // What a deployment will probably be charged by the hour.
 struct Forecast {
-  // The mean of the last forecast_days whole UTC days, or of as many as there are since something
+  // The mean of the last mean_days whole UTC days, or of as many as there are since something
   // ran, rounded up. If there is none, what the deployment costs on a day at today's price.
   std::int64_t points_a_day = 0;
   std::int64_t days = 0;  // how many whole days the mean is of
 };
-inline constexpr std::int64_t forecast_days = 7;
-// `uses` are those of the last forecast_days days at least.
-Forecast forecast(db::Tx& tx, const deployments::Deployment& deployment,
-                  const std::vector<DayUse>& uses);
+inline constexpr std::int64_t mean_days = 7;
+// `uses` are those of the last mean_days days at least.
+Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
+                        const std::vector<DayUse>& uses);
 
 // Apps with fewer points than all of their deployments would cost by the hour on a day.
 struct ShortApp {
