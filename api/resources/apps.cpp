@@ -7,7 +7,6 @@
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
-#include "controller/domain/deployments/metering/usage.h"
 
 namespace berth::api {
 namespace {
@@ -122,7 +121,7 @@ Reply get_any_app(db::Tx& tx, const Call& call, const Services&) {
   const ledger::Account account = ledger::app_account(app->id);
   return {.body = {{"app", std::move(body)},
                    {"balance", ledger::balance(tx, account)},
-                   {"held", metering::held(tx, app->id)},
+                   {"held", ledger::held(tx, account)},
                    {"users", apps::count_users(tx, app->id)},
                    {"deployments", size.deployments},
                    {"memory_mb", size.memory_mb},

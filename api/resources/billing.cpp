@@ -4,7 +4,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/deployments.h"
 #include "api/resources/shared.h"
-#include "controller/domain/deployments/metering/usage.h"
+#include "controller/domain/ledger/ledger.h"
 
 namespace berth::api {
 namespace {
@@ -35,7 +35,7 @@ json encode_billing(db::Tx& tx, const deployments::Deployment& row) {
           {"next_renewal", or_null(view.next_renewal)},
           {"amount", view.price},
           {"balance", view.balance},
-          {"held", metering::held(tx, row.app_id)},
+          {"held", ledger::held(tx, ledger::app_account(row.app_id))},
           {"warned_at", or_null(view.warned_at)},
           {"stops_at", or_null(view.stops_at)},
           {"history", std::move(history)}};

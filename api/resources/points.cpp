@@ -10,7 +10,6 @@
 #include "api/resources/shared.h"
 #include "controller/base/text.h"
 #include "controller/base/visible_text.h"
-#include "controller/domain/deployments/metering/usage.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/points/points.h"
@@ -167,7 +166,7 @@ Reply award_points(db::Tx&, const Call&, const Services&) {
 Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
   const std::string& app = call.caller->app_id;
   return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))},
-                   {"held", metering::held(tx, app)},
+                   {"held", ledger::held(tx, ledger::app_account(app))},
                    {"app_id", app}}};
 }
 

@@ -5,7 +5,6 @@
 #include "controller/db/enum_column.h"
 #include "controller/domain/deployments/metering/prices.h"
 #include "controller/domain/kernel/read_page.h"
-#include "controller/domain/ledger/ledger.h"
 
 namespace berth::metering {
 namespace {
@@ -28,11 +27,6 @@ bool is_to_run(const deployments::Deployment& deployment) {
 }
 
 }  // namespace
-
-std::int64_t held(db::Tx& tx, const std::string& app_id) {
-  return tx.number(R"(SELECT held FROM ledger_accounts WHERE id = $1)",
-                   ledger::app_account(app_id).id());
-}
 
 Page<Interval> interval_page(db::Tx& tx, const std::string& deployment_id, std::int64_t first,
                              std::int64_t last, const PageRequest& page) {

@@ -12,10 +12,6 @@
 // What the API shows of the meter besides meter.h and settlement.h. These functions only read.
 namespace berth::metering {
 
-// Returns how many of an app's points are held for what is priced by the hour: a part of its
-// balance that can't be spent.
-std::int64_t held(db::Tx& tx, const std::string& app_id);
-
 // Returns the deployment's intervals that lie in the UTC days from `first` to `last`, at least
 // partly: those that began last come first.
 Page<Interval> interval_page(db::Tx& tx, const std::string& deployment_id, std::int64_t first,
