@@ -381,7 +381,7 @@ export const de: Messages = {
     states: {
       current: 'Bezahlt',
       warning: 'Punkte werden knapp',
-      suspended: 'Nicht genug Punkte',
+      suspended: 'Punkte oder Budget verbraucht',
       exempt: 'Kostenlos',
     },
     kinds: { charge: '30 Tage', tier_change: 'Wechsel der Stufe', refund: 'Erstattung' },

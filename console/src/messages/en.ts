@@ -374,7 +374,7 @@ export const en = {
     held: (n: number) => `${points(n)} of it held for the next hour`,
     stops: 'Stops if unpaid',
     charges: 'Charges',
-    states: { current: 'Paid', warning: 'Running out of points', suspended: 'Out of points', exempt: 'Free' },
+    states: { current: 'Paid', warning: 'Running out of points', suspended: 'Out of points or budget', exempt: 'Free' },
     kinds: { charge: '30 days', tier_change: 'change of tier', refund: 'refund' },
   },
   usage: {
