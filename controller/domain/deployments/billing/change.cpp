@@ -12,10 +12,12 @@
 namespace berth::billing {
 namespace {
 
-[[noreturn]] void refuse_payment(const Account& account) {
-  throw TooFewPoints(account.price, "the app's balance is lower than the price of " +
-                                        std::to_string(account.price) +
-                                        " points for 30 days on the tier " + account.tier_slug);
+[[noreturn]] void refuse_payment(db::Tx& tx, const Account& account) {
+  throw TooFewPoints(account.price,
+                     "the app's balance is lower than the price of " +
+                         std::to_string(account.price) + " points for 30 days on the tier " +
+                         account.tier_slug +
+                         ledger::words_for_held(tx, ledger::app_account(account.app_id)));
 }
 
 // Makes the deployment due at once, so that the billing loop determines what is due when.
@@ -53,7 +55,8 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
   if (transaction) return transaction;
   if (is_charge)
     throw TooFewPoints(amount, "the app's balance is lower than the " + std::to_string(amount) +
-                                   " points that the tier costs for the rest of the period");
+                                   " points that the tier costs for the rest of the period" +
+                                   ledger::words_for_held(tx, app));
   throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 
@@ -83,7 +86,7 @@ std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_t
 // Pays, and ends a suspension for lack of points. The deployment was admitted before.
 void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor) {
   const bool was_suspended = account.status == Status::suspended;
-  if (!pay(tx, account)) refuse_payment(account);
+  if (!pay(tx, account)) refuse_payment(tx, account);
   if (was_suspended && !account.suspended_by_admin) reactivate(tx, account, actor);
   have_looked_at(account, tx.now());
 }
@@ -98,7 +101,7 @@ void open_account(db::Tx& tx, const deployments::Deployment& deployment, const t
   Account account = get_account(tx, deployment.id);
   account.price = tier.monthly_cost_points.value_or(0);
   metering::admit(tx, account.id, points_due(tx, account));
-  if (!pay(tx, account)) refuse_payment(account);
+  if (!pay(tx, account)) refuse_payment(tx, account);
   have_looked_at(account, tx.now());
   store(tx, account);
 }

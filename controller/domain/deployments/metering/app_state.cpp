@@ -35,8 +35,7 @@ std::vector<ToRun> all_to_run(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(R"(
       SELECT id, name, tier_id
       FROM deployments
-      WHERE app_id = $1 AND status NOT IN ('stopped', 'destroyed') AND suspended_at IS NULL
-      ORDER BY id)",
+      WHERE app_id = $1 AND status NOT IN ('stopped', 'destroyed') AND suspended_at IS NULL)",
                        app_id);
   while (rows.next())
     to_run.push_back({.deployment_id = rows.text("id"),

@@ -23,7 +23,7 @@ std::vector<BudgetRow> rows_of(db::Tx& tx, const std::string& app_id) {
       SELECT deployment_id, period, points, at_limit, told, reached_at
       FROM budgets
       WHERE app_id = $1
-      ORDER BY deployment_id, period DESC)",
+      ORDER BY deployment_id, period)",
                        app_id);
   while (rows.next())
     budgets.push_back({.deployment_id = rows.text("deployment_id"),

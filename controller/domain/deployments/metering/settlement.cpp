@@ -425,7 +425,7 @@ std::optional<Refused> admitted(db::Tx& tx, const std::string& deployment_id,
           .points = points_due + price,
           .words = "the app's balance of " + std::to_string(app.balance) +
                    " points is lower than the " + std::to_string(target) +
-                   " points that have to be held for what runs by the hour" +
+                   " points that have to be held for what runs by the hour, an hour ahead" +
                    (points_due > 0 ? ", and " + std::to_string(points_due) + " points for 30 days"
                                    : "")};
     if (!ledger::set_held(tx, ledger::app_account(app_id), target))
