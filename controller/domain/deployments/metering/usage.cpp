@@ -84,11 +84,11 @@ ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t points
                              ELSE coalesce(t.points_per_hour, 0) END) AS BIGINT) * $3 AS a_day
         FROM deployments d
         JOIN deploy_tiers t ON t.id = d.tier_id
-        WHERE d.status NOT IN ('stopped', 'destroyed') AND d.suspended_at IS NULL
+        WHERE d.status <> 'destroyed' AND d.status <> 'stopped' AND d.suspended_at IS NULL
           AND d.app_id IN (SELECT h.app_id
                            FROM deployments h
-                           WHERE h.tier_id = $1 AND h.status NOT IN ('stopped', 'destroyed')
-                             AND h.suspended_at IS NULL)
+                           WHERE h.tier_id = $1 AND h.status <> 'destroyed'
+                             AND h.status <> 'stopped' AND h.suspended_at IS NULL)
         GROUP BY d.app_id
       ), balances AS (
         SELECT c.app_id, o.app_name, c.a_day,
