@@ -1,13 +1,12 @@
 // The most that an app, or one of its deployments, may spend.
 #include "controller/domain/deployments/metering/budgets.h"
 
-#include <algorithm>
-
 #include "api/gate/encode.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/metering/usage.h"
 
 namespace berth::api {
 namespace {
@@ -43,15 +42,6 @@ Reply list_budgets(db::Tx& tx, const Call& call, const Services&) {
   return {.body = {{"budgets", std::move(list)}}};
 }
 
-// What stays as it is where the request doesn't name it.
-metering::AtLimit present_at_limit(db::Tx& tx, const BudgetChange& change) {
-  const auto budgets = metering::budgets(tx, change.app_id);
-  const auto same = std::ranges::find_if(budgets, [&](const Budget& budget) {
-    return budget.deployment_id == change.deployment_id && budget.period == change.period;
-  });
-  return same == budgets.end() ? metering::AtLimit::stop_metered : same->at_limit;
-}
-
 BudgetChange change_in(db::Tx& tx, const Call& call) {
   const json& body = call.body;
   BudgetChange change = {
@@ -60,9 +50,11 @@ BudgetChange change_in(db::Tx& tx, const Call& call) {
       .period = parse_enum<metering::BudgetPeriod>(body.at("period").get<std::string>()).value(),
       .limit = body.at("limit").is_null() ? std::nullopt
                                           : std::optional(body.at("limit").get<std::int64_t>())};
-  const auto at_limit = text_or_nothing(body, "at_limit");
-  change.at_limit =
-      at_limit ? parse_enum<metering::AtLimit>(*at_limit).value() : present_at_limit(tx, change);
+  // What the request doesn't name stays as it is.
+  if (const auto at_limit = text_or_nothing(body, "at_limit"))
+    change.at_limit = parse_enum<metering::AtLimit>(*at_limit).value();
+  else
+    change.at_limit = metering::present_at_limit(tx, change).value_or(change.at_limit);
   return change;
 }
 

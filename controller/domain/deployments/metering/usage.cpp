@@ -75,6 +75,15 @@ Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
   return {.points_a_day = hours_of_day * Prices(tx).on(deployment.tier_id, today).value_or(0)};
 }
 
+std::optional<AtLimit> present_at_limit(db::Tx& tx, const BudgetChange& change) {
+  auto row = tx.query(R"(
+      SELECT at_limit
+      FROM budgets
+      WHERE app_id = $1 AND deployment_id = $2 AND period = $3)",
+                      change.app_id, change.deployment_id, to_string(change.period));
+  return row.next() ? std::optional(db::enum_of<AtLimit>(row, "at_limit")) : std::nullopt;
+}
+
 ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t points_per_hour) {
   ShortApps result;
   auto row = tx.query(R"(

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "controller/db/database.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/deployments/metering/meter.h"
 #include "controller/domain/kernel/page.h"
 
@@ -33,6 +35,10 @@ inline constexpr std::int64_t mean_days = 7;
 // `uses` are those of the last mean_days days at least.
 Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
                         const std::vector<DayUse>& uses);
+
+// Returns what happens at the limit of the budget that the change is about; nothing if there is no
+// such budget yet.
+std::optional<AtLimit> present_at_limit(db::Tx& tx, const BudgetChange& change);
 
 // Apps with fewer points than all of their deployments would cost by the hour on a day.
 struct ShortApp {
