@@ -375,6 +375,7 @@ export const de: Messages = {
     next: 'Nächste Zahlung',
     none: 'Keine',
     balance: 'Die App hat',
+    by_hour: 'Nach Stunden',
     held: (n) => `davon ${points(n)} für die nächste Stunde vorgemerkt`,
     stops: 'Hält an, falls unbezahlt',
     charges: 'Zahlungen',

@@ -371,6 +371,7 @@ export const en = {
     next: 'Next charge',
     none: 'None',
     balance: 'The app has',
+    by_hour: 'By the hour',
     held: (n: number) => `${points(n)} of it held for the next hour`,
     stops: 'Stops if unpaid',
     charges: 'Charges',

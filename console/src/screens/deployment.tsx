@@ -16,7 +16,7 @@ import { FailureBanner, type Instance, Instances, useInstances } from './deploym
 import { Activity, HistoryTab, Rollback, useEntries } from './deployment_history';
 import { LogTab } from './deployment_log';
 import { Plots } from './deployment_plots';
-import { ConfirmCharge, useBilling } from './deployment_price';
+import { ConfirmCharge, hour_of, useBilling } from './deployment_price';
 import { rollouts_in, short_image } from './rollouts';
 import { SettingsTab } from './deployment_settings';
 import { VariablesTab } from './deployment_variables';
@@ -101,7 +101,9 @@ function Billing({ deployment }: { deployment: Deployment }) {
       actions={
         <span
           class={`badge ${value.billing_status === 'current' || value.billing_status === 'exempt' ? 'good' : 'warn'}`}>
-          {t.billing.states[value.billing_status]}
+          {value.billing_status === 'exempt' && hour_of(value.tier)
+            ? t.billing.by_hour
+            : t.billing.states[value.billing_status]}
         </span>
       }>
       <div class="stack">

@@ -26,7 +26,7 @@ interface Charge {
 const later_of = (amount: number, from: string, hour: number) =>
   [amount ? t.sum.each_period(amount, from) : '', hour ? t.sum.each_hour(hour) : ''].filter(Boolean).join('; ') ||
   undefined;
-const hour_of = (slug?: string) => tiers.value?.find((tier) => tier.slug === slug)?.points_per_hour ?? 0;
+export const hour_of = (slug?: string) => tiers.value?.find((tier) => tier.slug === slug)?.points_per_hour ?? 0;
 const is_short = (charge: Charge | null) => !!charge && charge.now !== null && charge.now > charge.balance;
 
 // The sum, and the way to points where they are too few.
