@@ -6,6 +6,7 @@
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/deployments/metering/usage.h"
 
 namespace berth::api {
@@ -39,7 +40,14 @@ Reply list_budgets(db::Tx& tx, const Call& call, const Services&) {
   json list = json::array();
   for (const Budget& budget : metering::budgets(tx, call.caller->app_id))
     list.push_back(encode(tx, budget));
-  return {.body = {{"budgets", std::move(list)}}};
+  const metering::Account account = metering::account(tx, call.caller->app_id);
+  return {.body = {{"budgets", std::move(list)},
+                   {"account",
+                    {{"balance", account.balance},
+                     {"held", account.held},
+                     {"accrued", account.accrued},
+                     {"points_per_hour", account.points_per_hour},
+                     {"lasts_until", or_null(account.lasts_until)}}}}};
 }
 
 BudgetChange change_in(db::Tx& tx, const Call& call) {
@@ -94,7 +102,8 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "List the budgets of an app and its deployments",
      .text = "Returns all budgets, the app's own first, with what is spent of each in its present "
-             "period, and what will be spent if it goes on as in the last 7 days.",
+             "period, and what will be spent if it goes on as in the last 7 days; and for how long "
+             "the app's points last for what is priced by the hour.",
      .guards = owners_app,
      .answer = {200, "BudgetList"},
      .served_by = {"berth budget list", "/console"},

@@ -67,14 +67,20 @@ using SharedBudgetFlags = std::shared_ptr<BudgetFlags>;
 
 void list_budgets(Run& run) {
   const json body = run.api().get(budgets_path);
-  run.out().list(body, body.at("budgets"),
-                 {{"DEPLOYMENT", "deployment_name"},
-                  {"PERIOD", "period"},
-                  {"LIMIT", "limit"},
-                  {"SPENT", "spent"},
-                  {"FORECAST", "forecast"},
-                  {"AT THE LIMIT", "at_limit"},
-                  {"REACHED", "reached"}});
+  const json& account = body.at("account");
+  run.out().print(body, [&] {
+    return facts_of({{"Balance of the app", cell(account, "balance")},
+                     {"Points for an hour", cell(account, "points_per_hour")},
+                     {"Last until", cell(account, "lasts_until")}}) +
+           "\n" +
+           Output::table(body.at("budgets"), {{"DEPLOYMENT", "deployment_name"},
+                                              {"PERIOD", "period"},
+                                              {"LIMIT", "limit"},
+                                              {"SPENT", "spent"},
+                                              {"FORECAST", "forecast"},
+                                              {"AT THE LIMIT", "at_limit"},
+                                              {"REACHED", "reached"}});
+  });
 }
 
 // Raising or removing a limit needs the password; it is asked for only where the server wants it.

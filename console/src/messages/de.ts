@@ -416,6 +416,8 @@ export const de: Messages = {
     text: 'So viel darf dieses Deployment höchstens ausgeben. Sie erhalten Nachricht bei 50, 75, 90 und 100 %. Gelöscht wird nie etwas, und was angehalten ist, startet wieder, sobald die Grenze erhöht wird oder der Zeitraum weiterrückt.',
     text_of_app:
       'So viel dürfen alle Deployments der App zusammen höchstens ausgeben. Sie erhalten Nachricht bei 50, 75, 90 und 100 %. Gelöscht wird nie etwas, und was angehalten ist, startet wieder, sobald die Grenze erhöht wird oder der Zeitraum weiterrückt.',
+    each_hour: (n) => `Was läuft, kostet ${points(n)} je Stunde.`,
+    lasts_until: 'Die Punkte der App reichen bis',
     set: 'Budget setzen',
     change: 'Ändern',
     remove: 'Budget entfernen',

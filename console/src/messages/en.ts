@@ -407,6 +407,8 @@ export const en = {
     text: 'The most that this deployment may spend. You are told at 50, 75, 90 and 100 %. Nothing is ever deleted, and what has stopped starts again when the limit is raised or the period moves on.',
     text_of_app:
       'The most that all deployments of the app may spend together. You are told at 50, 75, 90 and 100 %. Nothing is ever deleted, and what has stopped starts again when the limit is raised or the period moves on.',
+    each_hour: (n: number) => `What runs costs ${points(n)} an hour.`,
+    lasts_until: 'The points of the app last until',
     set: 'Set a budget',
     change: 'Change',
     remove: 'Remove the budget',

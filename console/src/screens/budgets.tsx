@@ -89,14 +89,26 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
       }>
       <p class="body soft">{deployment ? t.budgets.text : t.budgets.text_of_app}</p>
       <Read of={list}>
-        {({ budgets }) => (
-          <ul class="list">
-            {budgets
-              .filter((one) => one.deployment_id === deployment)
-              .map((one) => (
-                <Row key={one.period} of={one} change={() => edit(one)} remove={() => remove(one)} />
-              ))}
-          </ul>
+        {({ budgets, account }) => (
+          <>
+            {!deployment && account.points_per_hour > 0 && (
+              <p class="body">
+                {t.budgets.each_hour(account.points_per_hour)}{' '}
+                {account.lasts_until && (
+                  <>
+                    {t.budgets.lasts_until} <Time at={account.lasts_until} />.
+                  </>
+                )}
+              </p>
+            )}
+            <ul class="list">
+              {budgets
+                .filter((one) => one.deployment_id === deployment)
+                .map((one) => (
+                  <Row key={one.period} of={one} change={() => edit(one)} remove={() => remove(one)} />
+                ))}
+            </ul>
+          </>
         )}
       </Read>
       {changing !== undefined && (

@@ -48,6 +48,13 @@ struct Budgets : Metered {
 TEST_CASE("budgets are set for the app and for a deployment, and listed") {
   Budgets b;
   CHECK(b.list().empty());
+  // 100 points at 2 an hour.
+  CHECK(b.get("/api/operator/budgets").body["account"] ==
+        json{{"balance", 100},
+             {"held", 2},
+             {"accrued", 0},
+             {"points_per_hour", 2},
+             {"lasts_until", "2026-02-02T14:00:00.000Z"}});
   const json made = b.put_day(100).body["budget"];
   CHECK(made["deployment_id"].is_null());
   CHECK(made["deployment_name"].is_null());
