@@ -165,7 +165,9 @@ Reply award_points(db::Tx&, const Call&, const Services&) {
 
 Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
   const std::string& app = call.caller->app_id;
-  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))}, {"app_id", app}}};
+  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))},
+                   {"held", ledger::held(tx, ledger::app_account(app))},
+                   {"app_id", app}}};
 }
 
 Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {

@@ -89,6 +89,25 @@ test('an app’s points are plotted by day, and its users are counted', async ()
   desk.nothing_wrong();
 });
 
+test('a budget is set, raised by somebody who has just logged in, and removed', async () => {
+  await button('Set a budget').click();
+  await fill('At most, in points', '5000');
+  await page.getByLabel('When it is reached').selectOption('stop_all');
+  await look('budget-form');
+  await in_dialog('Save').click();
+  await said('0 of 5,000 points in the last 30 days');
+  await said('everything stops');
+  await button('Change').click();
+  await fill('At most, in points', '6000');
+  await in_dialog('Save').click();
+  await said('0 of 6,000 points in the last 30 days');
+  await look('budgets');
+  await button('Remove the budget').click();
+  await in_dialog('Remove the budget').click();
+  await page.getByText('0 of 6,000 points').waitFor({ state: 'detached' });
+  desk.nothing_wrong();
+});
+
 test('what an app is registered with is changed; an error stands beside its field', async () => {
   await link('Settings').click();
   await page.getByLabel('Redirect URIs').fill('https://www.example.com/callback\nhttps://www.example.com/back');

@@ -49,6 +49,7 @@ export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
+export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);
 export const LazyComponents = lazily<object>((screens) => screens.ComponentsScreen);

@@ -4,9 +4,10 @@ import { Days } from '../components/days';
 import { Read } from '../components/table';
 import { Card } from '../components/ui';
 import { useReading } from '../components/use';
-import type { App } from '../data';
+import { type App, may_deploy } from '../data';
 import { number, share } from '../format';
 import { t } from '../messages';
+import { Budgets } from './budgets';
 
 const window_days = 30;
 
@@ -41,6 +42,7 @@ export function AppPoints({ app }: { app: App }) {
           )}
         </Read>
       </Card>
+      {may_deploy(app) && <Budgets app={app.id} />}
       <Days
         title={t.app_points.balance}
         label={t.points_screen.plot}

@@ -5,7 +5,7 @@ import { Confirm } from '../components/form';
 import type { Cost } from '../components/sum';
 import { Bones, Failed } from '../components/ui';
 import { useReading, useReturn } from '../components/use';
-import type { Deployment, Tier } from '../data';
+import { type Deployment, type Tier, tiers } from '../data';
 import { date } from '../format';
 import { t } from '../messages';
 
@@ -18,16 +18,24 @@ export function useBilling(deployment: Deployment) {
   return billing;
 }
 
+// What the tier costs: for 30 days, and by the hour.
+const later_of = (amount: number, from: string, hour: number) =>
+  [amount ? t.sum.each_period(amount, from) : '', hour ? t.sum.each_hour(hour) : ''].filter(Boolean).join('; ') ||
+  undefined;
+export const hour_of = (slug?: string) => tiers.value?.find((tier) => tier.slug === slug)?.points_per_hour ?? 0;
+const is_free_of_charge = (deployment: Deployment) =>
+  deployment.billing_status === 'exempt' && !hour_of(deployment.tier);
+
 // What a restart, a rollback or another change takes that keeps the tier: an unpaid period is charged. Nothing for a
 // free tier.
 function useCost(deployment: Deployment): { cost: Cost | null; error: ApiError | null; again: () => void } {
   const { value, error, again } = useBilling(deployment);
-  if (!value || deployment.billing_status === 'exempt') return { cost: null, error, again };
+  if (!value || is_free_of_charge(deployment)) return { cost: null, error, again };
   const { period, amount, balance } = value;
   return {
     cost: {
       now: period.paid ? 0 : amount,
-      later: t.sum.each_period(amount, date(period.end)),
+      later: later_of(amount, date(period.end), hour_of(deployment.tier)),
       balance,
       app: deployment.app_id,
     },
@@ -57,7 +65,7 @@ export function ConfirmCharge({
   onClose: () => void;
 }) {
   const { cost, error, again } = useCost(deployment);
-  const is_free = deployment.billing_status === 'exempt';
+  const is_free = is_free_of_charge(deployment);
   return (
     <Confirm {...dialog} cost={() => cost}>
       {children}
@@ -95,7 +103,7 @@ export function ConfirmTier({
   const cost: Cost | null = billing.value &&
     trial.value && {
       now: refusal && !wants_points ? null : trial.value.points,
-      later: price ? t.sum.each_period(price, date(billing.value.period.end)) : undefined,
+      later: later_of(price, date(billing.value.period.end), tier.points_per_hour ?? 0),
       balance: billing.value.balance,
       app: deployment.app_id,
     };

@@ -257,6 +257,12 @@ function NewDeployment() {
             <span>{t.create.each_period}</span>
             <span class="number">{price === 0 ? t.create.free : t.points(price)}</span>
           </div>
+          {!!chosen.points_per_hour && (
+            <div>
+              <span>{t.create.each_hour}</span>
+              <span class="number">{t.points(chosen.points_per_hour)}</span>
+            </div>
+          )}
         </div>
       ) : (
         <Bones />

@@ -11,6 +11,7 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/dry_run.h"
+#include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/oauth/oauth.h"
@@ -65,6 +66,10 @@ std::map<std::string, Texts> enums_of_code() {
       {"/CosmeticCategory", all<cosmetics::Category>()},
       {"/CosmeticRarity", all<cosmetics::Rarity>()},
       {"/CreateTierRequest/properties/payment_method", all<tiers::PaymentMethod>()},
+      {"/Budget/properties/at_limit", all<metering::AtLimit>()},
+      {"/Budget/properties/period", all<metering::BudgetPeriod>()},
+      {"/BudgetRequest/properties/at_limit", all<metering::AtLimit>()},
+      {"/BudgetRequest/properties/period", all<metering::BudgetPeriod>()},
       {"/Build/properties/reason", all<builds::Reason>()},
       {"/Build/properties/status", all<builds::Status>()},
       {"/CustomDomain/properties/reason", all<custom_domains::Reason>()},
