@@ -286,18 +286,18 @@ Alert test(db::Tx& tx, const Alert& alert) {
 
 std::vector<Due> due(db::Tx& tx, int most) {
   std::vector<Due> found;
+  std::set<std::string> seen;
   auto rows = tx.query(R"(
-      SELECT a.id, a.owner_id
-      FROM (SELECT alert_id, min(due_at) AS first
-            FROM alert_events
-            WHERE due_at <= $1
-            GROUP BY alert_id) waiting
-      JOIN alerts a ON a.id = waiting.alert_id
-      ORDER BY waiting.first, a.id
+      SELECT e.alert_id, a.owner_id
+      FROM alert_events e
+      JOIN alerts a ON a.id = e.alert_id
+      WHERE e.due_at <= $1
+      ORDER BY e.due_at, e.alert_id
       LIMIT $2)",
-                       tx.now(), most);
-  while (rows.next())
-    found.push_back({.alert_id = rows.text("id"), .owner_id = rows.text("owner_id")});
+                       tx.now(), most * max_waiting);
+  while (int(found.size()) < most && rows.next())
+    if (seen.insert(rows.text("alert_id")).second)
+      found.push_back({.alert_id = rows.text("alert_id"), .owner_id = rows.text("owner_id")});
   return found;
 }
 
