@@ -108,7 +108,7 @@ ordered_json slack(const Message& message, const std::string& base_url) {
           {"blocks", std::move(blocks)}};
 }
 
-// The events one below the other, each with at most so many characters of its detail.
+// The events one below the other. Of each detail, `detail_length` characters are left at most.
 std::string listed(const Message& message, const std::string& base_url, size_t detail_length) {
   std::string list;
   for (const Event& event : message.events) {
