@@ -186,7 +186,7 @@ Text of_campaign(const Event& event) {
   return {
       .title = name + (event.type == "campaign.exhausted" ? " has spent its budget" : " has ended"),
       .detail = points(field(event, "refunded")) + " came back to the app.",
-      .path = "/console/ads",
+      .path = "/console/campaigns",
       .weight = Weight::info};
 }
 
