@@ -61,13 +61,13 @@ TEST_CASE("alerts are their owner's, and so are the apps that they are about") {
   Fixture f;
   const std::string one = f.path + "/" + f.create().body["alert"]["id"].get<std::string>();
   const accounts::User eve = f.op.g.world.verified_user("eve");
-  const Header hers = bearer(f.op.g.world.jwt(eve));
-  CHECK(f.op.g.ask("PATCH", one, {hers}, R"({"name": "Mine"})").error() == "404 alert_not_found");
-  CHECK(f.op.g.ask("POST", one + "/test", {hers}).error() == "404 alert_not_found");
-  CHECK(f.op.g.ask("DELETE", one, {hers}).error() == "404 alert_not_found");
-  CHECK(f.op.g.ask("GET", f.path, {hers}).body["total"] == 0);
+  const Header of_eve = bearer(f.op.g.world.jwt(eve));
+  CHECK(f.op.g.ask("PATCH", one, {of_eve}, R"({"name": "Mine"})").error() == "404 alert_not_found");
+  CHECK(f.op.g.ask("POST", one + "/test", {of_eve}).error() == "404 alert_not_found");
+  CHECK(f.op.g.ask("DELETE", one, {of_eve}).error() == "404 alert_not_found");
+  CHECK(f.op.g.ask("GET", f.path, {of_eve}).body["total"] == 0);
   const json of_ada = {{"channel", "mail"}, {"app_id", f.op.app.id}, {"events", {"balance.low"}}};
-  CHECK(f.op.g.ask("POST", f.path, {hers}, of_ada.dump()).error() == "403 forbidden");
+  CHECK(f.op.g.ask("POST", f.path, {of_eve}, of_ada.dump()).error() == "403 forbidden");
 }
 
 TEST_CASE("wrong targets and events are refused by name") {
