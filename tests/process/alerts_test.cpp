@@ -1,7 +1,8 @@
 // Alerts and the events of money, from the API to a receiver, a mail and a stream.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/process/client.h"
+#include "tests/process/event_client.h"
 #include "tests/process/webhook_receiver.h"
 
 using namespace berth::process;
@@ -31,7 +32,7 @@ json shown(const Berthd& berthd, const Operator& ada) {
 
 }  // namespace
 
-TEST_CASE("a team's chat hears of a spend, and a webhook of the same one") {
+TEST_CASE("a team's chat, a webhook and a stream hear of the same spend") {
   Berthd berthd(with_receivers());
   Operator ada = operator_with_token(berthd, "ada", {"points:spend"});
   WebhookReceiver chat, hook;
@@ -50,6 +51,8 @@ TEST_CASE("a team's chat hears of a spend, and a webhook of the same one") {
   expect(201, Client(berthd, ada.user.jwt)
                   .post("/api/operator/apps/" + ada.app.id + "/webhooks",
                         {{"url", hook.url()}, {"events", {"points.spent"}}}));
+  EventClient stream(berthd, "/api/events", ada.user.jwt);
+  REQUIRE(eventually([&] { return !stream.events().empty(); }));
   const json spent =
       expect(200, ada.api.post(spend, {{"amount", 5}, {"description", "a sword"}})).body;
   REQUIRE(eventually([&] {
@@ -64,6 +67,15 @@ TEST_CASE("a team's chat hears of a spend, and a webhook of the same one") {
   CHECK(said.at("embeds").at(0).at("title") == "A user has spent 5 points");
   CHECK(said.at("embeds").at(0).at("description") == "a sword");
   REQUIRE(eventually([&] { return shown(berthd, ada).at("last_sent_at").is_string(); }));
+  const auto streamed = [&] {
+    const auto events = stream.events();
+    const auto found =
+        std::ranges::find(events, "points.spent", &berth::api::test::ReadEvent::name);
+    return found == events.end() ? json() : json::parse(found->data);
+  };
+  REQUIRE(eventually([&] { return !streamed().is_null(); }));
+  CHECK(streamed().at("app_id") == ada.app.id);
+  CHECK(streamed().at("data").at("spend_id") == spent.at("spend_id"));
 }
 
 TEST_CASE("a receiver that is down hears of a crash after a restart of berthd") {
