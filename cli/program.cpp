@@ -144,6 +144,7 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_app_commands(*program, run);
   add_scope_commands(*program, run);
   add_webhook_commands(*program, run);
+  add_alert_commands(*program, run);
   add_tier_commands(*program, run);
   add_deploy_commands(*program, run);
   add_env_commands(*program, run);

@@ -33,6 +33,7 @@ std::string names_of(const std::string& argument) {
       {"CAMPAIGN", "campaigns"},
       {"TIER", "tiers"},
       {"WEBHOOK", "webhooks"},
+      {"ALERT", "alerts"},
       {"REQUEST", "requests"},
       {"SESSION", "sessions"},
       {"DEVICE", "devices"},

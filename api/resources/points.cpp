@@ -151,7 +151,8 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
                                              .app_id = call.caller->app_id,
                                              .amount = amount,
                                              .description = decode_description(call.body),
-                                             .in_own_app = call.caller->owns_app},
+                                             .in_own_app = call.caller->owns_app,
+                                             .is_told = call.caller->tells_of_spends},
                                             services.rules.rewards);
   return {.body = {{"success", true},
                    {"points", spent.balance},

@@ -19,6 +19,7 @@ void add_scope_commands(CLI::App& root, Run& run);    // scopes …
 void add_tier_commands(CLI::App& root, Run& run);     // tiers
 void add_account_commands(CLI::App& root, Run& run);  // account …, sessions …, totp …
 void add_webhook_commands(CLI::App& root, Run& run);  // webhooks …
+void add_alert_commands(CLI::App& root, Run& run);    // alerts …
 void add_deploy_commands(CLI::App& root,
                          Run& run);               // deploy …, with those below that have `deploy`
 void add_up_command(CLI::App& parent, Run& run);  // up
@@ -63,6 +64,7 @@ std::string what_is_asked(const json& request);
 
 std::string version_line();                        // what --version prints
 const std::vector<std::string>& webhook_events();  // the types of events that webhooks can get
+const std::vector<std::string>& alert_events();    // those that alerts can tell
 
 // The end of the help text of every command.
 constexpr const char* flags_footer =

@@ -133,10 +133,13 @@ void add_webhook_changes(CLI::App& group, Run& run) {
 }  // namespace
 
 const std::vector<std::string>& webhook_events() {
-  static const std::vector<std::string> events = {
-      "deployment.status",  "deployment.domain",   "billing.warning",
-      "billing.failed",     "billing.reactivated", "scope_request.decided",
-      "campaign.exhausted", "campaign.ended",      "points.refunded"};
+  static const std::vector<std::string> events = {"deployment.status",   "deployment.domain",
+                                                  "billing.warning",     "billing.failed",
+                                                  "billing.reactivated", "scope_request.decided",
+                                                  "campaign.exhausted",  "campaign.ended",
+                                                  "points.spent",        "points.refunded",
+                                                  "balance.low",         "budget.reached",
+                                                  "charge.settled",      "payout"};
   return events;
 }
 

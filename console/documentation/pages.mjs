@@ -30,6 +30,7 @@ const menu = [
       'tasks/install-the-client',
       'tasks/deploy-from-ci',
       'tasks/own-domain',
+      'tasks/alerts',
       'guides/samples',
       'tasks/spend-points',
       'tasks/give-points-back',

@@ -78,6 +78,41 @@ test('a webhook is created, changed, tested, gets a new secret, and is deleted',
   desk.nothing_wrong(/status of 422|status of 400/);
 });
 
+test('an alert is created for a chat, tested, changed and deleted', async () => {
+  await link('Alerts').click();
+  await heading('No alert yet').waitFor();
+  await look('alerts-empty');
+  await button('Discord').click();
+  await fill('URL', 'ftp://www.example.com');
+  await look('alert-form');
+  await in_dialog('New alert').click();
+  await dialog().locator('.field .wrong').waitFor();
+  await fill('URL', 'https://discord.example.invalid/api/webhooks/1/very-secret');
+  await fill('Name', 'Team');
+  await in_dialog('New alert').click();
+  await heading('Team').waitFor();
+  await said(/Discord, discord\.example\.invalid/);
+  assert.ok(!(await page.locator('main').innerText()).includes('very-secret'), 'the URL is shown');
+  await button('Send a test').click();
+  await eventually('the test was tried', async () => {
+    await page.reload();
+    await heading('Team').waitFor();
+    return /The last attempt failed/.test(await page.locator('main').innerText());
+  });
+  await look('alerts');
+  await button('More about Team').click();
+  await page.getByRole('menuitem', { name: 'Change the alert' }).click();
+  await page.getByLabel(/A deployment has crashed/).uncheck();
+  await in_dialog('Save').click();
+  await dialog().waitFor({ state: 'detached' });
+  await page.locator('.tag', { hasText: 'A deployment has crashed' }).waitFor({ state: 'detached' });
+  await button('More about Team').click();
+  await page.getByRole('menuitem', { name: 'Delete the alert' }).click();
+  await in_dialog('Delete the alert').click();
+  await heading('No alert yet').waitFor();
+  desk.nothing_wrong(/status of 422|status of 400/);
+});
+
 test('an app’s points are plotted by day, and its users are counted', async () => {
   await link('Points and users').click();
   await said('100,000 points');

@@ -45,6 +45,7 @@ function lazily<P extends object>(one_of: (screens: Screens) => ComponentType<P>
 export const LazyAdmin = lazily<{ part: string; id?: string | undefined }>((screens) => screens.AdminScreen);
 export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((screens) => screens.MarketScreen);
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
+export const LazyAlerts = lazily<object>((screens) => screens.AlertsScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);

@@ -46,6 +46,7 @@ const screens = (): Found[] => [
   { name: t.menu.points, what: t.palette.screen, icon: 'points', href: '/points' },
   { name: t.menu.domains, what: t.palette.screen, icon: 'globe', href: '/domains' },
   { name: t.menu.market, what: t.palette.screen, icon: 'send', href: '/campaigns' },
+  { name: t.menu.alerts, what: t.palette.screen, icon: 'alert', href: '/alerts' },
   { name: t.menu.extras, what: t.palette.screen, icon: 'tag', href: '/extras' },
   { name: t.menu.apps, what: t.palette.screen, icon: 'apps', href: '/apps' },
   { name: t.menu.account, what: t.palette.screen, icon: 'account', href: '/account' },

@@ -1,6 +1,7 @@
 // The screens that are loaded together, when the first of them is opened: components/lazy.tsx.
 export { AccountScreen } from './account';
 export { AdminScreen } from './admin';
+export { AlertsScreen } from './alerts';
 export { AppPoints } from './app_points';
 export { AppSettings } from './app_settings';
 export { AppWebhooks } from './app_webhooks';

@@ -18,6 +18,7 @@
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
+#include "controller/domain/webhooks/alerts.h"
 #include "controller/domain/webhooks/webhooks.h"
 
 namespace {
@@ -97,6 +98,8 @@ std::map<std::string, Texts> enums_of_code() {
        all<isolation::Wanted>()},
       {"/IsolationState", all<isolation::State>()},
       {"/LearningPathResponse/properties/status", all<learning::PathStatus>()},
+      {"/AlertChannel", all<alerts::Channel>()},
+      {"/AlertEventType", {alerts::types.begin(), alerts::types.end()}},
       {"/MatchMode", all<ads::MatchMode>()},
       {"/ModuleProgress/allOf/1/properties/unpaid_reason", unpaid},
       {"/ModuleStatus/properties/status", all<learning::Status>()},
@@ -117,6 +120,8 @@ std::map<std::string, Texts> enums_of_code() {
 // The enums of the document that aren't.
 const std::set<std::string> others = {
     "/AppSettings/properties/token_endpoint_auth_method",
+    "/BudgetReachedEvent/properties/at_limit",
+    "/BudgetReachedEvent/properties/period",
     "/ClientTokenIntrospection/properties/token_type",
     "/CreateAppRequest/properties/token_endpoint_auth_method",
     "/CustomDomain/properties/records/items/properties/type",
@@ -124,6 +129,7 @@ const std::set<std::string> others = {
     "/HealthResponse/properties/status",
     "/MintRequest/properties/account/properties/kind",
     "/OAuthTokenResponse/properties/token_type",
+    "/PayoutEvent/properties/kind",
     "/PresenceEntry/properties/status",
     "/PresenceUpdate/properties/status",
     "/TablePresenceEntry/properties/status",
