@@ -48,6 +48,10 @@ struct Tier {
   Confinement confinement = {};
   // What a minute of building an image costs (builds/builds.h).
   std::int64_t build_points_per_minute = 0;
+  // What an hour of each container costs while it runs (metering/settlement.h), for tiers that are
+  // paid with points; 1 to metering::max_points_per_hour, empty for none. A new price applies from
+  // the next UTC midnight.
+  std::optional<std::int64_t> points_per_hour = {};
 };
 // The most that a minute of building may cost.
 inline constexpr std::int64_t max_build_points_per_minute = 1'000'000;
