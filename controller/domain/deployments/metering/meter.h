@@ -125,8 +125,9 @@ void tier_changes(db::Tx& tx, const std::string& deployment_id);
 
 // ---- For settlement -----------------------------------------------------------------------------
 
-// Adds to meter_days what the app's open intervals ran until `until`, but not beyond
-// watched_until() unless `until` is the transaction's time. Idempotent.
+// Adds to meter_days what the app's open intervals ran until `until`, but not until later than
+// watch_lag before watched_until(): the cluster may name an end a moment after it. Idempotent.
+inline constexpr Duration watch_lag = std::chrono::seconds(2);
 void count_open(db::Tx& tx, const std::string& app_id, Instant until);
 
 // Removes intervals that ended more than intervals_kept_for ago, and days older than

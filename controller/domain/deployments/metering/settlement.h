@@ -7,6 +7,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
+#include "controller/domain/deployments/billing/status.h"
 #include "controller/domain/deployments/metering/units.h"
 
 // Holds and settlement: how an app pays for what is metered.
@@ -59,19 +60,19 @@ Account account(db::Tx& tx, const std::string& app_id);
 
 // ---- For billing, in the transaction of the change ----------------------------------------------
 
-// To be called when a deployment is to run, while its row already has its tier, before anything is
-// charged for it: raises the hold. `points_due` are what billing is about to charge for 30 days.
-// `by_person` is false if billing's loop starts or renews it. Throws billing::TooFewPoints if the
-// app's balance doesn't cover the hold and `points_due`, and budget_reached if a budget is spent,
-// or would be with `points_due`.
-// A deployment that isn't metered needs no hold, and is refused only by a budget: at stop_all if it
-// is spent, and else if `points_due` would exceed what is left and a person asks for it.
-void admit(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due, bool by_person);
-// Returns why the deployment can't start (hour_missing or budget_spent); nothing if admit() would
-// let it.
-enum class Refusal { points, budget };
-std::optional<Refusal> try_to_admit(db::Tx& tx, const std::string& deployment_id,
-                                    std::int64_t points_due, bool by_person);
+// To be called when a deployment is to start, while its row already has its tier, before anything
+// is charged for it: raises the hold. `points_due` are what billing is about to charge for 30 days.
+// Throws billing::TooFewPoints if the app's balance doesn't cover the hold and `points_due`, and
+// budget_reached if a budget is spent, or leaves less than `points_due`. A deployment that isn't
+// metered needs no hold; a budget that is spent refuses it only at stop_all, or if it costs
+// `points_due`. Changes nothing if it throws. May be called in a write with row locks.
+void admit(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due);
+// Does the same, and returns why it is refused instead of throwing.
+std::optional<billing::StoppedFor> try_to_admit(db::Tx& tx, const std::string& deployment_id,
+                                                std::int64_t points_due);
+// Whether a budget with stop_all leaves less than the `points_due` for the next 30 days of a
+// deployment that runs. Other renewals go on.
+bool is_beyond_budget(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due);
 // To be called when a deployment no longer runs, or its app's points have changed otherwise: the
 // loop looks at the app at once. Does nothing for an app that never had anything metered.
 void look_at(db::Tx& tx, const std::string& app_id);
