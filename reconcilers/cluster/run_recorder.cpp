@@ -232,7 +232,6 @@ void RunRecorder::begin_to_lead() {
 void RunRecorder::keep_watch(bool leads) {
   const auto now = SteadyClock::now();
   if (now < watch_due_) return;
-  watch_due_ = now + metering::watch_interval;
   const InformerState pods = cache_.state(kube::pods);
   Instant until = pods.in_step_until;
   {
@@ -249,6 +248,7 @@ void RunRecorder::keep_watch(bool leads) {
   }
   until -= report_time;
   if (!follows_pods() || until <= watched_until_) return;
+  watch_due_ = now + metering::watch_interval;
   database_.write(
       [&](db::Tx& tx) { metering::set_watched_until(tx, until + ahead_of_machine(tx)); });
   watched_until_ = until;
