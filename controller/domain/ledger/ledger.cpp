@@ -357,8 +357,8 @@ std::int64_t spendable(db::Tx& tx, const Account& account) {
 std::string words_for_held(db::Tx& tx, const Account& account) {
   const std::int64_t points = held(tx, account);
   if (points == 0) return "";
-  return ", of which " + std::to_string(points) + (points == 1 ? " is" : " are") +
-         " held for what runs by the hour";
+  return " (" + std::to_string(points) + " of its points " + (points == 1 ? "is" : "are") +
+         " held for what runs by the hour)";
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {

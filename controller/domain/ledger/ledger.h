@@ -50,8 +50,8 @@ std::int64_t held(db::Tx& tx, const Account& account);
 bool set_held(db::Tx& tx, const Account& account, std::int64_t points);
 // The balance less what is held: what may leave the account.
 std::int64_t spendable(db::Tx& tx, const Account& account);
-// Returns ", of which 20 are held for what runs by the hour", for sentences that name a balance;
-// nothing if none are.
+// Returns " (20 of its points are held for what runs by the hour)", to follow a sentence that says
+// that the account has too few points; nothing if none are.
 std::string words_for_held(db::Tx& tx, const Account& account);
 
 // Bonus points are a part of an account's balance: what the treasury gave its owner for nothing

@@ -80,7 +80,7 @@ bool lets_more_be_spent(db::Tx& tx, const BudgetChange& change);
 // by the loop, within a second or two. Throws deployment_not_found for a deployment that isn't the
 // app's or is destroyed, and validation_failed for a limit out of range, and if the app has
 // max_budgets budgets already. Needs a serializable write.
-inline constexpr std::int64_t max_budgets = 500;
+inline constexpr std::int64_t max_budgets = 200;
 std::optional<Budget> set_budget(db::Tx& tx, const BudgetChange& change);
 
 // For the deletion of an app or a deployment.

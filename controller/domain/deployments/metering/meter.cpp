@@ -354,7 +354,7 @@ void set_watched_until(db::Tx& tx, Instant at) {
 }
 
 Instant watched_until(db::Tx& tx) {
-  return from_millis(tx.number(R"(SELECT watched_until FROM meter_watch)"));
+  return from_millis(tx.number(R"(SELECT watched_until FROM meter_watch WHERE one = 1)"));
 }
 
 std::vector<Interval> intervals(db::Tx& tx, const std::string& deployment_id) {

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "controller/domain/ledger/ledger.h"
+
 namespace berth::metering {
 namespace {
 
@@ -32,7 +34,7 @@ void remove_replaced(db::Tx& tx, const std::string& tier_id, std::int64_t today)
 void look_at_all(db::Tx& tx, const std::string& tier_id) {
   tx.execute(R"(
       INSERT INTO meter_apps (app_id)
-      SELECT DISTINCT app_id
+      SELECT app_id
       FROM deployments
       WHERE tier_id = $1 AND status <> 'destroyed'
       ON CONFLICT (app_id) DO NOTHING)",
@@ -107,24 +109,22 @@ PriceEffect effect_of(db::Tx& tx, const std::string& tier_id,
                         .today = prices.on(tier_id, today),
                         .next = prices.on(tier_id, today + 1)};
   const std::int64_t price = points_per_hour.value_or(0);
-  auto rows = tx.query(R"(
-      SELECT deployments,
-             coalesce(a.balance, 0) + coalesce((SELECT sum(p.amount)
-                                                FROM ledger_pending p
-                                                WHERE p.account_number = a.number), 0) AS balance
-      FROM (
-        SELECT app_id, count(*) AS deployments
+  std::map<std::string, std::int64_t> deployments;  // by app
+  {
+    auto rows = tx.query(R"(
+        SELECT app_id
         FROM deployments
-        WHERE tier_id = $1 AND status NOT IN ('stopped', 'destroyed') AND suspended_at IS NULL
-        GROUP BY app_id
-      ) AS apps
-      LEFT JOIN ledger_accounts a ON a.id = 'app:' || apps.app_id)",
-                       tier_id);
-  while (rows.next()) {
-    const std::int64_t deployments = rows.integer("deployments");
+        WHERE tier_id = $1
+          AND status <> 'destroyed'
+          AND status <> 'stopped'
+          AND suspended_at IS NULL)",
+                         tier_id);
+    while (rows.next()) ++deployments[rows.text("app_id")];
+  }
+  for (const auto& [app_id, count] : deployments) {
     ++effect.apps;
-    effect.deployments += deployments;
-    if (price > 0 && rows.integer("balance") / 24 < deployments * price)
+    effect.deployments += count;
+    if (price > 0 && ledger::balance(tx, ledger::app_account(app_id)) / 24 < count * price)
       ++effect.apps_short_of_points;
   }
   effect.points_per_hour_before = effect.deployments * effect.today.value_or(0);

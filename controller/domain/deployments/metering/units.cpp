@@ -7,8 +7,6 @@
 
 namespace berth::metering {
 
-__extension__ using Wide = __int128;  // products and sums have more than 64 bits
-
 std::int64_t units_of(std::int64_t milliseconds, std::int64_t points_per_hour) {
   const Wide units = Wide(milliseconds) * points_per_hour;
   if (units > std::numeric_limits<std::int64_t>::max())
@@ -28,10 +26,11 @@ Charge charge(std::int64_t remainder, std::int64_t units, std::int64_t limit) {
           .unpaid_units = std::int64_t(used - charged)};
 }
 
-Duration time_of(std::int64_t units, std::int64_t points_per_hour) {
+Duration time_of(Wide units, std::int64_t points_per_hour) {
   if (units <= 0) return Duration(0);
   if (points_per_hour <= 0) return longest;
-  return std::min(Duration((units - 1) / points_per_hour + 1), longest);
+  const Wide time = (units - 1) / points_per_hour + 1;
+  return time < longest.count() ? Duration(std::int64_t(time)) : longest;
 }
 
 Instant start_of_day(std::int64_t day) { return Instant(std::chrono::days(day)); }

@@ -7,6 +7,8 @@
 // The arithmetic of metering: whole numbers that lose nothing. Pure functions.
 namespace berth::metering {
 
+__extension__ using Wide = __int128;  // for products and sums with more than 64 bits
+
 // What is used is counted in units, of which an hour at one point has 3,600,000: a unit is a
 // millisecond at a point an hour.
 inline constexpr std::int64_t units_of_point = 3'600'000;
@@ -35,7 +37,7 @@ Charge charge(std::int64_t remainder, std::int64_t units, std::int64_t limit);
 // Returns how long it takes until `units` are used at so many points an hour, rounded up to a
 // millisecond; at most `longest`. A rate of 0 takes `longest`.
 inline constexpr Duration longest = std::chrono::days(400);
-Duration time_of(std::int64_t units, std::int64_t points_per_hour);
+Duration time_of(Wide units, std::int64_t points_per_hour);
 
 // Returns the first moment of a UTC day (utc_day()).
 Instant start_of_day(std::int64_t day);
