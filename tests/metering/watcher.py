@@ -50,18 +50,22 @@ class Watcher(threading.Thread):
         self.url = url + "/api/v1/pods?labelSelector=" + urllib.parse.quote(LABEL)
         self.lock = threading.Lock()
         self.known = {}
-        self.alive = set()  # the uids of pods that are there
+        self.alive = {}  # pods that are there: uid -> deployment
         self.lost = None  # why changes may be missing; then nothing can be compared
         with urllib.request.urlopen(self.url) as answer:
-            self.version = json.load(answer)["metadata"]["resourceVersion"]
+            pods = json.load(answer)
+        self.version = pods["metadata"]["resourceVersion"]
+        for pod in pods["items"]:
+            self.take({"type": "ADDED", "object": pod | {"kind": "Pod"}}, self.version)
 
     def runs(self):
         with self.lock:
             return {name: dataclasses.replace(run) for name, run in self.known.items()}
 
-    def pods(self):
+    def pods(self, deployments):
+        """Returns how many pods these deployments have."""
         with self.lock:
-            return len(self.alive)
+            return sum(deployment in deployments for deployment in self.alive.values())
 
     def run(self):
         while self.lost is None:
@@ -73,7 +77,7 @@ class Watcher(threading.Thread):
             except (OSError, http.client.HTTPException, urllib.error.URLError, ValueError):
                 time.sleep(0.05)  # the watch was broken off, and goes on from the same version
 
-    def take(self, event):
+    def take(self, event, version=None):
         pod = event["object"]
         if event["type"] == "ERROR":
             self.lost = json.dumps(pod)
@@ -81,5 +85,9 @@ class Watcher(threading.Thread):
         with self.lock:
             if event["type"] != "BOOKMARK":
                 self.known.update(runs_of(pod))
-                (self.alive.discard if event["type"] == "DELETED" else self.alive.add)(pod["metadata"]["uid"])
-            self.version = pod["metadata"]["resourceVersion"]
+                uid = pod["metadata"]["uid"]
+                if event["type"] == "DELETED":
+                    self.alive.pop(uid, None)
+                else:
+                    self.alive[uid] = pod["metadata"]["labels"][LABEL]
+            self.version = version or pod["metadata"]["resourceVersion"]
