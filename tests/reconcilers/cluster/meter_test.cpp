@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "reconcilers/cluster/run_recorder.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
 
@@ -233,6 +234,67 @@ TEST_CASE("what vanished while berthd was away ended when pods were followed las
   CHECK(ended.ending == Ending::vanished);
   CHECK(*ended.ended_at == last);
   CHECK(eventually([&] { return open_runs(r.world, r.id) == 1; }));
+}
+
+TEST_CASE("until when pods were followed isn't stored before all that runs was looked at") {
+  Running r;
+  r.world.sleep();
+  r.world.database().write([](db::Tx& tx) { tx.execute("DELETE FROM meter_watch"); });
+  kube::Client client(config_of(r.cluster));
+  Cache cache(client, manifests::selector(r.world.settings()),
+              {.deployment_changed = [](const std::string&, const Object&) {},
+               .app_changed = [](const std::string&) {},
+               .connected = [] {}});
+  prometheus::Registry registry;
+  RunRecorder recorder(r.world.database(), cache, registry);
+  cache.start();
+  REQUIRE(eventually([&] { return cache.synced(); }));
+  const auto row = r.world.row(r.id);
+  const auto look = [&](const std::string& id, const deployments::Deployment* deployment) {
+    r.world.database().read([&](db::Tx& tx) {
+      recorder.look(tx, id, deployment);
+      return true;
+    });
+  };
+  look("another", nullptr);
+  recorder.keep_watch(true);
+  CHECK(watched_until(r.world) == Instant());
+  look(r.id, &row);
+  CHECK_FALSE(recorder.news(r.id));
+  recorder.keep_watch(false);  // another process leads
+  CHECK(watched_until(r.world) == Instant());
+  recorder.keep_watch(true);
+  CHECK(watched_until(r.world) > Instant());
+
+  // Another process may have led in the meantime.
+  r.world.database().write([](db::Tx& tx) { tx.execute("DELETE FROM meter_watch"); });
+  recorder.begin_to_lead();
+  recorder.keep_watch(true);
+  CHECK(watched_until(r.world) == Instant());
+  look(r.id, &row);
+  CHECK_FALSE(recorder.news(r.id));
+
+  // A pod that has left is kept until it is recorded, and only what is new is recorded.
+  Object gone = r.pod;
+  gone["metadata"]["uid"] = "another-pod";
+  Object& state = gone["status"]["containerStatuses"][0]["state"];
+  state = {{"terminated",
+            {{"startedAt", state["running"]["startedAt"]},
+             {"finishedAt", state["running"]["startedAt"]},
+             {"exitCode", 0}}}};
+  recorder.left(gone, system_time());
+  const auto news = recorder.news(r.id);
+  REQUIRE(news);
+  CHECK(news->runs.size() == 2);
+  const auto done =
+      r.world.database().write([&](db::Tx& tx) { return RunRecorder::record(tx, *news); });
+  CHECK(done.opened == 1);
+  CHECK(done.closed == 1);
+  CHECK(done.vanished == 0);
+  recorder.recorded(*news, done);
+  CHECK_FALSE(recorder.news(r.id));
+  CHECK(interval(r.world, "another-pod/0")->ended_at);
+  cache.stop();
 }
 
 TEST_CASE("a run of a deployment that is removed already is closed by the next start") {
