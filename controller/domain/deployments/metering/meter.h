@@ -82,6 +82,12 @@ void set_watched_until(db::Tx& tx, Instant at);
 // The start of 1970 if nobody ever was in step.
 Instant watched_until(db::Tx& tx);
 
+// Returns the ids of the deployments that have runs without an end, in ascending order: whoever
+// begins to lead has to look at them, whatever their state.
+std::vector<std::string> deployments_with_open(db::Tx& tx);
+// Returns how many runs have no end, for the metrics.
+std::int64_t open_runs(db::Tx& tx);
+
 // ---- For the API --------------------------------------------------------------------------------
 
 struct Interval {
