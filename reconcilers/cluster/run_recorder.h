@@ -72,8 +72,8 @@ class RunRecorder {
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  // The runs of pods that have left are kept until they are recorded, within these limits: a process
-  // that doesn't lead has them in case that it is to lead.
+  // The runs of pods that have left are kept until they are recorded, within these limits: a
+  // process that doesn't lead has them in case that it is to lead.
   static constexpr std::chrono::minutes left_kept_for{60};
   static constexpr size_t most_left = 10'000;
   // How long a kubelet may take to report that a container has ended: it looks once a second.

@@ -33,7 +33,7 @@ struct MeteredWorld : BillingWorld {
     apps::App app;
     std::string id;
   };
-  One start() {
+  One begin() {
     One one{.app = approved_app(ada, {Scope::deploy_manage}), .id = {}};
     mint(ledger::app_account(one.app.id), given);
     one.id = deploy(one.app, order("shop-" + std::to_string(++started), "metered")).id;
@@ -65,7 +65,7 @@ struct MeteredWorld : BillingWorld {
 TEST_CASE("the metering loop settles everything that is due, in any number of batches") {
   MeteredWorld world;
   std::vector<MeteredWorld::One> all;
-  for (int i = 0; i < 5; ++i) all.push_back(world.start());
+  for (int i = 0; i < 5; ++i) all.push_back(world.begin());
   MeteringLoop loop(world.keys.data, {.batch = 2, .clean_up = 1h, .rows = 100});
   Round round(world.db);
   run(loop, round);
@@ -83,8 +83,8 @@ TEST_CASE("the metering loop settles everything that is due, in any number of ba
 
 TEST_CASE("an app that can't be settled doesn't hold up the others") {
   MeteredWorld world;
-  const auto broken = world.start();
-  const auto well = world.start();
+  const auto broken = world.begin();
+  const auto well = world.begin();
   world.clock.advance(30s);
   world.end(broken);
   world.end(well);
@@ -111,7 +111,7 @@ TEST_CASE("an app that can't be settled doesn't hold up the others") {
 
 TEST_CASE("the metering loop removes what the meter has kept for long enough") {
   MeteredWorld world;
-  const auto one = world.start();
+  const auto one = world.begin();
   world.clock.advance(30s);
   world.end(one);
   MeteringLoop loop(world.keys.data, {.batch = 50, .clean_up = 0ms, .rows = 1});
