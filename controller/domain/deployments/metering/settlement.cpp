@@ -21,7 +21,7 @@ using billing::StoppedFor;
 
 // An app that was looked at isn't due again before this time, so that the loop never turns in
 // circles.
-constexpr Duration soonest = std::chrono::milliseconds(200);
+constexpr Duration soonest = std::chrono::seconds(1);
 // When an app is looked at after midnight: the ends of the day have been seen by then.
 constexpr Duration after_midnight = watch_lag + watch_interval + std::chrono::seconds(1);
 // While nobody sees the cluster, a day that has ended waits to be settled.
