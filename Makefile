@@ -6,7 +6,7 @@ LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=cca
 DATA_DIR ?= data
 
 .DEFAULT_GOAL := help
-.PHONY: help build run client client-arm64 test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console lighthouse bench-history figures reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
+.PHONY: help build run client client-arm64 test test-asan test-tsan simulate metering adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console lighthouse bench-history figures reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,12 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 	@cmake --preset release $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
 	@cmake --build --preset release --target simulate
 	@$(if $(filter postgres,$(STORE)),tests/postgres/run) build/release/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
+
+metering: ## what 1,000 metered deployments are charged against what ran, while berthd is killed 300 times, an hour (DEPLOYMENTS=… KILLS=… CAPS=… SEED=…)
+	@scripts/install-deps.sh test
+	@cmake --preset release $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
+	@cmake --build --preset release --target berthd metering_cluster
+	@tests/metering/run --deployments $(or $(DEPLOYMENTS),1000) --kills $(or $(KILLS),300) --caps $(or $(CAPS),100) $(if $(SEED),--seed $(SEED)) build/release/berthd build/release/metering_cluster
 
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd

@@ -21,7 +21,7 @@ using billing::StoppedFor;
 
 // An app that was looked at isn't due again before this time, so that the loop never turns in
 // circles.
-constexpr Duration soonest = std::chrono::milliseconds(200);
+constexpr Duration soonest = std::chrono::seconds(1);
 // When an app is looked at after midnight: the ends of the day have been seen by then.
 constexpr Duration after_midnight = watch_lag + watch_interval + std::chrono::seconds(1);
 // While nobody sees the cluster, a day that has ended waits to be settled.
@@ -147,18 +147,24 @@ std::int64_t target_of(const Spending& spending) {
   return std::int64_t(std::min<Wide>(target, ledger::max_points));
 }
 
+// The points an hour of what is to run tomorrow.
+std::int64_t rate_tomorrow(const AppState& app) {
+  std::int64_t rate = 0;
+  for (const ToRun& deployment : app.to_run)
+    rate += app.prices.on(deployment.tier_id, app.today + 1).value_or(0);
+  return rate;
+}
+
 // When the points run out; nothing if they last for longer than `longest`.
 std::optional<Instant> end_of_points(const AppState& app, const Spending& spending) {
-  std::int64_t rate_tomorrow = 0;
-  for (const ToRun& deployment : app.to_run)
-    rate_tomorrow += app.prices.on(deployment.tier_id, app.today + 1).value_or(0);
+  const std::int64_t later = rate_tomorrow(app);
   const Wide left = std::max<Wide>(units_in(app.balance) - spending.units(), 0);
   const Instant midnight = start_of_day(app.today + 1);
   const Wide until_midnight = Wide((midnight - app.now).count()) * spending.rate();
   if (spending.rate() > 0 && left <= until_midnight)
     return app.now + time_of(left, spending.rate());
-  if (rate_tomorrow == 0) return std::nullopt;
-  const Duration time = time_of(left - until_midnight, rate_tomorrow);
+  if (later == 0) return std::nullopt;
+  const Duration time = time_of(left - until_midnight, later);
   return time < longest ? std::optional(midnight + time) : std::nullopt;
 }
 
@@ -295,7 +301,7 @@ class Look {
     if (rate > 0 && units_in(app_.balance) <= spending.units()) return run_out();
     const std::int64_t target = target_of(spending);
     const Wide spare = units_in(app_.held) - spending.units();
-    if (app_.held > target || spare < Wide(rate) * renewed_before.count())
+    if (app_.held > target || spare <= Wide(rate) * renewed_before.count())
       hold(std::min(target, app_.balance));
     if (rate == 0) return;
     const Wide left = units_in(app_.held) - spending.units();
@@ -329,6 +335,7 @@ class Look {
     if (app_.warned_at || *end <= app_.now) return;
     app_.warned_at = app_.now;
     ++outcome_.warned;
+    const std::int64_t rate = spending.rate() > 0 ? spending.rate() : rate_tomorrow(app_);
     for (const ToRun& deployment : app_.to_run)
       if (app_.prices.is_metered(deployment.tier_id, app_.today))
         billing::log_warning(tx_, deployment.deployment_id,
@@ -338,9 +345,9 @@ class Look {
     webhooks::emit(tx_, app_.app_id, "balance.low", app_.app_id,
                    {{"balance", app_.balance},
                     {"held", app_.held},
-                    {"points_per_hour", spending.rate()},
+                    {"points_per_hour", rate},
                     {"lasts_until", to_iso8601(*end)}});
-    mail_low(tx_, app_, spending.rate(), *end, data_key_);
+    mail_low(tx_, app_, rate, *end, data_key_);
   }
 
   // ---- When to look again
@@ -501,17 +508,21 @@ void look_at(db::Tx& tx, const std::string& app_id) {
              app_id, tx.now());
 }
 
-void close_app(db::Tx& tx, const std::string& app_id) {
+void charge_now(db::Tx& tx, const std::string& app_id) {
   tx.require_serializable();
-  count_open(tx, app_id, tx.now());
-  if (auto app = load(tx, app_id)) {
-    BudgetBook book(tx, app_id);
-    Outcome outcome;
-    const std::vector<Line> lines = app->lines;
-    Settlement(tx, *app, book).settle(lines, outcome);
-    app->due_at.reset();
-    store(tx, *app);
-  }
+  count_until_now(tx, app_id);
+  auto app = load(tx, app_id);
+  if (!app) return;
+  BudgetBook book(tx, app_id);
+  Outcome outcome;
+  const std::vector<Line> lines = app->lines;
+  Settlement(tx, *app, book).settle(lines, outcome);
+  app->due_at = tx.now();  // the hold is another, too
+  store(tx, *app);
+}
+
+void close_app(db::Tx& tx, const std::string& app_id) {
+  charge_now(tx, app_id);
   ledger::set_held(tx, ledger::app_account(app_id), 0);
   remove_budgets(tx, app_id);
 }
