@@ -362,6 +362,7 @@ void add_app_commands(CLI::App& root, Run& run) {
                 const json body = run.api().get("/api/external/app/balance");
                 run.out().done(body, cell(body, "balance") + " points");
               });
+  add_app_statement(*apps, run);
   add_app_changes(*apps, run);
 }
 
