@@ -203,7 +203,7 @@ constexpr Param statement_query[] = {
      .description = "json, csv, or jsonl for a line of JSON for each movement. In CSV, a text that "
                     "begins like a formula gets an apostrophe before it.",
      .example = "json",
-     .limits = R"({"enum": ["json", "csv", "jsonl"]})"}};
+     .limits = "{\"enum\": [\"json\", \"csv\", \"jsonl\"]}"}};
 
 constexpr Answer statement_answer = {
     .status = 200, .schema = "Statement", .or_texts = {"text/csv", "application/x-ndjson"}};

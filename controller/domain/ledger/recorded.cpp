@@ -14,7 +14,7 @@ std::optional<Recorded> find_recorded(db::Tx& tx, const std::string& id) {
       JOIN ledger_postings p ON p.transaction_number = t.number
       JOIN ledger_accounts a ON a.number = p.account_number
       WHERE t.number BETWEEN $1 AND $2 AND t.id_high = $3 AND t.id_low = $4
-      ORDER BY p.leg)",
+      ORDER BY t.number, p.leg)",
                        first, first + (places - 1), parts.high, parts.low);
   std::optional<Recorded> found;
   while (rows.next()) {
