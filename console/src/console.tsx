@@ -12,7 +12,15 @@ import { Bones, Button, Dialog, Empty, Failed, LinkButton, Page } from './compon
 import { apps, follow_all, listed, serves_domains } from './data';
 import { t } from './messages';
 import { language, languages } from './messages/language';
-import { LazyAccount, LazyAdmin, LazyComponents, LazyDomains, LazyExtras, LazyMarket } from './components/lazy';
+import {
+  LazyAccount,
+  LazyAdmin,
+  LazyComponents,
+  LazyDomains,
+  LazyExtras,
+  LazyMarket,
+  LazyStatement,
+} from './components/lazy';
 import { Proof } from './components/proof';
 import { AppScreen } from './screens/app';
 import { AppsScreen } from './screens/apps';
@@ -236,6 +244,10 @@ function Screens() {
         {({ id, tab }) => <DeploymentScreen key={id} id={id!} tab={tab ?? 'overview'} />}
       </Route>
       <Route path="/points" component={PointsScreen} />
+      <Route path="/points/statement">
+        <LazyStatement />
+      </Route>
+      <Route path="/apps/:id/statement">{({ id }) => <LazyStatement key={id} app={id!} />}</Route>
       <Route path="/domains" component={LazyDomains} />
       <Route path="/campaigns/:part?/:id?">{({ part, id }) => <LazyMarket part={part ?? 'campaigns'} id={id} />}</Route>
       <Route path="/extras/:part?">{({ part }) => <LazyExtras part={part ?? 'shop'} />}</Route>

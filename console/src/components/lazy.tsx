@@ -51,4 +51,5 @@ export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((scree
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);
+export const LazyStatement = lazily<{ app?: string | undefined }>((screens) => screens.StatementScreen);
 export const LazyComponents = lazily<object>((screens) => screens.ComponentsScreen);
