@@ -33,6 +33,7 @@ const menu = [
       'guides/samples',
       'tasks/spend-points',
       'tasks/give-points-back',
+      'tasks/receipts',
       'tasks/show-ads',
       'tasks/troubleshooting',
       'tasks/one-machine',
