@@ -206,8 +206,11 @@ void add_receipt_commands(CLI::App& root, Run& run) {
       ->required();
   checking->add_option("--keys", checked->keys,
                        "File that `berth receipt keys` wrote; without it, the server is asked");
-  checking->add_option("--ledger", checked->ledger,
-                       "File that `berth receipt ledger` wrote; without it, the server is asked");
+  checking
+      ->add_option("--ledger", checked->ledger,
+                   "File that `berth receipt ledger` wrote; may be repeated; without it, the "
+                   "server is asked")
+      ->allow_extra_args(false);
 
   add_command(*receipts, "keys", "Print the keys with which the platform signs receipts",
               "berth receipt keys > keys.json",
