@@ -153,13 +153,15 @@ void Ledger::add(const std::string& text, const Keys& keys) {
     if (!row || row->type != day_type)
       throw std::invalid_argument("a published day isn't a signed day of a ledger");
     try {
-      if (const std::string issuer = receipt::text(row->payload, "iss"); issuer != keys.issuer)
-        throw std::invalid_argument("the published days are those of " + issuer +
-                                    ", and the keys those of " + keys.issuer);
       Published found = {.day = day_in(row->payload),
                          .before = row->payload.at("before").is_null()
                                        ? ""
                                        : receipt::text(row->payload, "before")};
+      // What one of the keys has signed is the platform's, also from before it had its present URL.
+      if (const std::string issuer = receipt::text(row->payload, "iss");
+          !keys.by_id.contains(row->key_id) && issuer != keys.issuer)
+        throw std::invalid_argument("the published days are those of " + issuer +
+                                    ", and the keys those of " + keys.issuer);
       if (!is_signed_by(*row, keys))
         throw std::invalid_argument("the published day " + found.day.date +
                                     " isn't signed with one of the keys");
@@ -225,12 +227,14 @@ Judgement judge(std::string_view receipt, const Keys& keys, const Ledger& ledger
                          .transaction_id = text(parsed->payload, "transaction_id"),
                          .day = text(parsed->payload, "day")};
     const std::string issuer = text(parsed->payload, "iss");
-    if (issuer != keys.issuer) {
+    // What one of the keys has signed is the platform's, also from before it had its present URL.
+    const bool is_known = keys.by_id.contains(parsed->key_id);
+    if (!is_known && issuer != keys.issuer) {
       refused.sentence = "It is a receipt of another platform, " + issuer +
                          ", and the keys are those of " + keys.issuer + ".";
       return refused;
     }
-    if (!keys.by_id.contains(parsed->key_id)) {
+    if (!is_known) {
       refused.verdict = Verdict::unknown_key;
       refused.sentence = "It names a key that isn't among the keys of " + keys.issuer +
                          " that were given; get the newest ones.";

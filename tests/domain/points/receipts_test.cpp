@@ -264,6 +264,7 @@ TEST_CASE("receipts of others, forged ones and other texts are told apart") {
   p.close();
   Platform other;
   other.name = "https://other.example.org";
+  other.world.keys.data = std::string(32, 'e');
   other.spend(1);
   const receipt::Keys keys = p.keys();
   const receipt::Ledger file = p.ledger_file();
@@ -290,6 +291,18 @@ TEST_CASE("receipts of others, forged ones and other texts are told apart") {
     CHECK(verdict(text) == Verdict::malformed);
   CHECK_THROWS_WITH(receipt::Ledger().add(p.published(), other.keys()),
                     Catch::Contains("the published days are those of"));
+}
+
+TEST_CASE("a platform that has moved to another address still knows its earlier receipts") {
+  Platform p;
+  p.spend(1);
+  p.close();
+  const std::string before = p.receipt_of(p.ids[0]);
+  const std::string published = p.published();
+  p.name = "https://new.example.org";
+  receipt::Ledger file;
+  file.add(published, p.keys());
+  CHECK(receipt::judge(before, p.keys(), file).verdict == Verdict::stands);
 }
 
 TEST_CASE("a platform that publishes two ledgers of a day, or a chain that breaks, is found out") {
