@@ -1,7 +1,9 @@
 // Who gets receipts, and what berthd publishes for those who check them.
 #include <catch2/catch.hpp>
 
+#include "controller/base/jws.h"
 #include "controller/base/receipt.h"
+#include "controller/domain/deployments/billing/period.h"
 #include "controller/domain/ledger/closed_days.h"
 #include "tests/api/gate_world.h"
 #include "tests/domain/ledger/fold_all.h"
@@ -100,6 +102,29 @@ TEST_CASE("the published ledger has the days that are asked for, in pages") {
   CHECK(days("?page_size=1&from=2026-01-01") == 1);
   CHECK(f.g.ask("GET", "/.well-known/berth-ledger?from=2026-02-02&to=2026-02-01").error() ==
         "422 validation_failed");
+}
+
+TEST_CASE(
+    "the receipt of a deployment's charge says which deployment, and the time that was paid") {
+  Fixture f;
+  World& world = f.g.world;
+  const apps::App host = world.approved_app(f.owner, {Scope::deploy_manage});
+  world.mint(ledger::app_account(host.id), 150);
+  world.write([&](db::Tx& tx) { apps::promote(tx, host.id, "basic", "root"); });
+  const auto row = world.deploy(host, berth::test::order("shop", "basic"));
+  f.id = world.read([&](db::Tx& tx) {
+    auto rows =
+        tx.query("SELECT transaction_id FROM deployment_charges WHERE deployment_id = $1", row.id);
+    REQUIRE(rows.next());
+    return rows.text("transaction_id");
+  });
+  const json payload = jws::parse(f.get(f.owner).body.at("receipt").get<std::string>())->payload;
+  CHECK(payload.at("kind") == "deployment");
+  CHECK(payload.at("amount") == 100);
+  CHECK(payload.at("cause").at("deployment_id") == row.id);
+  CHECK(payload.at("interval").at("from") == to_iso8601(row.inserted_at));
+  CHECK(payload.at("interval").at("until") == to_iso8601(row.inserted_at + billing::period_length));
+  CHECK(f.get(f.bob).error() == "404 not_found");
 }
 
 }  // namespace
