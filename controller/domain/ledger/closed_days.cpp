@@ -416,9 +416,10 @@ Finding compared(db::Tx& tx, const DayWalk& walk) {
   Finding finding = walk.finding();
   finding.checked = 1;
   auto rows = tx.query(R"(
-      SELECT transactions, postings, moved, hash, root
-      FROM ledger_closed_days
-      WHERE day = $1)",
+      SELECT d.transactions, d.postings, d.moved, d.hash, d.root, t.parts
+      FROM ledger_closed_days d
+      LEFT JOIN ledger_day_trees t ON t.day = d.day
+      WHERE d.day = $1)",
                        walk.day());
   DaySums read = walk.sums();
   const bool has_row = rows.next();
@@ -426,6 +427,8 @@ Finding compared(db::Tx& tx, const DayWalk& walk) {
   if (!has_row || sums_of(rows) != read)
     finding.add_violation(utc_date(walk.day()) +
                           ": its transactions aren't those that it was closed with");
+  else if (!read.root.empty() && rows.text_or_null("parts") != text_of_parts(walk.tree()))
+    finding.add_violation(utc_date(walk.day()) + ": its tree isn't that of its transactions");
   return finding;
 }
 

@@ -314,6 +314,17 @@ TEST_CASE("days that were closed before there were trees are checked as they wer
   }) == 1);
 }
 
+TEST_CASE("a changed tree of a closed day is found by the pass") {
+  const char* change = GENERATE("UPDATE ledger_day_trees SET parts = 'aa' WHERE day = ",
+                                "DELETE FROM ledger_day_trees WHERE day = ");
+  Fixture f;
+  f.change(std::string(change) + std::to_string(f.first));
+  f.pass();
+  CHECK(
+      contains(f.broken()[of_closed_days], "2026-01-31: its tree isn't that of its transactions"));
+  CHECK(f.broken_by_full_audit() == std::vector<std::string>{of_closed_days});
+}
+
 TEST_CASE("a closed day whose row is gone is found by the next row") {
   Fixture f;
   f.change("DELETE FROM ledger_closed_days WHERE day = " + std::to_string(f.first));
