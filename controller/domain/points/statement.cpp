@@ -23,7 +23,7 @@ std::int64_t next_number(db::Tx& tx) {
   return tx.number(R"(SELECT coalesce(max(number), 0) + 1 FROM ledger_transactions)");
 }
 
-Entry entry_of(const db::Query& row) {
+Entry entry_in(const db::Query& row) {
   return {.transaction_id =
               ledger::id_of_parts({.high = row.integer("id_high"), .low = row.integer("id_low")}),
           .kind = row.text("kind"),
@@ -91,7 +91,7 @@ std::vector<Line> Statement::next(db::Tx& tx, int most) {
     number_ = rows.integer("number");
     leg_ = rows.integer("leg");
     if (number_ >= end_) return lines;
-    Entry entry = entry_of(rows);
+    Entry entry = entry_in(rows);
     balance_ += entry.amount;
     (entry.amount > 0 ? credited_ : debited_) += std::abs(entry.amount);
     ++lines_;
