@@ -229,14 +229,15 @@ const json& Api::once(const std::string& path, const std::string& plural, As as)
 
 bool Api::stream(const Stream& stream) {
   const auto ask = [&] {
-    HttpRequest request = {.method = "GET", .url = stream.path, .headers = credentials(As::app)};
+    HttpRequest request = {.method = "GET", .url = stream.path, .headers = credentials(stream.as)};
     request.headers.push_back("Accept: " + stream.accept);
     request.headers.insert(request.headers.end(), stream.headers.begin(), stream.headers.end());
     request.sink = stream.sink;
     return raw(request);
   };
   HttpResponse response = ask();
-  if (response.status >= 400 && renewed({.path = stream.path}, response)) response = ask();
+  if (response.status >= 400 && renewed({.path = stream.path, .as = stream.as}, response))
+    response = ask();
   if (response.status != 200 && response.status != 204) throw failure_of(response);
   if (response.broke_off && stream.has_end)
     throw Failure(Exit::unavailable,

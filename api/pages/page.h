@@ -63,6 +63,8 @@ struct Page {
   std::optional<Language> choice = {};  // if set, the browser's choice of a language
   // Whether the page can't be opened again, so that no language is chosen on it.
   bool is_shown_once = false;
+  // Whether the template ends with a script, the only one that the browser may run there.
+  bool has_script = false;
   std::optional<std::chrono::seconds> retry_after = {};
   std::optional<SecurityEvent> event = {};  // entry for the security log
 };
@@ -184,6 +186,9 @@ Page disconnect_app(Visit& visit);
 
 // In ad_pages.cpp:
 Page follow_ad(Visit& visit);
+
+// In receipt_pages.cpp:
+Page show_receipt_check(Visit& visit);
 
 // In language_pages.cpp:
 Page choose_language(Visit& visit);

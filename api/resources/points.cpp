@@ -78,11 +78,6 @@ json encode_entry(const points::Entry& entry) {
           {"inserted_at", to_iso8601(entry.at)}};
 }
 
-// The user of an app's token (/api/external/) or of a session.
-const std::string& user_of(const Call& call) {
-  return call.caller ? call.caller->user_id : call.user->id;
-}
-
 std::optional<int> days_in(std::string_view text) {
   const bool digits =
       text.size() <= 3 && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -108,15 +103,6 @@ json encode_day(const ledger::Day& day) {
           {"balance", day.balance},
           {"earned", day.credited},
           {"spent", day.debited}};
-}
-
-// An app's figures are for its owner, and for those whom the owner gives the scope.
-void check_may_see_figures(db::Tx& tx, const Call& call) {
-  const auto app = apps::find(tx, call.caller->app_id);
-  if (!app) throw Error(Code::app_not_found, "the app was deleted");
-  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
-    throw Error(Code::insufficient_scope,
-                "the token must belong to the app's owner or have the scope app:balance:read");
 }
 
 Reply points_balance(db::Tx& tx, const Call& call, const Services&) {
@@ -381,6 +367,15 @@ constexpr Route rows[] = {
 };
 
 }  // namespace
+
+// An app's figures are for its owner, and for those whom the owner gives the scope.
+void check_may_see_figures(db::Tx& tx, const Call& call) {
+  const auto app = apps::find(tx, call.caller->app_id);
+  if (!app) throw Error(Code::app_not_found, "the app was deleted");
+  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
+    throw Error(Code::insufficient_scope,
+                "the token must belong to the app's owner or have the scope app:balance:read");
+}
 
 std::span<const Route> points_routes() { return rows; }
 

@@ -403,6 +403,7 @@ void add_admin_platform_commands(CLI::App& admin, Run& run) {
   add_words(admin, run);
   add_message_deletion(admin, run);
   add_session_key(admin, run);
+  add_admin_receipt_commands(admin, run);
   add_clock(admin, run);
   add_command(admin, "outbox", "List the mail that was or will be sent (development only)",
               "berth admin outbox -o json", [&run] {

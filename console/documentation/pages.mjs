@@ -35,6 +35,7 @@ const menu = [
       'tasks/spend-points',
       'tasks/give-points-back',
       'tasks/budgets',
+      'tasks/receipts',
       'tasks/show-ads',
       'tasks/troubleshooting',
       'tasks/one-machine',

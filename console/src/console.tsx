@@ -20,6 +20,7 @@ import {
   LazyDomains,
   LazyExtras,
   LazyMarket,
+  LazyStatement,
 } from './components/lazy';
 import { Proof } from './components/proof';
 import { AppScreen } from './screens/app';
@@ -245,6 +246,10 @@ function Screens() {
         {({ id, tab }) => <DeploymentScreen key={id} id={id!} tab={tab ?? 'overview'} />}
       </Route>
       <Route path="/points" component={PointsScreen} />
+      <Route path="/points/statement">
+        <LazyStatement />
+      </Route>
+      <Route path="/apps/:id/statement">{({ id }) => <LazyStatement key={id} app={id!} />}</Route>
       <Route path="/domains" component={LazyDomains} />
       <Route path="/alerts" component={LazyAlerts} />
       <Route path="/campaigns/:part?/:id?">{({ part, id }) => <LazyMarket part={part ?? 'campaigns'} id={id} />}</Route>

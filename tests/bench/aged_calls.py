@@ -37,6 +37,7 @@ FILTERS = {
     "treasuryDays": [ALL_YEARS],
     "campaignAnalytics": [ALL_YEARS],
     "pointsDays": [ALL_YEARS],
+    "publishedLedger": [ALL_YEARS],
 }
 
 LOOPS = ("billing", "ads", "expiry", "webhooks", "mail", "resets", "ledger", "presence")  # their threads' names

@@ -240,6 +240,7 @@ const std::map<std::string, Guard> guards = {
     // What these end can be had again at once.
     {"berth builds cancel", Guard::none},
     {"berth admin rotate-session-key", Guard::none},
+    {"berth admin rotate-receipt-key", Guard::none},
     {"berth admin words remove", Guard::none},
     {"berth admin reject", Guard::none},
     {"berth account end-device", Guard::none},
@@ -253,13 +254,27 @@ const std::map<std::string, Guard> guards = {
 }  // namespace
 
 TEST_CASE("what can't be undone is confirmed by its name") {
-  const std::set<std::string> endings = {"delete",     "delete-message", "cancel",
-                                         "disconnect", "revoke",         "suspend",
-                                         "remove",     "reject",         "stop",
-                                         "unset",      "withdraw",       "end",
-                                         "disable",    "rotate-secret",  "rotate-session-key",
-                                         "end-device", "end-sessions",   "destroy",
-                                         "purge",      "erase"};
+  const std::set<std::string> endings = {"delete",
+                                         "delete-message",
+                                         "cancel",
+                                         "disconnect",
+                                         "revoke",
+                                         "suspend",
+                                         "remove",
+                                         "reject",
+                                         "stop",
+                                         "unset",
+                                         "withdraw",
+                                         "end",
+                                         "disable",
+                                         "rotate-secret",
+                                         "rotate-session-key",
+                                         "rotate-receipt-key",
+                                         "end-device",
+                                         "end-sessions",
+                                         "destroy",
+                                         "purge",
+                                         "erase"};
   std::set<std::string> found;
   const CommandInfo root = whole_tree();
   for (const CommandInfo* command : flattened(root))

@@ -53,4 +53,5 @@ export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screen
 export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);
+export const LazyStatement = lazily<{ app?: string | undefined }>((screens) => screens.StatementScreen);
 export const LazyComponents = lazily<object>((screens) => screens.ComponentsScreen);

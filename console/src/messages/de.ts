@@ -870,6 +870,24 @@ export const de: Messages = {
     why: 'Wofür',
     sent: (amount, to) => `${amount} Punkte wurden an ${to} geschickt.`,
   },
+  statement: {
+    title: 'Kontoauszug',
+    csv: 'CSV',
+    json_lines: 'JSON-Zeilen',
+    days: (from, to) => `${from} bis ${to}, in UTC`,
+    print: 'Drucken',
+    opening: 'Guthaben davor',
+    closing: 'Guthaben danach',
+    not_final: 'Zu diesen Tagen kann noch etwas hinzukommen: Nicht alle sind abgeschlossen.',
+    cut: (lines) => `Nur die ersten ${lines} Zeilen sind zu sehen. Die Dateien haben alle.`,
+    receipt: 'Den Beleg speichern',
+    receipt_text: 'Zu jeder Bewegung gibt es einen Beleg, von der Plattform unterschrieben.',
+    check: 'Einen Beleg prüfen',
+    receipt_proven:
+      'Der Beleg ist gespeichert. Er beweist, dass die Bewegung in der veröffentlichten Buchführung steht.',
+    receipt_unproven:
+      'Der Beleg ist gespeichert. Holen Sie ihn noch einmal, wenn sein Tag abgeschlossen ist: Dann hat er einen Nachweis.',
+  },
   account: {
     current_password: 'Aktuelles Passwort',
     new_password: 'Neues Passwort',
@@ -1322,6 +1340,7 @@ export const de: Messages = {
       'chat.set_words': 'Hat die Wortliste geändert',
       'chat.delete_message': 'Hat eine Nachricht gelöscht',
       'session_key.rotate': 'Hat einen neuen Sitzungsschlüssel gemacht',
+      'receipt_key.rotate': 'Hat einen neuen Schlüssel für Belege gemacht',
       'domain.claim': 'Hat eine eigene Domain gesetzt',
       'domain.displace': 'Hat einem anderen Konto eine Domain genommen',
       'domain.release': 'Hat eine eigene Domain aufgegeben',

@@ -2,7 +2,7 @@
 import { call } from '../api';
 import { Days } from '../components/days';
 import { Read } from '../components/table';
-import { Card } from '../components/ui';
+import { Card, LinkButton } from '../components/ui';
 import { useReading } from '../components/use';
 import { type App, may_deploy } from '../data';
 import { number, share } from '../format';
@@ -19,6 +19,9 @@ export function AppPoints({ app }: { app: App }) {
   return (
     <div class="stack wide">
       <p class="soft">{t.app_points.text}</p>
+      <div class="row">
+        <LinkButton href={`/apps/${app.id}/statement`}>{t.statement.title}</LinkButton>
+      </div>
       <Card title={t.app_points.figures(window_days)} bare>
         <Read of={figures}>
           {(value) => (

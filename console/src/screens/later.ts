@@ -11,3 +11,4 @@ export { UsageTab } from './deployment_usage';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';
 export { MarketScreen } from './market';
+export { StatementScreen } from './statement';

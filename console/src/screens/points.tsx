@@ -6,8 +6,9 @@ import { note } from '../components/notes';
 import { Days } from '../components/days';
 import { whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Copy, Empty, Page, Time } from '../components/ui';
+import { Button, Card, Copy, Empty, LinkButton, Page, Time } from '../components/ui';
 import { useReading, useReturn } from '../components/use';
+import { save_file } from '../files';
 import { number, signed } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -27,6 +28,16 @@ interface Filtered {
   kind: string;
   from: string;
   to: string;
+}
+
+async function save_receipt(transaction_id: string) {
+  try {
+    const answer = await call('get', '/api/points/receipts/{transaction_id}', { path: { transaction_id } });
+    save_file(`${transaction_id}.receipt`, 'application/jose', answer.receipt + '\n');
+    note(answer.proven ? t.statement.receipt_proven : t.statement.receipt_unproven);
+  } catch (failure) {
+    note((failure as Error).message);
+  }
 }
 
 // The days are the reader's.
@@ -81,9 +92,12 @@ export function PointsScreen() {
     <Page
       title={t.menu.points}
       actions={
-        <Button icon="send" onClick={() => send(true)}>
-          {t.points_screen.send}
-        </Button>
+        <>
+          <LinkButton href="/points/statement">{t.statement.title}</LinkButton>
+          <Button icon="send" onClick={() => send(true)}>
+            {t.points_screen.send}
+          </Button>
+        </>
       }>
       <div class="columns">
         <Days
@@ -153,6 +167,7 @@ export function PointsScreen() {
                     t.points_screen.with,
                     t.points_screen.when,
                     { name: t.points_screen.unit, end: true },
+                    { name: t.statement.receipt, unseen: true },
                   ]}>
                   {value.entries.map((entry) => (
                     <tr key={entry.id + entry.amount}>
@@ -167,10 +182,22 @@ export function PointsScreen() {
                         <Time at={entry.inserted_at} />
                       </td>
                       <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>{signed(entry.amount)}</td>
+                      <td class="end">
+                        <Button
+                          slim
+                          kinds={['plain']}
+                          icon="download"
+                          label={t.statement.receipt}
+                          onClick={() => void save_receipt(entry.id)}
+                        />
+                      </td>
                     </tr>
                   ))}
                 </Table>
                 <Pages of={value} turn={turn} />
+                <p class="body small faint">
+                  {t.statement.receipt_text} <a href="/receipts/verify">{t.statement.check}</a>
+                </p>
               </>
             )
           }
