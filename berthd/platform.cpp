@@ -25,6 +25,7 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/reset_requests.h"
+#include "controller/domain/points/refund_requests.h"
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/ledger.h"
 #include "reconcilers/loops/loops.h"
@@ -128,6 +129,7 @@ void Platform::add_loops() {
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());
   loops_.add(ads::upkeep_loop());
+  loops_.add(refund_requests::loop(storage_.keys));
   loops_.add(ledger_.loop());
   if (storage_.is_on_postgres()) loops_.add(ledger::pending_loop());
   loops_.add(reconcilers::Loops::Part{.start = [this] { listeners_.start(); },

@@ -52,7 +52,7 @@ Spend get_spend(db::Tx& tx, const ledger::IdParts& id, const std::optional<std::
 }
 
 void require_refundable(db::Tx& tx, const Spend& spend, const RefundOrder& order) {
-  if (order.app_id && tx.now() - spend.at > refundable_for)
+  if (order.app_id && !order.asked_in_time && tx.now() - spend.at > refundable_for)
     throw Error(
         Code::invalid_state,
         "a spend can be given back for " +
@@ -157,6 +157,20 @@ std::string move_back(db::Tx& tx, const Spend& spend, const RefundOrder& order,
 }
 
 }  // namespace
+
+std::optional<RefundableSpend> find_refundable(db::Tx& tx, const std::string& spend_id) {
+  const ledger::IdParts parts = ledger::parts_of_id(spend_id);
+  const auto spend = find_spend(tx, parts);
+  if (!spend) return std::nullopt;
+  const std::string id = ledger::id_of_parts(parts);
+  return RefundableSpend{
+      .id = id,
+      .user_id = spend->user_id,
+      .app_id = spend->app_id,
+      .amount = spend->amount,
+      .refunded = tx.number(R"(SELECT refunded FROM refundable_spends WHERE id = $1)", id),
+      .at = spend->at};
+}
 
 std::int64_t share(std::int64_t of, std::int64_t refunded, std::int64_t whole) {
   __extension__ using Wide = __int128;  // the product has up to 106 bits

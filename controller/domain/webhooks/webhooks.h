@@ -21,10 +21,11 @@
 // overtakes an earlier delivery that still waits.
 namespace berth::webhooks {
 
-inline constexpr std::array<std::string_view, 9> types = {
+inline constexpr std::array<std::string_view, 11> types = {
     "deployment.status",  "deployment.domain",   "billing.warning",
     "billing.failed",     "billing.reactivated", "scope_request.decided",
-    "campaign.exhausted", "campaign.ended",      "points.refunded"};
+    "campaign.exhausted", "campaign.ended",      "points.refunded",
+    "refund.requested",   "refund.answered"};
 inline constexpr std::string_view test_type = "webhook.test";
 
 inline constexpr int max_per_app = 10;
