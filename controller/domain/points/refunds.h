@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/enum_text.h"
 #include "controller/db/database.h"
@@ -60,6 +61,16 @@ struct RefundableSpend {
 };
 // Returns nothing if there is no such spend. `spend_id` is a UUID.
 std::optional<RefundableSpend> find_refundable(db::Tx& tx, const std::string& spend_id);
+
+// A spend that took bonus points.
+struct BonusSpend {
+  std::string user_id;
+  std::string app_id;
+  std::int64_t bonus = 0;
+  Instant at;
+};
+// Those since a time, newest first, at most `most`.
+std::vector<BonusSpend> newest_bonus_spends(db::Tx& tx, Instant since, int most);
 
 // Of `of` points that are a part of `whole`, those in the first `refunded` points of it, rounded
 // down. So the differences that the parts of a spend make sum to those of the whole. `of` and

@@ -113,6 +113,18 @@ std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
 // Returns how many points can be refunded. Throws nothing for an unknown deployment.
 std::int64_t refundable(db::Tx& tx, const std::string& deployment_id);
 
+// A renewal that is to come.
+struct Renewal {
+  std::string deployment_id;
+  std::string name;
+  std::int64_t price = 0;  // points for a period, at the tier's present price
+  Instant at;
+};
+inline constexpr int max_renewals = 200;
+// The next renewal of each of the app's deployments that runs and costs something, the earliest
+// first; at most max_renewals.
+std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id);
+
 // ---- For the billing loop -----------------------------------------------------------------------
 
 // Returns the ids of deployments that are due for settling, those that have waited longest first.
