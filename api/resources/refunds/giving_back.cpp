@@ -12,11 +12,14 @@ namespace berth::api {
 namespace {
 
 // A token that was asked for with fewer scopes than the app could get has been narrowed on purpose.
-// The scopes that move users' points are left out: the app itself only gets them by consent.
+// The scopes that move users' points are left out, because the app itself only gets them by
+// consent; and so are those that every app has, unless the app has no others.
 bool is_whole(const apps::App& app, const ScopeSet& scopes) {
   static const ScopeSet of_users = {Scope::points_spend, Scope::points_transfer,
                                     Scope::points_award};
-  return (app.approved_scopes - of_users).within(scopes);
+  const ScopeSet all = app.approved_scopes - of_users;
+  const ScopeSet own = all - ScopeSet::automatic();
+  return (own.empty() ? all : own).within(scopes);
 }
 
 bool spends_apps_points(const ScopeSet& scopes) {

@@ -167,11 +167,11 @@ void tell_owner(db::Tx& tx, const Request& request, const Keys& keys) {
           "a user of \"{app}\" asks for {points} points back. You can answer on the app's page in "
           "the console; without an answer, the request is closed after 30 days.",
           {{"app", app->app_name}, {"points", std::to_string(request.amount)}});
+  // The user's words aren't in it: berth's own letters say nothing in somebody else's name.
   accounts::send(tx, *owner, keys,
                  {.to = owner->email,
                   .subject = say(in, "Somebody asks for points back"),
-                  .body = accounts::greeting(*owner) + sentence + "\n\n" +
-                          say(in, "The reason: {reason}", {{"reason", request.reason}}) + "\n"});
+                  .body = accounts::greeting(*owner) + sentence + "\n"});
 }
 
 std::string answer_in(Language in, const Request& request, const std::string& app_name) {
