@@ -20,6 +20,8 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/ledger/running_audit.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/webhooks/backlog.h"
 
 namespace berth {
@@ -189,6 +191,18 @@ void add_points(Families& families, db::Tx& tx) {
       gauges("berth_ledger_violations",
              "Violations that the audit of the ledger has found, until a later pass finds none.",
              {gauge(double(ledger::violations_found(tx)))}));
+  families.push_back(gauges("berth_points_held",
+                            "Points that are reserved, as for an impression that may be shown.",
+                            {gauge(double(holds::sum_open(tx)))}));
+  constexpr std::int64_t most_counted = 10'000;
+  families.push_back(
+      gauges("berth_refund_requests_open",
+             "Requests for points back that nobody has answered; 10000 if there are more.",
+             {gauge(double(refund_requests::count_open(tx, most_counted)))}));
+  families.push_back(gauges("berth_point_proposals_open",
+                            "Refunds and claw-backs that wait for another admin; 10000 if there "
+                            "are more.",
+                            {gauge(double(proposals::count_open(tx, most_counted)))}));
   std::vector<ClientMetric> of_today;
   const std::int64_t today = utc_day(tx.now());
   for (const auto& [day, kind, sum] : ledger::kinds(tx, ledger::treasury(), today, today)) {
@@ -307,6 +321,13 @@ Families Gauges::Collect() const {
                               "What billing did with deployments: renewed, warned, suspended, "
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
+  std::vector<ClientMetric> unusual;
+  for (const auto& [rule, count] : sources_.anomalies())
+    unusual.push_back(gauge(count, {{"rule", std::string(to_string(rule))}}));
+  families.push_back(gauges("berth_money_anomalies",
+                            "What is unusual about points, by rule (farming, sudden_outflow, "
+                            "self_clicking); counted every ten minutes.",
+                            std::move(unusual)));
   add_isolation(families, sources_.isolation());
   add_connections(families, sources_.http());
   return families;

@@ -76,7 +76,7 @@ struct Mover {
   std::int64_t out = 0;
 };
 inline constexpr size_t max_movers = 10;
-// At most so many rows of sums (an app, a day and a kind each) are read; beyond them the movers are
+// The most rows of sums (an app, a day and a kind each) that are read; beyond them the movers are
 // those of the rows that were read.
 inline constexpr std::int64_t most_rows = 1'000'000;
 

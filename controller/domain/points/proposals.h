@@ -16,7 +16,7 @@
 // confirmed what; the caller moves the points, in the same write. The functions throw berth::Error.
 namespace berth::proposals {
 
-// A proposal that nobody has confirmed for so long is closed.
+// When a proposal is closed that nobody has confirmed.
 inline constexpr Duration open_for = std::chrono::days(7);
 // How long it is kept after that, and so is what an admin did alone.
 inline constexpr Duration decided_kept_for = std::chrono::days(400);

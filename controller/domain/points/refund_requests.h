@@ -23,12 +23,12 @@ inline constexpr size_t max_reason_length = 200;  // characters
 // points may be asked for altogether.
 inline constexpr int max_per_day = 10;
 inline constexpr int max_per_subject = 3;
-// A request that nobody has answered for so long is closed.
+// When a request is closed that nobody has answered.
 inline constexpr Duration open_for = std::chrono::days(30);
 // How long a request is kept after it was closed, so that both sides can look at it.
 inline constexpr Duration closed_kept_for = std::chrono::days(400);
-// An app's owner gets a letter about a request only if there was no other one for so long, so that
-// an app's users can't fill their mailbox. The console shows all.
+// An app's owner gets a letter about a request only if there was no other one within this time, so
+// that an app's users can't fill their mailbox. The console shows all.
 inline constexpr Duration letter_after = std::chrono::hours(24);
 
 enum class Subject { spend, deployment };
