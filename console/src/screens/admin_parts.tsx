@@ -325,12 +325,12 @@ export function Refund({
       onClose={onClose}
       below={({ amount }) => <Sum now={-whole(amount)} balance={balance} />}
       run={async ({ amount, reason }, once) => {
-        await call('post', '/api/internal/deploy/apps/{deployment_id}/refund', {
+        const { proposal } = await call('post', '/api/internal/deploy/apps/{deployment_id}/refund', {
           path: { deployment_id: id },
           once,
           body: { amount, reason },
         });
-        note(t.admin.refunded(t.points(amount)));
+        note(proposal ? t.money.waits : t.admin.refunded(t.points(amount)));
         onDone();
       }}
     />

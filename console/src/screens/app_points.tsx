@@ -1,4 +1,5 @@
-// An app's points and users: figures, and the balance by day.
+// An app's points and users: its money, figures, and the balance by day.
+import { useState } from 'preact/hooks';
 import { call } from '../api';
 import { Days } from '../components/days';
 import { Read } from '../components/table';
@@ -7,10 +8,12 @@ import { useReading } from '../components/use';
 import type { App } from '../data';
 import { number, share } from '../format';
 import { t } from '../messages';
+import { AppMoney } from './app_money';
 
 const window_days = 30;
 
 export function AppPoints({ app }: { app: App }) {
+  const [round, next] = useState(0); // counts what was moved
   const figures = useReading(
     () => call('get', '/api/operator/analytics', { app: app.id, query: { window_days } }),
     [app.id],
@@ -18,6 +21,7 @@ export function AppPoints({ app }: { app: App }) {
   return (
     <div class="stack wide">
       <p class="soft">{t.app_points.text}</p>
+      <AppMoney app={app} onMoved={() => next(round + 1)} />
       <Card title={t.app_points.figures(window_days)} bare>
         <Read of={figures}>
           {(value) => (
@@ -44,7 +48,7 @@ export function AppPoints({ app }: { app: App }) {
       <Days
         title={t.app_points.balance}
         label={t.points_screen.plot}
-        keys={[app.id]}
+        keys={[app.id, round]}
         read={async (from, to) =>
           (await call('get', '/api/operator/analytics/days', { app: app.id, query: { from, to } })).days
         }
