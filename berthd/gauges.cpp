@@ -20,6 +20,7 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/ledger/running_audit.h"
+#include "controller/domain/money/money.h"
 #include "controller/domain/points/proposals.h"
 #include "controller/domain/points/refund_requests.h"
 #include "controller/domain/webhooks/backlog.h"
@@ -191,9 +192,11 @@ void add_points(Families& families, db::Tx& tx) {
       gauges("berth_ledger_violations",
              "Violations that the audit of the ledger has found, until a later pass finds none.",
              {gauge(double(ledger::violations_found(tx)))}));
-  families.push_back(gauges("berth_points_held",
-                            "Points that are reserved, as for an impression that may be shown.",
-                            {gauge(double(holds::sum_open(tx)))}));
+  families.push_back(
+      gauges("berth_points_held",
+             "Points that are reserved: for impressions that may be shown, and for what runs by "
+             "the hour.",
+             {gauge(double(money::held_in_all(tx)))}));
   constexpr std::int64_t most_counted = 10'000;
   families.push_back(
       gauges("berth_refund_requests_open",

@@ -95,6 +95,8 @@ constexpr std::array codes = {
     CodeInfo{Code::idempotency_conflict, "idempotency_conflict", 409,
              "The Idempotency-Key was used with another body."},
     CodeInfo{Code::invalid_state, "invalid_state", 409, "The resource's state doesn't allow this."},
+    CodeInfo{Code::budget_reached, "budget_reached", 409,
+             "A budget of the app or the deployment is spent."},
     CodeInfo{Code::body_too_large, "body_too_large", 413,
              "The body is larger than max-body-bytes."},
     CodeInfo{Code::unsupported_media_type, "unsupported_media_type", 415, "The body must be JSON."},

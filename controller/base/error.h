@@ -77,6 +77,7 @@ enum class Code {
   already_owned,
   idempotency_conflict,
   invalid_state,
+  budget_reached,
   body_too_large,
   unsupported_media_type,
   headers_too_large,

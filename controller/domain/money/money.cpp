@@ -6,6 +6,7 @@
 
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/points/points.h"
@@ -65,8 +66,10 @@ void add_movers(db::Tx& tx, OfPlatform& sums, std::int64_t first, std::int64_t l
 }  // namespace
 
 std::int64_t held(db::Tx& tx, const ledger::Account& account) {
-  return ledger::balance(tx, ledger::reservation_account(account));
+  return ledger::balance(tx, ledger::reservation_account(account)) + ledger::held(tx, account);
 }
+
+std::int64_t held_in_all(db::Tx& tx) { return holds::sum_open(tx) + metering::held_in_total(tx); }
 
 Forecast forecast(std::int64_t balance, std::int64_t days, std::int64_t in, std::int64_t out) {
   Forecast result = {.days = days, .in = in, .out = out};
@@ -99,7 +102,7 @@ OfApp of_app(db::Tx& tx, const std::string& app_id, int days) {
   const ledger::Account account = ledger::app_account(app_id);
   const std::int64_t today = utc_day(tx.now());
   OfApp sums = {.balance = ledger::balance(tx, account),
-                .held = held(tx, account),
+                .held = money::held(tx, account),
                 .kinds = kind_sums(tx, account, today - days + 1, today),
                 .forecast = {},
                 .charges = {}};
@@ -111,7 +114,7 @@ OfApp of_app(db::Tx& tx, const std::string& app_id, int days) {
     if (one.kind != "refund") sums.spent += one.out;
   }
   sums.forecast = forecast_of(tx, account, sums.balance, today);
-  sums.charges = charges(sums.balance, next_charges(tx, app_id), tx.now());
+  sums.charges = charges(ledger::spendable(tx, account), next_charges(tx, app_id), tx.now());
   return sums;
 }
 
@@ -120,7 +123,7 @@ OfPlatform of_platform(db::Tx& tx, int days) {
   const std::int64_t first = today - days + 1;
   OfPlatform sums = {.supply = -ledger::balance(tx, ledger::issuance()),
                      .treasury = ledger::balance(tx, ledger::treasury()),
-                     .held = holds::sum_open(tx),
+                     .held = held_in_all(tx),
                      .treasury_kinds = kind_sums(tx, ledger::treasury(), first, today),
                      .movers = {}};
   sums.owed = sums.supply - sums.treasury;

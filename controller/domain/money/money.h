@@ -25,8 +25,11 @@ struct KindSum {
   std::int64_t out = 0;
 };
 
-// The points of the account that can't be spent, because they are reserved.
+// The points that can't be spent because they are reserved: those of the account's open holds
+// (ledger/holds.h), which are beside its balance, and those for what runs by the hour
+// (ledger::held), which are a part of it.
 std::int64_t held(db::Tx& tx, const ledger::Account& account);
+std::int64_t held_in_all(db::Tx& tx);
 
 // What the days before today say about the days to come.
 struct Forecast {
@@ -59,7 +62,7 @@ Charges charges(std::int64_t balance, const std::vector<Charge>& first, Instant 
 
 struct OfApp {
   std::int64_t balance = 0;
-  std::int64_t held = 0;    // besides the balance
+  std::int64_t held = 0;
   std::int64_t earned = 0;  // in the window, less what was given back (points::earned_by)
   std::int64_t spent = 0;   // in the window: all that left the account but for refunds
   std::vector<KindSum> kinds;

@@ -159,9 +159,10 @@ std::string move_back(db::Tx& tx, const Spend& spend, const RefundOrder& order,
                                     .memo = order.reason,
                                     .bonus_given_back = bonus});
   if (!id)
-    throw Error(Code::insufficient_balance, "the app's balance is lower than the " +
-                                                std::to_string(order.amount) +
-                                                " points that it would give back");
+    throw Error(Code::insufficient_balance,
+                "the app's balance is lower than the " + std::to_string(order.amount) +
+                    " points that it would give back" +
+                    ledger::words_for_held(tx, ledger::app_account(spend.app_id)));
   return *id;
 }
 

@@ -21,11 +21,11 @@
 // overtakes an earlier delivery that still waits.
 namespace berth::webhooks {
 
-inline constexpr std::array<std::string_view, 11> types = {
-    "deployment.status",  "deployment.domain",   "billing.warning",
-    "billing.failed",     "billing.reactivated", "scope_request.decided",
-    "campaign.exhausted", "campaign.ended",      "points.refunded",
-    "refund.requested",   "refund.answered"};
+inline constexpr std::array<std::string_view, 14> types = {
+    "deployment.status",   "deployment.domain",     "billing.warning",    "billing.failed",
+    "billing.reactivated", "scope_request.decided", "campaign.exhausted", "campaign.ended",
+    "points.refunded",     "charge.settled",        "budget.reached",     "balance.low",
+    "refund.requested",    "refund.answered"};
 inline constexpr std::string_view test_type = "webhook.test";
 
 inline constexpr int max_per_app = 10;
