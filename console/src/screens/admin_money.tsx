@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { Sum, whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -125,6 +126,7 @@ export function PlatformMoney() {
           title={t.money.refund_title}
           action={t.admin.refund}
           fields={refund_fields}
+          below={({ amount }) => <Sum now={whole(amount)} balance={null} />}
           onClose={() => ask(null)}
           run={async (body, once) =>
             say(
@@ -141,6 +143,7 @@ export function PlatformMoney() {
           action={t.money.claw_back}
           danger
           fields={claw_back_fields}
+          below={({ amount }) => <Sum now={whole(amount)} balance={null} />}
           onClose={() => ask(null)}
           run={async (body, once) =>
             say(
@@ -200,6 +203,7 @@ export function RefundInbox() {
       {answering && (
         <AnswerDialog
           {...answering}
+          balance={null}
           onClose={() => answer(null)}
           send={async (body, once) => {
             const path = { id: answering.of.id };

@@ -78,7 +78,7 @@ export function AnswerDialog({
 }: {
   of: RefundRequest;
   approve: boolean;
-  balance?: number | undefined; // of the app that pays
+  balance: number | null | undefined; // of the app that pays; null if it isn't known here
   send: (body: Answering, once: string) => Promise<void>;
   onClose: () => void;
 }) {
@@ -90,9 +90,7 @@ export function AnswerDialog({
       danger={!approve}
       fields={approve ? fields : fields.slice(1)}
       onClose={onClose}
-      below={({ amount }) =>
-        approve && balance !== undefined && <Sum now={whole(amount) || of.amount} balance={balance} />
-      }
+      below={({ amount }) => approve && <Sum now={whole(amount) || of.amount} balance={balance} />}
       run={(body, once) => send({ ...body, approve }, once)}>
       <p class="soft break">{of.reason}</p>
     </FormDialog>
