@@ -22,6 +22,9 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/ledger/running_audit.h"
+#include "controller/domain/money/money.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/webhooks/backlog.h"
 
 namespace berth {
@@ -191,6 +194,20 @@ void add_points(Families& families, db::Tx& tx) {
       gauges("berth_ledger_violations",
              "Violations that the audit of the ledger has found, until a later pass finds none.",
              {gauge(double(ledger::violations_found(tx)))}));
+  families.push_back(
+      gauges("berth_points_held",
+             "Points that are reserved: for impressions that may be shown, and for what runs by "
+             "the hour.",
+             {gauge(double(money::held_in_all(tx)))}));
+  constexpr std::int64_t most_counted = 10'000;
+  families.push_back(
+      gauges("berth_refund_requests_open",
+             "Requests for points back that nobody has answered; 10000 if there are more.",
+             {gauge(double(refund_requests::count_open(tx, most_counted)))}));
+  families.push_back(gauges("berth_point_proposals_open",
+                            "Refunds and claw-backs that wait for another admin; 10000 if there "
+                            "are more.",
+                            {gauge(double(proposals::count_open(tx, most_counted)))}));
   std::vector<ClientMetric> of_today;
   const std::int64_t today = utc_day(tx.now());
   for (const auto& [day, kind, sum] : ledger::kinds(tx, ledger::treasury(), today, today)) {
@@ -356,6 +373,13 @@ Families Gauges::Collect() const {
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
   add_metering(families, sources_.metering());
+  std::vector<ClientMetric> unusual;
+  for (const auto& [rule, count] : sources_.anomalies())
+    unusual.push_back(gauge(count, {{"rule", std::string(to_string(rule))}}));
+  families.push_back(gauges("berth_money_anomalies",
+                            "What is unusual about points, by rule (farming, sudden_outflow, "
+                            "self_clicking); counted every ten minutes.",
+                            std::move(unusual)));
   add_isolation(families, sources_.isolation());
   add_connections(families, sources_.http());
   return families;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "berthd/money_watch.h"
 #include "controller/db/database.h"
 #include "controller/db/postgres/database.h"
 #include "controller/domain/kernel/replicas.h"
@@ -37,6 +38,7 @@ class Gauges : public prometheus::Collectable {
     // How often billing came to each outcome, by name.
     std::function<std::vector<std::pair<std::string, std::uint64_t>>()> billing;
     std::function<reconcilers::MeteringLoop::Totals()> metering;
+    std::function<MoneyWatch::Counts()> anomalies;  // by rule; none until they were counted
   };
   explicit Gauges(Sources sources) : sources_(std::move(sources)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;

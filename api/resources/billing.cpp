@@ -3,6 +3,7 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/deployments.h"
+#include "api/resources/refunds/giving_back.h"
 #include "api/resources/shared.h"
 #include "controller/domain/ledger/ledger.h"
 
@@ -56,15 +57,13 @@ Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services)
                               services)};
 }
 
-Reply refund_deployment(db::Tx& tx, const Call& call, const Services&) {
-  const std::string id = call.id("deployment_id");
-  const std::int64_t amount = call.body.at("amount");
-  const std::int64_t balance =
-      billing::refund(tx, action_of(call), id, amount, call.body.at("reason"));
-  return {
-      .status = 201,
-      .body = {
-          {"amount", amount}, {"refundable", billing::refundable(tx, id)}, {"balance", balance}}};
+Reply refund_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.status = 201,
+          .body = order(tx, call, services,
+                        {.kind = proposals::Kind::deployment_refund,
+                         .subject_id = call.id("deployment_id"),
+                         .amount = call.body.at("amount"),
+                         .reason = call.body.at("reason")})};
 }
 
 Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -117,7 +116,9 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Give an app back points that one of its deployments was charged",
      .text = "Moves points from the treasury to the app, at most as many as the deployment was "
-             "charged and not given back. The reason is kept in the audit log.",
+             "charged and not given back. The reason is kept in the audit log. Above the points of "
+             "a day that one admin may give back, it becomes a proposal, which another admin "
+             "confirms.",
      .guards = admins,
      .stores = Stores::administration,
      .in_path = {&internal_deployment_in_path},

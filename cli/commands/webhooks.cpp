@@ -133,13 +133,11 @@ void add_webhook_changes(CLI::App& group, Run& run) {
 }  // namespace
 
 const std::vector<std::string>& webhook_events() {
-  static const std::vector<std::string> events = {"deployment.status",   "deployment.domain",
-                                                  "billing.warning",     "billing.failed",
-                                                  "billing.reactivated", "scope_request.decided",
-                                                  "campaign.exhausted",  "campaign.ended",
-                                                  "points.spent",        "points.refunded",
-                                                  "balance.low",         "budget.reached",
-                                                  "charge.settled",      "payout"};
+  static const std::vector<std::string> events = {
+      "deployment.status",   "deployment.domain",     "billing.warning",    "billing.failed",
+      "billing.reactivated", "scope_request.decided", "campaign.exhausted", "campaign.ended",
+      "points.spent",        "points.refunded",       "refund.requested",   "refund.answered",
+      "balance.low",         "budget.reached",        "charge.settled",     "payout"};
   return events;
 }
 

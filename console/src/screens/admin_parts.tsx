@@ -321,12 +321,12 @@ export function Refund({
       onClose={onClose}
       cost={({ amount }) => ({ now: -whole(amount), balance })}
       run={async ({ amount, reason }, once) => {
-        await call('post', '/api/internal/deploy/apps/{deployment_id}/refund', {
+        const { proposal } = await call('post', '/api/internal/deploy/apps/{deployment_id}/refund', {
           path: { deployment_id: id },
           once,
           body: { amount, reason },
         });
-        note(t.admin.refunded(t.points(amount)));
+        note(proposal ? t.money.waits : t.admin.refunded(t.points(amount)));
         onDone();
       }}
     />

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type Body, call } from '../api';
 import { type FieldOf, Filter, FormDialog } from '../components/form';
+import { LazyOwnRefunds } from '../components/lazy';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
 import { whole } from '../components/sum';
@@ -51,6 +52,7 @@ export function PointsScreen() {
   const [filter, set_filter] = useState<Partial<Filtered>>({});
   const [page, turn] = useState(1);
   const [sending, send] = useState(() => location.search === '?send');
+  const [asking, ask] = useState<{ id: string; amount: number } | null>(null);
   const [round, next] = useState(0); // counts what was sent, after which the days are read again
   const balance = useReading(() => call('get', '/api/points/balance'), []);
   useReturn(balance.again);
@@ -181,7 +183,16 @@ export function PointsScreen() {
                       <td class="soft">
                         <Time at={entry.inserted_at} />
                       </td>
-                      <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>{signed(entry.amount)}</td>
+                      <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>
+                        {signed(entry.amount)}
+                        {entry.kind === 'spend' && (
+                          <div>
+                            <Button slim onClick={() => ask(entry)}>
+                              {t.points_screen.ask_back}
+                            </Button>
+                          </div>
+                        )}
+                      </td>
                       <td class="end">
                         <Button
                           slim
@@ -203,6 +214,7 @@ export function PointsScreen() {
           }
         </Read>
       </Card>
+      <LazyOwnRefunds asking={asking} onClose={() => ask(null)} round={round} />
       {sending && (
         <FormDialog
           title={t.points_screen.send}

@@ -261,6 +261,22 @@ std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to
   return ledger::balance(tx, ledger::user_account(from.user_id));
 }
 
+ToppedUp top_up(db::Tx& tx, const debits::Payer& from, const std::string& app_id,
+                std::int64_t amount, const std::string& description) {
+  const apps::App app = apps::get_owned(tx, from.user_id, app_id);
+  const ledger::Account account = ledger::app_account(app.id);
+  auto taken = debits::begin(tx, from,
+                             {.kind = "top_up",
+                              .to = account,
+                              .reaches = from.user_id,
+                              .amount = amount,
+                              .memo = description});
+  debits::finish(taken);
+  return {.id = taken.transaction_id,
+          .balance = ledger::balance(tx, ledger::user_account(from.user_id)),
+          .app_balance = ledger::balance(tx, account)};
+}
+
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
                     const PageRequest& page) {
   PageRequest request = page;

@@ -14,7 +14,10 @@
 #include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
+#include "controller/domain/money/anomalies.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
@@ -104,8 +107,16 @@ std::map<std::string, Texts> enums_of_code() {
       {"/ModuleProgress/allOf/1/properties/unpaid_reason", unpaid},
       {"/ModuleStatus/properties/status", all<learning::Status>()},
       {"/OpenChannelRequest/properties/type", all<chat::ChannelType>()},
+      {"/PlatformMoney/properties/anomalies/items/properties/rule", all<money::Rule>()},
+      {"/PointProposal/properties/kind", all<proposals::Kind>()},
+      {"/PointProposal/properties/status", all<proposals::Status>()},
       {"/PointsRefundedEvent/properties/initiated_by", all<points::Initiator>()},
       {"/PublicUser/properties/friendship_status", all<friends::Status>()},
+      {"/PointsRefundRequest/properties/answered_by", all<points::Initiator>()},
+      {"/PointsRefundRequest/properties/status", all<refund_requests::Status>()},
+      {"/RefundRequestEvent/properties/status",
+       only({refund_requests::Status::open, refund_requests::Status::approved,
+             refund_requests::Status::rejected, refund_requests::Status::expired})},
       {"/ScopeRequest/properties/status", all<apps::RequestStatus>()},
       {"/ScopeRequestEvent/properties/status",
        only({apps::RequestStatus::approved, apps::RequestStatus::rejected})},

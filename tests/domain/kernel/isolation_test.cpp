@@ -29,6 +29,9 @@
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/oauth/play_sessions.h"
+#include "controller/domain/points/claw_backs.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
@@ -337,6 +340,15 @@ const std::vector<Deciding> deciding = {
      [](db::Tx& tx, Fixture&) {
        points::refund(tx, {.spend_id = {}, .reason = {}, .app_id = {}});
      }},
+    {"points::claw_back", [](db::Tx& tx, Fixture&) { points::claw_back(tx, {}); }},
+    {"refund_requests::ask_for_spend",
+     [](db::Tx& tx, Fixture& f) {
+       refund_requests::ask_for_spend(tx, f.ada, "", {}, "", f.world.keys);
+     }},
+    {"refund_requests::approve_spend",
+     [](db::Tx& tx, Fixture& f) { refund_requests::approve_spend(tx, {}, {}, f.world.keys); }},
+    {"proposals::propose", [](db::Tx& tx, Fixture&) { proposals::propose(tx, {}, "admin", 0); }},
+    {"proposals::confirm", [](db::Tx& tx, Fixture&) { proposals::confirm(tx, "", "admin"); }},
     {"friends::ask", [](db::Tx& tx, Fixture& f) { friends::ask(tx, f.ada.id, f.bob.id); }},
     {"chat::open",
      [](db::Tx& tx, Fixture& f) { chat::open(tx, f.ada.id, chat::ChannelType::table, "t"); }},
@@ -361,7 +373,7 @@ const std::vector<Deciding> deciding = {
 
 TEST_CASE("functions that decide by what they have read need a serializable write") {
   Fixture f;
-  CHECK(deciding.size() == 31);
+  CHECK(deciding.size() == 36);
   for (const Deciding& one : deciding) {
     INFO(one.name);
     const auto run = [&](db::Tx& tx) { one.run(tx, f); };

@@ -115,6 +115,18 @@ std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
 // days still say (metering/meter.h). Throws nothing for an unknown deployment.
 std::int64_t refundable(db::Tx& tx, const std::string& deployment_id);
 
+// A renewal that is to come.
+struct Renewal {
+  std::string deployment_id;
+  std::string name;
+  std::int64_t price = 0;  // points for a period, at the tier's present price
+  Instant at;
+};
+inline constexpr int max_renewals = 200;
+// The next renewal of each of the app's deployments that runs and costs something, the earliest
+// first; at most max_renewals.
+std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id);
+
 // ---- For metering -------------------------------------------------------------------------------
 
 // Suspends a deployment that runs, for another reason than that the points for 30 days are missing:

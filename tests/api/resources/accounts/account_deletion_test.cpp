@@ -234,10 +234,21 @@ class Life {
     const auto me = g.world.find_user(user_id);
     const Header in_bobs = token(bobs, me, "points:spend points:transfer profile:read");
     const json spent = ask({in_bobs}, "POST", "/api/external/points/spend", {},
-                           {{"amount", 2}, {"description", word}});
+                           {{"amount", 6}, {"description", word}});
     const json refund = {{"spend_id", spent["spend_id"]}, {"amount", 1}, {"reason", word}};
-    ask({token(bobs, bob, "profile:read")}, "POST", "/api/external/points/refunds", {}, refund);
-    ask(g.admin, "POST", "/api/internal/points/refunds", {}, refund);
+    const Header bobs_own = token(bobs, bob, "profile:read points:read");
+    ask({bobs_own}, "POST", "/api/external/points/refunds", {}, refund);
+    const json given = ask(g.admin, "POST", "/api/internal/points/refunds", {}, refund)["refund"];
+    ask(g.admin, "POST", "/api/internal/points/claw-backs", {},
+        {{"transaction_id", given["id"]}, {"amount", 1}, {"reason", word}});
+    const auto request = [&] {
+      return mine("POST", "/api/points/refund-requests", {}, refund)["request"]["id"]
+          .get<std::string>();
+    };
+    ask({bobs_own}, "POST", "/api/operator/refund-requests/{id}/answer", {request()},
+        {{"approve", true}, {"note", word}});
+    ask(g.admin, "POST", "/api/internal/refund-requests/{id}/answer", {request()},
+        {{"approve", false}, {"note", word}});
     ask({in_bobs}, "POST", "/api/external/points/transfer", {},
         {{"to_username", "bob"}, {"amount", 1}, {"description", word}});
     mine("PATCH", "/api/oauth/connected-apps/{app_id}", {bobs.id}, {{"daily_spend_limit", 100}});
@@ -287,6 +298,8 @@ class Life {
     mine("PATCH", "/api/operator/alerts/{id}", {alert["alert"]["id"]},
          {{"name", word}, {"target", {{"url", "https://zqmarker.example.org/other"}}}});
     mint("app", app_id);
+    mine("POST", "/api/points/top-up", {},
+         {{"app_id", app_id}, {"amount", 1}, {"description", word}});
     const auto bobs_in_mine = token(g.world.find_app(app_id), bob, "points:spend profile:read");
     ask({bobs_in_mine}, "POST", "/api/external/points/spend", {},
         {{"amount", 1}, {"description", word}});
