@@ -12,7 +12,6 @@ namespace {
 std::int64_t clamped(Wide number) {
   return std::int64_t(std::min<Wide>(number, std::numeric_limits<std::int64_t>::max()));
 }
-Wide units_in(std::int64_t points) { return Wide(points) * units_of_point; }
 
 std::vector<OpenRun> open_runs(db::Tx& tx, const std::string& app_id) {
   std::vector<OpenRun> open;

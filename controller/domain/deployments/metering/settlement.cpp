@@ -31,8 +31,6 @@ std::int64_t rounded_up(std::int64_t units) {
   return units / units_of_point + (units % units_of_point > 0 ? 1 : 0);
 }
 
-Wide units_in(std::int64_t points) { return Wide(points) * units_of_point; }
-
 // ---- Charges ------------------------------------------------------------------------------------
 
 // Charges lines to the app, a transaction of the ledger for each day.
