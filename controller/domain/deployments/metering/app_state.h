@@ -54,7 +54,7 @@ struct AppState {
 std::optional<AppState> load(db::Tx& tx, const std::string& app_id);
 // Keeps other writes from the app until the end of this one. To be called before rows of the ledger
 // are changed, so that writes with row locks can't deadlock.
-void lock(db::Tx& tx, const std::string& app_id);
+void lock_app(db::Tx& tx, const std::string& app_id);
 // Creates the app's row before that if it has none.
 void open_and_lock(db::Tx& tx, const std::string& app_id);
 // Stores remainder, due_at and warned_at.
