@@ -76,6 +76,10 @@ void open_and_lock(db::Tx& tx, const std::string& app_id) {
       VALUES ($1)
       ON CONFLICT (app_id) DO NOTHING)",
              app_id);
+  lock_app(tx, app_id);
+}
+
+void lock_app(db::Tx& tx, const std::string& app_id) {
   tx.lock(R"(UPDATE meter_apps SET remainder = remainder WHERE app_id = $1)", app_id);
 }
 
