@@ -159,8 +159,7 @@ Text of_points(const Event& event) {
   const std::string path = path_of_app(event) + "/points";
   if (event.type == "charge.settled")
     return {.title = points(field(event, "points")) + " were charged",
-            .detail = "For what ran from " + for_people(field(event, "from")) + " to " +
-                      for_people(field(event, "to")) + ".",
+            .detail = "For what ran by the hour on " + field(event, "day") + " (UTC).",
             .path = path,
             .weight = Weight::info};
   if (event.type == "points.spent")
