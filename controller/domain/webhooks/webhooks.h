@@ -22,10 +22,9 @@
 namespace berth::webhooks {
 
 inline constexpr std::array<std::string_view, 12> types = {
-    "deployment.status",  "deployment.domain",   "billing.warning",
-    "billing.failed",     "billing.reactivated", "scope_request.decided",
-    "campaign.exhausted", "campaign.ended",      "points.refunded",
-    "charge.settled",     "budget.reached",      "balance.low"};
+    "deployment.status",   "deployment.domain",     "billing.warning",    "billing.failed",
+    "billing.reactivated", "scope_request.decided", "campaign.exhausted", "campaign.ended",
+    "points.refunded",     "charge.settled",        "budget.reached",     "balance.low"};
 inline constexpr std::string_view test_type = "webhook.test";
 
 inline constexpr int max_per_app = 10;
