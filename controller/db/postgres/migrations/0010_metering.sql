@@ -1,5 +1,5 @@
--- 0010_metering.sql: what runs is measured, and charged by the second where a tier has a price by the hour; SQLite's file
--- says what the columns mean.
+-- 0010_metering.sql: what runs is measured, and charged by the second where a tier has a price by the hour; SQLite's
+-- file says what the columns mean.
 ALTER TABLE ledger_accounts ADD COLUMN held bigint NOT NULL DEFAULT 0 CHECK (held >= 0);
 CREATE INDEX ledger_accounts_with_held ON ledger_accounts (id) WHERE held > 0;
 ALTER TABLE deploy_tiers ADD COLUMN points_per_hour bigint CHECK (points_per_hour BETWEEN 1 AND 1000000);

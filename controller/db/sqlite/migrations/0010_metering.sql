@@ -1,7 +1,7 @@
 -- 0010_metering.sql: what runs is measured, and charged by the second where a tier has a price by the hour
 -- (controller/domain/deployments/metering).
 
--- Points of an account that can't leave it, because they are held for what runs on them. They are a part of the balance.
+-- Points of an account that can't leave it, because they are held for what runs. They are a part of the balance.
 ALTER TABLE ledger_accounts ADD COLUMN held INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0);
 CREATE INDEX ledger_accounts_with_held ON ledger_accounts (id) WHERE held > 0;
 
@@ -16,8 +16,8 @@ CREATE TABLE tier_prices (
   PRIMARY KEY (tier_id, from_day)
 ) STRICT, WITHOUT ROWID;
 
--- Why billing has stopped the deployment: the 30 days aren't paid (NULL), the points for the next hour are missing, or a
--- budget is spent.
+-- Why billing has stopped the deployment: the 30 days aren't paid (NULL), the points for the next hour are missing,
+-- or a budget is spent.
 ALTER TABLE deployment_billing ADD COLUMN stopped_for TEXT CHECK (stopped_for IN ('points', 'budget'));
 -- What ran before isn't charged by the price of the present tier; NULL: the deployment has always had this tier.
 ALTER TABLE deployment_billing ADD COLUMN metered_from INTEGER;
