@@ -47,6 +47,9 @@ export const LazyAdmin = lazily<{ part: string; id?: string | undefined }>((scre
 export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((screens) => screens.MarketScreen);
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);
+export const LazyAskForCharge = lazily<{ deployment: Deployment; onClose: () => void }>(
+  (screens) => screens.AskForCharge,
+);
 export const LazyOwnRefunds = lazily<{ asking: Spend | null; onClose: () => void; round: number }>(
   (screens) => screens.OwnRefunds,
 );

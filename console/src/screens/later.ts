@@ -9,4 +9,4 @@ export { BuildsTab } from './deployment_builds';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';
 export { MarketScreen } from './market';
-export { OwnRefunds } from './refund_requests';
+export { AskForCharge, OwnRefunds } from './refund_requests';
