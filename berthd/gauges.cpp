@@ -13,6 +13,8 @@
 #include "controller/db/failed_commits.h"
 #include "controller/domain/deployments/custom_domains/refused_certificates.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
@@ -218,6 +220,27 @@ void add_points(Families& families, db::Tx& tx) {
                             std::move(of_today)));
 }
 
+void add_meter(Families& families, db::Tx& tx) {
+  const std::int64_t open = metering::open_runs(tx);
+  families.push_back(gauges("berth_meter_runs_open",
+                            "Runs of metered containers of which the meter knows no end yet.",
+                            {gauge(double(open))}));
+  const Duration age = open > 0 ? tx.now() - metering::watched_until(tx) : Duration(0);
+  families.push_back(gauges("berth_meter_watch_age_seconds",
+                            "Seconds since the process that leads last stored that it has followed "
+                            "all pods; 0 while nothing metered runs.",
+                            {gauge(seconds(std::max(age, Duration(0))))}));
+  const Duration overdue = tx.now() - metering::next_due(tx).value_or(tx.now());
+  families.push_back(gauges("berth_meter_overdue_seconds",
+                            "Seconds for which the app that has waited longest has been due for "
+                            "settling; 0 if none is due.",
+                            {gauge(seconds(std::max(overdue, Duration(0))))}));
+  families.push_back(gauges("berth_meter_held_points",
+                            "Points that apps have but can't spend, because they are held for what "
+                            "runs by the hour.",
+                            {gauge(double(metering::held_in_total(tx)))}));
+}
+
 // Adds the figures that are read from one snapshot of the database.
 void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
   std::vector<ClientMetric> by_status;
@@ -261,6 +284,7 @@ void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
       "the last 24 hours.",
       {gauge(double(custom_domains::refused_certificates(tx)))}));
   add_points(families, tx);
+  add_meter(families, tx);
 }
 
 // The metrics have no values if the isolation isn't probed.
@@ -297,6 +321,30 @@ void add_connections(Families& families, const api::ServerCounters& http) {
                               {counter(double(http.displaced_connections))}));
 }
 
+void add_metering(Families& families, const reconcilers::MeteringLoop::Totals& totals) {
+  const metering::Outcome& done = totals.done;
+  std::vector<ClientMetric> outcomes;
+  const auto add = [&](const char* outcome, auto count) {
+    outcomes.push_back(counter(double(count), {{"outcome", outcome}}));
+  };
+  add("settled", done.settlements);
+  add("warned", done.warned);
+  add("suspended", done.suspended);
+  add("stopped_by_budget", done.stopped_by_budget);
+  add("told_of_budget", done.budgets_told);
+  add("released", done.released);
+  add("failed", totals.failed);
+  families.push_back(counters("berth_meter_outcomes_total",
+                              "What metering did: charges settled, owners warned, deployments "
+                              "suspended, stopped by a budget or released again, marks of budgets "
+                              "told, or apps that failed and are tried again.",
+                              std::move(outcomes)));
+  families.push_back(counters("berth_meter_unpaid_seconds_total",
+                              "Seconds of metered containers that the platform bears, because a "
+                              "budget or the balance left nothing to charge.",
+                              {counter(double(done.unpaid_milliseconds) / 1000)}));
+}
+
 }  // namespace
 
 Families Gauges::Collect() const {
@@ -324,6 +372,7 @@ Families Gauges::Collect() const {
                               "What billing did with deployments: renewed, warned, suspended, "
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
+  add_metering(families, sources_.metering());
   std::vector<ClientMetric> unusual;
   for (const auto& [rule, count] : sources_.anomalies())
     unusual.push_back(gauge(count, {{"rule", std::string(to_string(rule))}}));

@@ -29,6 +29,7 @@
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/ledger.h"
 #include "reconcilers/loops/loops.h"
+#include "reconcilers/loops/metering.h"
 
 namespace berth {
 namespace {
@@ -86,6 +87,7 @@ class Platform {
   Handlers handlers_{storage_, cluster_, *registry_, base_url_};
 
   reconcilers::BillingLoop billing_{storage_.keys.data};
+  reconcilers::MeteringLoop metering_{storage_.keys.data};
   reconcilers::LedgerLoop ledger_;
   MoneyWatch money_;
   const std::unique_ptr<reconcilers::MailLoop> mail_ = mail_loop(storage_, registry_);
@@ -99,6 +101,7 @@ class Platform {
                       .http = [this] { return listeners_.counters(); },
                       .isolation = [this] { return cluster_.isolation_gauge(); },
                       .billing = [this] { return billing_.outcomes(); },
+                      .metering = [this] { return metering_.totals(); },
                       .anomalies = [this] { return money_.counts(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(); }};
@@ -130,6 +133,7 @@ void Platform::add_loops() {
   loops_.add(expiry::loop());
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());
+  loops_.add(metering_.loop());
   loops_.add(ads::upkeep_loop());
   loops_.add(refund_requests::loop(storage_.keys));
   loops_.add(money_.loop());

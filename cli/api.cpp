@@ -173,7 +173,12 @@ bool Api::renewed(const Call& call, const HttpResponse& response) {
            login_->renew_account();
   }
   if (call.as != As::app) return false;
-  if (response.status == 401) return login_->renew(Login::Why::refused);
+  // What is wrong with a password or a code isn't wrong with the token.
+  static const std::vector<std::string> of_person = {"insufficient_user_authentication",
+                                                     "invalid_credentials", "invalid_totp"};
+  if (response.status == 401)
+    return std::ranges::find(of_person, failure_of(response).server_code) == of_person.end() &&
+           login_->renew(Login::Why::refused);
   if (response.status == 403 && failure_of(response).server_code == "insufficient_scope")
     return login_->renew(Login::Why::lacks_scope);
   return false;
@@ -224,14 +229,15 @@ const json& Api::once(const std::string& path, const std::string& plural, As as)
 
 bool Api::stream(const Stream& stream) {
   const auto ask = [&] {
-    HttpRequest request = {.method = "GET", .url = stream.path, .headers = credentials(As::app)};
+    HttpRequest request = {.method = "GET", .url = stream.path, .headers = credentials(stream.as)};
     request.headers.push_back("Accept: " + stream.accept);
     request.headers.insert(request.headers.end(), stream.headers.begin(), stream.headers.end());
     request.sink = stream.sink;
     return raw(request);
   };
   HttpResponse response = ask();
-  if (response.status >= 400 && renewed({.path = stream.path}, response)) response = ask();
+  if (response.status >= 400 && renewed({.path = stream.path, .as = stream.as}, response))
+    response = ask();
   if (response.status != 200 && response.status != 204) throw failure_of(response);
   if (response.broke_off && stream.has_end)
     throw Failure(Exit::unavailable,

@@ -38,6 +38,7 @@ struct Stream {
   std::vector<std::string> headers = {};
   std::function<bool(std::string_view)> sink;
   bool has_end = false;  // whether breaking off before the end counts as a failure
+  As as = As::app;
 };
 
 // The most items that Api::all() reads. No list of berth's is as long, so a server whose list

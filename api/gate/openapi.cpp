@@ -56,6 +56,8 @@ json responses(const Route& route, json& components) {
   json& ok = result[std::to_string(answer.status)];
   ok = {{"description", "Success."}, {"content", content(answer.content_type, answer.schema)}};
   if (!answer.by_accept.empty()) ok["content"].update(content(answer.by_accept, answer.schema));
+  for (const std::string_view type : answer.or_texts)
+    ok["content"][std::string(type)] = {{"schema", {{"type", "string"}}}};
   if (is_list(answer.schema)) ok["headers"]["Link"] = reference("headers", "Link");
   if (!answer.or_nothing.empty()) result["204"] = {{"description", answer.or_nothing}};
   if (!answer.header.empty())

@@ -167,6 +167,8 @@ struct Answer {
   std::string_view content_type = "application/json";
   // Another content type: used if the Accept header names it, or if the thing is of that type.
   std::string_view by_accept = {};
+  // Further content types that a parameter of the query asks for; such an answer is a text.
+  Few<std::string_view, 2> or_texts = {};
   std::string_view or_nothing = {};  // describes when the answer is 204 instead
   // Describes when the answer is 304 instead, which needs an ETag on the others (RFC 9110, section
   // 13.1.2).

@@ -63,6 +63,8 @@ struct Page {
   std::optional<Language> choice = {};  // if set, the browser's choice of a language
   // Whether the page can't be opened again, so that no language is chosen on it.
   bool is_shown_once = false;
+  // Whether the template ends with a script, the only one that the browser may run there.
+  bool has_script = false;
   std::optional<std::chrono::seconds> retry_after = {};
   std::optional<SecurityEvent> event = {};  // entry for the security log
 };
@@ -166,6 +168,10 @@ Page prove_totp_page(const Visit& visit, const std::string& next);
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);
 Page decide_consent(Visit& visit);
+// The path of the form on the consent page.
+inline constexpr const char* consent_form = "/consent";
+// Returns the path of the consent page for the request in its form.
+std::string place_of_question(const Query& form);
 
 // In device_pages.cpp:
 Page show_device(Visit& visit);
@@ -181,10 +187,13 @@ Page disconnect_app(Visit& visit);
 // In ad_pages.cpp:
 Page follow_ad(Visit& visit);
 
+// In receipt_pages.cpp:
+Page show_receipt_check(Visit& visit);
+
 // In language_pages.cpp:
 Page choose_language(Visit& visit);
 // Returns where the choice of a language on this page leads: to the page itself or, after a form,
-// to the page that the form is on, with the form's `next` and `token`.
+// to the page that the form is on, with the form's `next` and `token`, or with what the app asks.
 std::string place_of(const Visit& visit);
 
 // In admin_pages.cpp:

@@ -126,7 +126,7 @@ std::span<const Pages::Row> Pages::table() {
        prove_totp},
       {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, Stores::sign_in},
        show_consent},
-      {{"POST", "/consent", "page_consent", Who::user, Stores::sign_in}, decide_consent},
+      {{"POST", consent_form, "page_consent", Who::user, Stores::sign_in}, decide_consent},
       {{"GET", "/device", "page_device", Who::user, Stores::nothing}, show_device},
       {{"POST", "/device", "page_device_code", Who::user, Stores::sign_in}, enter_device_code},
       {{"POST", "/device/decide", "page_decide_device", Who::user, Stores::sign_in}, decide_device},
@@ -142,6 +142,8 @@ std::span<const Pages::Row> Pages::table() {
         noted(SecurityKind::consent_changed, "withdrawn")},
        disconnect_app},
       {{"POST", "/language", "page_language", Who::anybody, Stores::account}, choose_language},
+      {{"GET", "/receipts/verify", "page_verify_receipt", Who::anybody, Stores::nothing},
+       show_receipt_check},
       {{"GET", "/ads/click", "page_ad_click", Who::anybody, Stores::ads}, follow_ad},
       {{"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, Stores::nothing},
        show_scope_requests},
@@ -189,13 +191,15 @@ bool is_source(std::string_view text) {
   });
 }
 
-std::string policy_for(const std::string& form_target) {
-  // The pages have no scripts that could connect to anything. connect-src is for tools that audit a
-  // site: they fetch robots.txt from within the page.
+// `script` is the hash of the page's script; empty if it has none.
+std::string policy_for(const std::string& form_target, const std::string& script = {}) {
+  // Almost no page has a script that could connect to anything. connect-src is for tools that audit
+  // a site: they fetch robots.txt from within the page.
   std::string policy =
       "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
       "frame-ancestors 'none'; form-action 'self'";
   if (is_source(form_target)) policy += " " + form_target;
+  if (!script.empty()) policy += "; script-src 'sha256-" + script + "'";
   return policy;
 }
 
@@ -220,7 +224,8 @@ void show_html(Page page, Language language, Response& response) {
 
 void show(const Visit& visit, Page page, Response& response) {
   response.status = page.status;
-  add_security_headers(response, policy_for(page.form_target));
+  const std::string script = page.has_script ? hash_of_script(page.content) : "";
+  add_security_headers(response, policy_for(page.form_target, script));
   response.add_header("Cache-Control", "no-store");
   if (page.retry_after)
     response.add_header("Retry-After", std::to_string(page.retry_after->count()));

@@ -3,6 +3,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "controller/base/crypto.h"
 #include "controller/base/embedded.h"
 
 namespace berth::api::pages {
@@ -81,6 +82,16 @@ std::string render(std::string_view content, Language language, Values values) {
   values.set("content", kainjow::mustache::partial([&inner] { return inner; }));
   mustache layout(page_template(language, "layout.mustache"));
   return layout.render(values);
+}
+
+std::string hash_of_script(std::string_view content) {
+  constexpr std::string_view opens = "<script>", closes = "</script>";
+  const std::string& text = file(std::string(content) + std::string(ending));
+  const size_t open = text.find(opens), close = text.find(closes);
+  if (open == std::string::npos || close == std::string::npos)
+    throw std::logic_error("the template " + std::string(content) + " has no script");
+  const size_t begin = open + opens.size();
+  return base64(sha256(std::string_view(text).substr(begin, close - begin)));
 }
 
 const std::string& stylesheet() {

@@ -20,6 +20,10 @@ void check_templates();
 // Returns the HTML of a page in the language: the template `content`, named without its ending,
 // inside the layout. Both see `values`, and the language's code as `language`.
 std::string render(std::string_view content, Language language, Values values);
+// The SHA-256 of the script in the template, in base64, as a Content-Security-Policy names it (CSP
+// Level 3, section 2.3.1). The script has neither values nor texts in it, so it is the same in each
+// language.
+std::string hash_of_script(std::string_view content);
 const std::string& stylesheet();
 // The picture that browsers show beside the page's title.
 const std::string& icon();

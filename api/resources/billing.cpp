@@ -5,6 +5,7 @@
 #include "api/resources/deployments.h"
 #include "api/resources/refunds/giving_back.h"
 #include "api/resources/shared.h"
+#include "controller/domain/ledger/ledger.h"
 
 namespace berth::api {
 namespace {
@@ -21,11 +22,11 @@ json encode(const billing::Entry& entry) {
 
 }  // namespace
 
-json encode_billing(db::Tx& tx, const std::string& deployment_id) {
-  const billing::View view = billing::view(tx, deployment_id);
+json encode_billing(db::Tx& tx, const deployments::Deployment& row) {
+  const billing::View view = billing::view(tx, row.id);
   json history = json::array();
   for (const billing::Entry& entry : view.history) history.push_back(encode(entry));
-  return {{"deployment_id", deployment_id},
+  return {{"deployment_id", row.id},
           {"billing_status", view.status},
           {"tier", view.tier},
           {"period",
@@ -35,6 +36,7 @@ json encode_billing(db::Tx& tx, const std::string& deployment_id) {
           {"next_renewal", or_null(view.next_renewal)},
           {"amount", view.price},
           {"balance", view.balance},
+          {"held", ledger::held(tx, ledger::app_account(row.app_id))},
           {"warned_at", or_null(view.warned_at)},
           {"stops_at", or_null(view.stops_at)},
           {"history", std::move(history)}};
@@ -47,8 +49,7 @@ deployments::AdminAction action_of(const Call& call) {
 }
 
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services&) {
-  return {.body =
-              encode_billing(tx, deployments::get_owned(tx, call.caller->app_id, call.id()).id)};
+  return {.body = encode_billing(tx, deployments::get_owned(tx, call.caller->app_id, call.id()))};
 }
 
 Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services) {

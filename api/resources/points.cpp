@@ -78,11 +78,6 @@ json encode_entry(const points::Entry& entry) {
           {"inserted_at", to_iso8601(entry.at)}};
 }
 
-// The user of an app's token (/api/external/) or of a session.
-const std::string& user_of(const Call& call) {
-  return call.caller ? call.caller->user_id : call.user->id;
-}
-
 std::optional<int> days_in(std::string_view text) {
   const bool digits =
       text.size() <= 3 && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -108,15 +103,6 @@ json encode_day(const ledger::Day& day) {
           {"balance", day.balance},
           {"earned", day.credited},
           {"spent", day.debited}};
-}
-
-// An app's figures are for its owner, and for those whom the owner gives the scope.
-void check_may_see_figures(db::Tx& tx, const Call& call) {
-  const auto app = apps::find(tx, call.caller->app_id);
-  if (!app) throw Error(Code::app_not_found, "the app was deleted");
-  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
-    throw Error(Code::insufficient_scope,
-                "the token must belong to the app's owner or have the scope app:balance:read");
 }
 
 Reply points_balance(db::Tx& tx, const Call& call, const Services&) {
@@ -176,7 +162,8 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
                                              .app_id = call.caller->app_id,
                                              .amount = amount,
                                              .description = decode_description(call.body),
-                                             .in_own_app = call.caller->owns_app},
+                                             .in_own_app = call.caller->owns_app,
+                                             .is_told = call.caller->tells_of_spends},
                                             services.rules.rewards);
   return {.body = {{"success", true},
                    {"points", spent.balance},
@@ -190,7 +177,9 @@ Reply award_points(db::Tx&, const Call&, const Services&) {
 
 Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
   const std::string& app = call.caller->app_id;
-  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))}, {"app_id", app}}};
+  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))},
+                   {"held", ledger::held(tx, ledger::app_account(app))},
+                   {"app_id", app}}};
 }
 
 Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
@@ -432,6 +421,15 @@ constexpr Route rows[] = {
 };
 
 }  // namespace
+
+// An app's figures are for its owner, and for those whom the owner gives the scope.
+void check_may_see_figures(db::Tx& tx, const Call& call) {
+  const auto app = apps::find(tx, call.caller->app_id);
+  if (!app) throw Error(Code::app_not_found, "the app was deleted");
+  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
+    throw Error(Code::insufficient_scope,
+                "the token must belong to the app's owner or have the scope app:balance:read");
+}
 
 std::span<const Route> points_routes() { return rows; }
 

@@ -14,4 +14,13 @@ inline debits::Payer payer_of(const Call& call) {
           .grant_id = grant.empty() ? std::nullopt : std::optional(grant)};
 }
 
+// Throws insufficient_scope unless the token's user owns the app, or the owner gave the token
+// `app:balance:read`; app_not_found if the app was deleted.
+void check_may_see_figures(db::Tx& tx, const Call& call);
+
+// The user of an app's token (/api/external/) or of a session.
+inline const std::string& user_of(const Call& call) {
+  return call.caller ? call.caller->user_id : call.user->id;
+}
+
 }  // namespace berth::api

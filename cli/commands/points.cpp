@@ -112,6 +112,8 @@ void add_points_commands(CLI::App& root, Run& run) {
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
 
+  add_points_statement(*points, run);
+
   const SharedPointsFlags given = std::make_shared<PointsFlags>();
   CLI::App* giving = add_command(*points, "transfer", "Give points to another user",
                                  "berth points transfer bob 20 --description \"For the map\"",

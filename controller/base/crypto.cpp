@@ -77,6 +77,21 @@ std::string hex(std::string_view bytes) {
   return result;
 }
 
+std::optional<std::string> parse_hex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  const auto value = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  std::string bytes;
+  bytes.reserve(digits.size() / 2);
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    const int high = value(digits[i]), low = value(digits[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
 std::string base64(std::string_view bytes) {
   std::string result((bytes.size() + 2) / 3 * 4 + 1, '\0');
   const int length = EVP_EncodeBlock(bytes_of(result), bytes_of(bytes), int(bytes.size()));

@@ -19,6 +19,8 @@ std::string random_token(std::string_view prefix);
 std::string sha256(std::string_view data);                             // 32 bytes
 std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 bytes
 std::string hex(std::string_view bytes);
+// The bytes of digits that hex() wrote; nothing if malformed.
+std::optional<std::string> parse_hex(std::string_view digits);
 std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);  // without padding (RFC 7515, section 2)
 // Strict: padding is required; nothing if malformed.

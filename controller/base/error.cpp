@@ -68,6 +68,7 @@ constexpr std::array codes = {
     CodeInfo{Code::log_entry_not_found, "log_entry_not_found", 404,
              "The deployment has no such log entry."},
     CodeInfo{Code::webhook_not_found, "webhook_not_found", 404, "There is no such webhook."},
+    CodeInfo{Code::alert_not_found, "alert_not_found", 404, "There is no such alert."},
     CodeInfo{Code::campaign_not_found, "campaign_not_found", 404, "There is no such campaign."},
     CodeInfo{Code::no_ad_available, "no_ad_available", 404, "No campaign matches at the moment."},
     CodeInfo{Code::placement_not_found, "placement_not_found", 404,

@@ -56,6 +56,7 @@ enum class Code {
   device_not_found,
   log_entry_not_found,
   webhook_not_found,
+  alert_not_found,
   campaign_not_found,
   no_ad_available,
   placement_not_found,

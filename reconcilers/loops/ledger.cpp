@@ -45,11 +45,12 @@ bool LedgerLoop::close_some(Round& round) {
   if (!round.read([&](db::Tx& tx) { return closing_->step(tx, left); })) return true;
   const std::int64_t day = closing_->day();
   const std::string chain =
-      round.write([&](db::Tx& tx) { return ledger::end_closing(tx, day, closing_->sums()); });
+      round.write([&](db::Tx& tx) { return ledger::end_closing(tx, *closing_); });
   log_violations(closing_->finding());
   if (!chain.empty())
     log::info("closed a day of the ledger", {{"day", utc_date(day)},
                                              {"transactions", closing_->sums().transactions},
+                                             {"root", closing_->sums().root},
                                              {"chain", chain}});
   closing_.reset();
   return true;

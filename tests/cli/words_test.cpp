@@ -228,6 +228,7 @@ const std::map<std::string, Guard> guards = {
     {"berth apps delete", Guard::name},
     {"berth account delete", Guard::name},
     {"berth webhooks delete", Guard::name},
+    {"berth alerts delete", Guard::name},
     {"berth campaigns cancel", Guard::name},
     {"berth admin delete-message", Guard::name},
     {"berth account disconnect", Guard::question},
@@ -239,6 +240,7 @@ const std::map<std::string, Guard> guards = {
     // What these end can be had again at once.
     {"berth builds cancel", Guard::none},
     {"berth admin rotate-session-key", Guard::none},
+    {"berth admin rotate-receipt-key", Guard::none},
     {"berth admin words remove", Guard::none},
     {"berth admin reject", Guard::none},
     {"berth account end-device", Guard::none},
@@ -252,13 +254,27 @@ const std::map<std::string, Guard> guards = {
 }  // namespace
 
 TEST_CASE("what can't be undone is confirmed by its name") {
-  const std::set<std::string> endings = {"delete",     "delete-message", "cancel",
-                                         "disconnect", "revoke",         "suspend",
-                                         "remove",     "reject",         "stop",
-                                         "unset",      "withdraw",       "end",
-                                         "disable",    "rotate-secret",  "rotate-session-key",
-                                         "end-device", "end-sessions",   "destroy",
-                                         "purge",      "erase"};
+  const std::set<std::string> endings = {"delete",
+                                         "delete-message",
+                                         "cancel",
+                                         "disconnect",
+                                         "revoke",
+                                         "suspend",
+                                         "remove",
+                                         "reject",
+                                         "stop",
+                                         "unset",
+                                         "withdraw",
+                                         "end",
+                                         "disable",
+                                         "rotate-secret",
+                                         "rotate-session-key",
+                                         "rotate-receipt-key",
+                                         "end-device",
+                                         "end-sessions",
+                                         "destroy",
+                                         "purge",
+                                         "erase"};
   std::set<std::string> found;
   const CommandInfo root = whole_tree();
   for (const CommandInfo* command : flattened(root))
@@ -276,6 +292,7 @@ TEST_CASE("what can't be undone is confirmed by its name") {
   ada.admin({"mint", "500", "--reason", "a test"});
   const std::string url = "https://example.org/hook";
   ada.must({"webhooks", "create", url, "--events", "deployment.status"});
+  ada.must({"alerts", "create", "mail", "--events", "deployment.failed", "--name", "Letters"});
   ada.must({"campaigns", "create", "Spring", "--payment", "100"});
   for (const char* name : {"shop", "forum"})
     ada.must({"deploy", "create", name, "--image", berth::process::well_image});
@@ -289,6 +306,7 @@ TEST_CASE("what can't be undone is confirmed by its name") {
   };
   const std::vector<Deletion> deletions = {
       {"berth webhooks delete", {"webhooks", "delete", url}, url},
+      {"berth alerts delete", {"alerts", "delete", "Letters"}, "Letters"},
       {"berth campaigns cancel", {"campaigns", "cancel", "Spring"}, "Spring"},
       {"berth deploy delete", {"deploy", "delete", "shop"}, "shop"},
       {"berth delete", {"rm", "forum"}, "forum"},

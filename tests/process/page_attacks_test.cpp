@@ -188,6 +188,21 @@ TEST_CASE(
                                              !Contains("code="));
 }
 
+TEST_CASE("the page that checks receipts runs its own script, and no other") {
+  Platform p;
+  const Answer page = expect(200, p.browser.open("/receipts/verify"));
+  const std::string opens = "<script>";
+  const size_t begin = page.text.find(opens) + opens.size();
+  const size_t end = page.text.find("</script>");
+  REQUIRE(end != std::string::npos);
+  const std::string policy = page.header("Content-Security-Policy");
+  CHECK_THAT(policy, Catch::EndsWith("; script-src 'sha256-" +
+                                     base64(sha256(page.text.substr(begin, end - begin))) + "'"));
+  CHECK_THAT(policy, Contains("default-src 'none'") && !Contains("unsafe"));
+  CHECK(page.text.find("<script", begin) == std::string::npos);
+  CHECK_THAT(page.text, Contains("&quot;crv&quot;:&quot;Ed25519&quot;"));
+}
+
 TEST_CASE("a form that another site sends changes nothing") {
   Platform p;
   p.browser.log_in(p.ada);
@@ -371,6 +386,12 @@ TEST_CASE(
   const Answer again = expect(409, p.browser.send("/consent", form));
   CHECK_THAT(again.text,
              Contains("Let the app act as you") && Contains("changed what it asks for"));
+  // The choice of a language leads to what the form was about.
+  CHECK_THAT(again.text, Contains("value=\"/api/oauth/authorize?response_type=code&amp;client_id=" +
+                                  p.app.client_id + "&amp;redirect_uri="));
+  const std::string place = p.authorization_path();
+  CHECK(expect(303, p.browser.send("/language", {{"language", "de"}, {"next", place}}))
+            .header("Location") == place);
 }
 
 TEST_CASE("consent can't be forged") {

@@ -46,6 +46,7 @@ function lazily<P extends object>(one_of: (screens: Screens) => ComponentType<P>
 export const LazyAdmin = lazily<{ part: string; id?: string | undefined }>((screens) => screens.AdminScreen);
 export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((screens) => screens.MarketScreen);
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
+export const LazyAlerts = lazily<object>((screens) => screens.AlertsScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);
 export const LazyAskForCharge = lazily<{ deployment: Deployment; onClose: () => void }>(
   (screens) => screens.AskForCharge,
@@ -56,6 +57,8 @@ export const LazyOwnRefunds = lazily<{ asking: Spend | null; onClose: () => void
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
+export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);
+export const LazyStatement = lazily<{ app?: string | undefined }>((screens) => screens.StatementScreen);
 export const LazyComponents = lazily<object>((screens) => screens.ComponentsScreen);

@@ -3,12 +3,13 @@ import { useState } from 'preact/hooks';
 import { call } from '../api';
 import { Days } from '../components/days';
 import { Read } from '../components/table';
-import { Card } from '../components/ui';
+import { Card, LinkButton } from '../components/ui';
 import { useReading } from '../components/use';
-import type { App } from '../data';
+import { type App, may_deploy } from '../data';
 import { number, share } from '../format';
 import { t } from '../messages';
 import { AppMoney } from './app_money';
+import { Budgets } from './budgets';
 
 const window_days = 30;
 
@@ -21,6 +22,9 @@ export function AppPoints({ app }: { app: App }) {
   return (
     <div class="stack wide">
       <p class="soft">{t.app_points.text}</p>
+      <div class="row">
+        <LinkButton href={`/apps/${app.id}/statement`}>{t.statement.title}</LinkButton>
+      </div>
       <AppMoney app={app} onMoved={() => next(round + 1)} />
       <Card title={t.app_points.figures(window_days)} bare>
         <Read of={figures}>
@@ -45,6 +49,7 @@ export function AppPoints({ app }: { app: App }) {
           )}
         </Read>
       </Card>
+      {may_deploy(app) && <Budgets app={app.id} />}
       <Days
         title={t.app_points.balance}
         label={t.points_screen.plot}

@@ -5,10 +5,11 @@ import { type FieldOf, Filter, FormDialog } from '../components/form';
 import { LazyOwnRefunds } from '../components/lazy';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
-import { Button, Card, Copy, Empty, Page, Time } from '../components/ui';
-import { useReading } from '../components/use';
+import { Button, Card, Copy, Empty, LinkButton, Page, Time } from '../components/ui';
+import { useReading, useReturn } from '../components/use';
+import { save_file } from '../files';
 import { number, signed } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -30,6 +31,16 @@ interface Filtered {
   to: string;
 }
 
+async function save_receipt(transaction_id: string) {
+  try {
+    const answer = await call('get', '/api/points/receipts/{transaction_id}', { path: { transaction_id } });
+    save_file(`${transaction_id}.receipt`, 'application/jose', answer.receipt + '\n');
+    note(answer.proven ? t.statement.receipt_proven : t.statement.receipt_unproven);
+  } catch (failure) {
+    note((failure as Error).message);
+  }
+}
+
 // The days are the reader's.
 const query_of = ({ from, to, ...rest }: Partial<Filtered>) => ({
   ...rest,
@@ -44,6 +55,7 @@ export function PointsScreen() {
   const [asking, ask] = useState<{ id: string; amount: number } | null>(null);
   const [round, next] = useState(0); // counts what was sent, after which the days are read again
   const balance = useReading(() => call('get', '/api/points/balance'), []);
+  useReturn(balance.again);
   const newest = useReading(() => call('get', '/api/points/history', { query: { page_size: newest_entries } }), []);
   const history = useReading(
     () => call('get', '/api/points/history', { query: { ...query_of(filter), page, page_size } }),
@@ -82,9 +94,12 @@ export function PointsScreen() {
     <Page
       title={t.menu.points}
       actions={
-        <Button icon="send" onClick={() => send(true)}>
-          {t.points_screen.send}
-        </Button>
+        <>
+          <LinkButton href="/points/statement">{t.statement.title}</LinkButton>
+          <Button icon="send" onClick={() => send(true)}>
+            {t.points_screen.send}
+          </Button>
+        </>
       }>
       <div class="columns">
         <Days
@@ -154,6 +169,7 @@ export function PointsScreen() {
                     t.points_screen.with,
                     t.points_screen.when,
                     { name: t.points_screen.unit, end: true },
+                    { name: t.statement.receipt, unseen: true },
                   ]}>
                   {value.entries.map((entry) => (
                     <tr key={entry.id + entry.amount}>
@@ -177,10 +193,22 @@ export function PointsScreen() {
                           </div>
                         )}
                       </td>
+                      <td class="end">
+                        <Button
+                          slim
+                          kinds={['plain']}
+                          icon="download"
+                          label={t.statement.receipt}
+                          onClick={() => void save_receipt(entry.id)}
+                        />
+                      </td>
                     </tr>
                   ))}
                 </Table>
                 <Pages of={value} turn={turn} />
+                <p class="body small faint">
+                  {t.statement.receipt_text} <a href="/receipts/verify">{t.statement.check}</a>
+                </p>
               </>
             )
           }
@@ -193,7 +221,7 @@ export function PointsScreen() {
           fields={send_fields}
           action={t.points_screen.send}
           onClose={() => send(false)}
-          below={({ amount }) => <Sum now={whole(amount)} balance={balance.value?.points} whose={t.sum.you_have} />}
+          cost={({ amount }) => ({ now: whole(amount), balance: balance.value?.points, whose: t.sum.you_have })}
           run={async (body, once) => {
             await call('post', '/api/points/transfer', { once, body });
             note(t.points_screen.sent(number(body.amount), body.to_username ?? ''));

@@ -9,6 +9,7 @@
 #include "controller/domain/ledger/day_rows.h"
 #include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/range_checks.h"
+#include "controller/domain/ledger/tree_parts.h"
 
 namespace berth::ledger {
 namespace {
@@ -26,16 +27,23 @@ std::string hash_of(const std::string& hash, const std::string& text) {
 }
 
 std::string chain_after(const std::string& chain, std::int64_t day, const DaySums& sums) {
-  return hash_of(chain, std::to_string(day) + "\n" + std::to_string(sums.transactions) + "\n" +
-                            std::to_string(sums.postings) + "\n" + std::to_string(sums.moved) +
-                            "\n" + sums.hash);
+  return receipt::chain_after(chain,
+                              {.date = {},
+                               .transactions = sums.transactions,
+                               .postings = sums.postings,
+                               .moved = sums.moved,
+                               .hash = sums.hash,
+                               .root = sums.root,
+                               .chain = {}},
+                              day);
 }
 
 DaySums sums_of(const db::Query& row) {
   return {.transactions = row.integer("transactions"),
           .postings = row.integer("postings"),
           .moved = row.integer("moved"),
-          .hash = row.text("hash")};
+          .hash = row.text("hash"),
+          .root = row.text_or_null("root").value_or("")};
 }
 
 std::string in_and_out(const Totals& totals) {
@@ -125,22 +133,29 @@ void begin_closing(db::Tx& tx, std::int64_t day) {
              day, tx.now());
 }
 
-std::string end_closing(db::Tx& tx, std::int64_t day, const DaySums& sums) {
+std::string end_closing(db::Tx& tx, const DayWalk& walk) {
+  const std::int64_t day = walk.day();
+  const DaySums& sums = walk.sums();
   const std::string chain = chain_after(chain_before(tx, day), day, sums);
   const int closed =
       tx.execute(R"(
       UPDATE ledger_closed_days
-      SET transactions = $2, postings = $3, moved = $4, hash = $5, chain = $6
+      SET transactions = $2, postings = $3, moved = $4, hash = $5, root = $6, chain = $7
       WHERE day = $1 AND hash IS NULL)",
-                 day, sums.transactions, sums.postings, sums.moved, sums.hash, chain);
-  return closed == 1 ? chain : "";
+                 day, sums.transactions, sums.postings, sums.moved, sums.hash, sums.root, chain);
+  if (closed != 1) return "";
+  tx.execute(R"(
+      INSERT INTO ledger_day_trees (day, parts)
+      VALUES ($1, $2))",
+             day, text_of_parts(walk.tree()));
+  return chain;
 }
 
 Finding check_chain(db::Tx& tx, std::int64_t first, std::int64_t last) {
   Finding finding;
   std::string chain = chain_before(tx, first);
   auto rows = tx.query(R"(
-      SELECT day, transactions, postings, moved, hash, chain
+      SELECT day, transactions, postings, moved, hash, root, chain
       FROM ledger_closed_days
       WHERE day BETWEEN $1 AND $2 AND hash IS NOT NULL
       ORDER BY day)",
@@ -160,9 +175,9 @@ struct DayWalk::Open {
   std::int64_t number = 0;
   std::string id;
   std::string kind;
-  std::string text;  // what is hashed
+  Instant at;
   std::int64_t sum = 0;
-  std::int64_t postings = 0;
+  std::vector<receipt::Posting> postings;
 };
 
 DayWalk::DayWalk(db::Tx& tx, std::int64_t day, Scope scope)
@@ -224,6 +239,10 @@ bool DayWalk::read_transactions(db::Tx& tx, int& left) {
   }
   if (open.number != 0) end(tx, open);
   next_ = until;
+  if (until == end_) {
+    if (part_.size() > 0) end_part();
+    sums_.root = hex(tree_.root());
+  }
   if (until == end_ && scope_ == Scope::all) leave_out_pending(tx);
   return until == end_;
 }
@@ -254,13 +273,13 @@ void DayWalk::begin(Open& open, const db::Query& row) {
   open = {.number = row.integer("number"),
           .id = id_of_parts(parts),
           .kind = row.text("kind"),
-          .text = {}};
-  const Instant at = time_of_number(open.number);
-  open.text = open.id + "\n" + open.kind + "\n" + std::to_string(to_millis(at));
+          .at = time_of_number(row.integer("number")),
+          .sum = 0,
+          .postings = {}};
   ++sums_.transactions;
-  if (utc_day(at) != day_)
+  if (utc_day(open.at) != day_)
     violation("the transaction " + open.id + " has a time of another day");
-  else if (time_of_id(parts) != at)
+  else if (time_of_id(parts) != open.at)
     violation("the transaction " + open.id + " has a time that isn't that of its id");
 }
 
@@ -268,9 +287,8 @@ void DayWalk::count(Open& open, const db::Query& row) {
   const std::string account = row.text("account_id");
   const std::string account_kind = row.text("account_kind");
   const std::int64_t amount = row.integer("amount");
-  open.text += "\n" + account + "\n" + std::to_string(amount);
+  open.postings.push_back({.account = account, .amount = amount});
   open.sum += amount;
-  ++open.postings;
   ++sums_.postings;
   ++finding_.checked;
   if (amount > 0) sums_.moved += std::min(amount, max_points - sums_.moved);
@@ -288,14 +306,28 @@ void DayWalk::count(Open& open, const db::Query& row) {
 }
 
 void DayWalk::end(db::Tx& tx, const Open& open) {
-  sums_.hash = hash_of(sums_.hash, open.text);
-  if (open.postings < 2)
+  const std::string text = receipt::leaf_text(open.id, open.kind, open.at, open.postings);
+  sums_.hash = hash_of(sums_.hash, text);
+  add_leaf(open, text);
+  if (open.postings.size() < 2)
     violation("the transaction " + open.id + " lacks postings");
   else if (open.sum != 0)
     violation("the transaction " + open.id + " is off by " + std::to_string(open.sum));
   constexpr std::array with_receipts = {"deployment", "tier_change", "deployment_refund",
                                         "build",      "refund",      "metering"};
   if (std::ranges::find(with_receipts, open.kind) != with_receipts.end()) check_charge(tx, open);
+}
+
+void DayWalk::add_leaf(const Open& open, const std::string& text) {
+  if (part_.size() == 0) part_begins_with_ = open.id;
+  part_.add(merkle::leaf_hash(text));
+  if (part_.size() == leaves_of_part) end_part();
+}
+
+void DayWalk::end_part() {
+  parts_.push_back({.first_id = part_begins_with_, .root = part_.root()});
+  tree_.add(parts_.back().root);
+  part_ = {};
 }
 
 void DayWalk::check_charge(db::Tx& tx, const Open& open) {
@@ -384,13 +416,19 @@ Finding compared(db::Tx& tx, const DayWalk& walk) {
   Finding finding = walk.finding();
   finding.checked = 1;
   auto rows = tx.query(R"(
-      SELECT transactions, postings, moved, hash
-      FROM ledger_closed_days
-      WHERE day = $1)",
+      SELECT d.transactions, d.postings, d.moved, d.hash, d.root, t.parts
+      FROM ledger_closed_days d
+      LEFT JOIN ledger_day_trees t ON t.day = d.day
+      WHERE d.day = $1)",
                        walk.day());
-  if (!rows.next() || sums_of(rows) != walk.sums())
+  DaySums read = walk.sums();
+  const bool has_row = rows.next();
+  if (has_row && rows.null("root")) read.root.clear();  // it was closed before there were trees
+  if (!has_row || sums_of(rows) != read)
     finding.add_violation(utc_date(walk.day()) +
                           ": its transactions aren't those that it was closed with");
+  else if (!read.root.empty() && rows.text_or_null("parts") != text_of_parts(walk.tree()))
+    finding.add_violation(utc_date(walk.day()) + ": its tree isn't that of its transactions");
   return finding;
 }
 

@@ -5,7 +5,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "controller/base/merkle_tree.h"
+#include "controller/base/receipt.h"
 #include "controller/db/database.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/finding.h"
@@ -17,7 +20,7 @@
 // makes the rows a chain. So reading a day again shows whether its transactions and postings were
 // changed, and reading the rows of the chain shows whether one of these was. The hashes have no
 // key, so whoever can write the database can also write a new chain; it then differs from the
-// newest hash in berthd's log.
+// newest hash in berthd's log, and from the days and receipts that others have kept (proofs.h).
 //
 // Memos aren't covered, because they are emptied when a user is deleted.
 namespace berth::ledger {
@@ -31,9 +34,22 @@ struct DaySums {
   std::int64_t postings = 0;
   std::int64_t moved = 0;  // the sum of the amounts above 0, or max_points if that is less
   std::string hash;        // SHA-256 in hex
+  // That of the tree whose leaves are the transactions in the order in which they are hashed,
+  // SHA-256 in hex. Empty for days that were closed before there were trees.
+  std::string root;
 
   bool operator==(const DaySums&) const = default;
 };
+
+// A part of the tree of a day: leaves_of_part transactions that follow each other, or fewer if it
+// is the last one.
+struct TreePart {
+  std::string first_id;  // the id of its first transaction
+  merkle::Hash root;
+};
+// So many that a day of a million transactions has 4,000 parts. It is a power of two, as
+// merkle::path_of() requires, and must not change, because stored parts have this size.
+inline constexpr std::uint64_t leaves_of_part = 256;
 
 // Returns the newest day that is closed or is being closed; nothing if there is none.
 std::optional<std::int64_t> newest_closed_day(db::Tx& tx);
@@ -48,9 +64,9 @@ std::optional<std::int64_t> next_to_close(db::Tx& tx);
 // Begins to close the day: from now on nothing is posted on it or on earlier days. Does nothing if
 // this was done before.
 void begin_closing(db::Tx& tx, std::int64_t day);
-// Stores the sums that were read of the day. Returns the hash that then ends the chain. Does
-// nothing, and returns an empty text, if the day isn't being closed.
-std::string end_closing(db::Tx& tx, std::int64_t day, const DaySums& sums);
+// Stores what a walk that has ended has read of its day. Returns the hash that then ends the chain.
+// Does nothing, and returns an empty text, if the day isn't being closed.
+std::string end_closing(db::Tx& tx, const class DayWalk& walk);
 
 // Checks the rows of the closed days from `first` to `last` against each other: their numbers and
 // hashes, and the chain, in which the first one follows the row before it.
@@ -81,6 +97,8 @@ class DayWalk {
   const Finding& finding() const { return finding_; }
   // Complete after the last step.
   const DaySums& sums() const { return sums_; }
+  // The parts of the day's tree. Complete after the last step.
+  const std::vector<TreePart>& tree() const { return parts_; }
 
  private:
   enum class Phase { transactions, days, kinds, end };
@@ -97,6 +115,8 @@ class DayWalk {
   void check_charge(db::Tx& tx, const Open& open);
   void compare(db::Tx& tx, const std::string& account_id, const Totals& posted);
   void leave_out_pending(db::Tx& tx);
+  void add_leaf(const Open& open, const std::string& text);
+  void end_part();
   void end_kinds();
   void violation(const std::string& what);
 
@@ -111,6 +131,10 @@ class DayWalk {
   std::map<std::string, Totals> accounts_;
   std::map<std::pair<std::string, std::string>, KindSum> kinds_;
   DaySums sums_;
+  std::vector<TreePart> parts_;
+  std::string part_begins_with_;  // the id of the first transaction of the part
+  merkle::Tree part_;             // what was read of the part that hasn't ended
+  merkle::Tree tree_;             // of the roots of the others
   Finding finding_;
 };
 

@@ -31,7 +31,13 @@ struct Spending {
   std::string description;
   // Whether the app is known to be the user's own. Otherwise that is looked up where it matters.
   bool in_own_app = false;
+  // Whether a webhook or an alert wants the event points.spent of the app; nothing is looked up.
+  bool is_told = false;
 };
+// The events of an app's spends are told in this many orders beside each other, so that one spend
+// doesn't wait for the delivery of the one before, and that no more of their rows are kept than of
+// so many subjects (app_events::kept_of_a_subject). A power of 16.
+inline constexpr int spend_orders = 16;
 struct Spent {
   std::string id;            // that of the ledger transaction, by which it can be given back
   std::int64_t balance = 0;  // the user's, afterwards

@@ -189,7 +189,8 @@ TEST_CASE("a page may ask whether the document that it has is still the present 
 TEST_CASE("the well-known documents are for every page") {
   Fixture f;
   for (const char* path : {"/.well-known/openapi.json", "/.well-known/oauth-protected-resource",
-                           "/.well-known/oauth-authorization-server"}) {
+                           "/.well-known/oauth-authorization-server",
+                           "/.well-known/berth-receipts.json", "/.well-known/berth-ledger"}) {
     INFO(path);
     CHECK(f.allowed(path, {from("https://evil.example.org")}) == "*");
     CHECK(f.allowed(path, {}) == "*");

@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "controller/base/crypto.h"
 #include "controller/base/embedded.h"
 
 namespace berth::api::pages::html {
@@ -45,7 +46,8 @@ const std::set<std::string> own_words = {"title",
                                          "whereabouts",
                                          "price",
                                          "memory",
-                                         "cpu"};
+                                         "cpu",
+                                         "keys"};
 
 TEST_CASE("a page names its language, whoever renders it") {
   const api::pages::Values values(api::pages::Values::type::object);
@@ -80,6 +82,20 @@ TEST_CASE("every text of the pages that somebody has written has a direction of 
   std::cout << "values of pages: " << isolated << " isolated, " << own << " berth's own, "
             << attributes << " in attributes\n";
   CHECK(isolated >= 20);
+}
+
+TEST_CASE("the policy names exactly the script that the page of receipts has, in each language") {
+  const api::pages::Values values(api::pages::Values::type::object);
+  for (const Language language : {Language::en, Language::de}) {
+    const std::string html = api::pages::render("verify_receipt", language, values);
+    const std::string opens = "<script>";
+    const size_t begin = html.find(opens) + opens.size();
+    const size_t end = html.find("</script>");
+    REQUIRE(end != std::string::npos);
+    CHECK(html.find("<script", begin) == std::string::npos);
+    CHECK(base64(sha256(html.substr(begin, end - begin))) ==
+          api::pages::hash_of_script("verify_receipt"));
+  }
 }
 
 }  // namespace

@@ -35,6 +35,7 @@
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
+#include "controller/domain/webhooks/alerts.h"
 #include "controller/domain/webhooks/webhooks.h"
 #include "tests/domain/world.h"
 #include "tests/totp.h"
@@ -320,6 +321,21 @@ const std::vector<Deciding> deciding = {
                         webhooks::Schemes::only_https, f.world.keys.data);
      }},
     {"webhooks::test", [](db::Tx& tx, Fixture&) { webhooks::test(tx, {}); }},
+    {"alerts::create",
+     [](db::Tx& tx, Fixture& f) {
+       alerts::create(tx, f.ada.id,
+                      {.name = "Mail",
+                       .app_id = {},
+                       .channel = alerts::Channel::mail,
+                       .target = {},
+                       .events = {"balance.low"}},
+                      webhooks::Schemes::only_https, f.world.keys.data);
+     }},
+    {"alerts::change",
+     [](db::Tx& tx, Fixture& f) {
+       alerts::change(tx, {}, {}, webhooks::Schemes::only_https, f.world.keys.data);
+     }},
+    {"alerts::test", [](db::Tx& tx, Fixture&) { alerts::test(tx, {}); }},
     {"points::refund",
      [](db::Tx& tx, Fixture&) {
        points::refund(tx, {.spend_id = {}, .reason = {}, .app_id = {}});

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/id.h"
+#include "controller/base/receipt.h"
 #include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/running_audit.h"
 #include "tests/domain/ledger/fold_all.h"
@@ -56,7 +57,7 @@ struct Fixture {
       ledger::DayWalk walk(tx, day);
       ledger::finish(tx, walk);
       CHECK(walk.finding().broken == 0);
-      CHECK_FALSE(ledger::end_closing(tx, day, walk.sums()).empty());
+      CHECK_FALSE(ledger::end_closing(tx, walk).empty());
     });
   }
   void close_due() {
@@ -256,6 +257,8 @@ TEST_CASE("a changed row of sums of a closed day is found and named") {
 TEST_CASE("a changed row of a closed day is found at once and named") {
   const char* change = GENERATE("UPDATE ledger_closed_days SET hash = 'aa' WHERE day = ",
                                 "UPDATE ledger_closed_days SET chain = 'aa' WHERE day = ",
+                                "UPDATE ledger_closed_days SET root = 'aa' WHERE day = ",
+                                "UPDATE ledger_closed_days SET root = NULL WHERE day = ",
                                 "UPDATE ledger_closed_days SET moved = moved + 1 WHERE day = ");
   Fixture f;
   f.change(std::string(change) + std::to_string(f.first));
@@ -273,6 +276,53 @@ TEST_CASE("a changed row of a day that was closed long ago is found by the pass"
   f.pass();
   CHECK(contains(f.broken()[of_closed_days],
                  "the row of 2026-01-31, or the one before it, was changed"));
+}
+
+TEST_CASE("days that were closed before there were trees are checked as they were closed") {
+  Fixture f;
+  f.world.write([](db::Tx& tx) {
+    std::map<std::int64_t, receipt::Day> closed;
+    {
+      auto rows =
+          tx.query("SELECT day, transactions, postings, moved, hash FROM ledger_closed_days");
+      while (rows.next())
+        closed[rows.integer("day")] = {.date = {},
+                                       .transactions = rows.integer("transactions"),
+                                       .postings = rows.integer("postings"),
+                                       .moved = rows.integer("moved"),
+                                       .hash = rows.text("hash"),
+                                       .root = {},
+                                       .chain = {}};
+    }
+    std::string chain;
+    for (const auto& [day, sums] : closed) {
+      chain = receipt::chain_after(chain, sums, day);
+      tx.execute("UPDATE ledger_closed_days SET root = NULL, chain = $2 WHERE day = $1", day,
+                 chain);
+    }
+  });
+  f.pass();
+  CHECK(f.broken().empty());
+  CHECK(f.broken_by_full_audit().empty());
+  // The days after them have trees.
+  f.world.clock.advance(days(1));
+  f.close_due();
+  f.pass();
+  CHECK(f.broken().empty());
+  CHECK(f.world.read([](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM ledger_closed_days WHERE root IS NOT NULL");
+  }) == 1);
+}
+
+TEST_CASE("a changed tree of a closed day is found by the pass") {
+  const char* change = GENERATE("UPDATE ledger_day_trees SET parts = 'aa' WHERE day = ",
+                                "DELETE FROM ledger_day_trees WHERE day = ");
+  Fixture f;
+  f.change(std::string(change) + std::to_string(f.first));
+  f.pass();
+  CHECK(
+      contains(f.broken()[of_closed_days], "2026-01-31: its tree isn't that of its transactions"));
+  CHECK(f.broken_by_full_audit() == std::vector<std::string>{of_closed_days});
 }
 
 TEST_CASE("a closed day whose row is gone is found by the next row") {

@@ -20,6 +20,45 @@ def points_days(scene):
     return scene.user.get("/api/points/days?from=2026-01-01&to=2026-01-31")
 
 
+@driver("pointsStatement")
+def points_statement(scene):
+    return scene.user.get("/api/points/statement?from=2026-01-01")
+
+
+@driver("operatorStatement")
+def operator_statement(scene):
+    return scene.owner_api.get("/api/operator/statement?from=2026-01-01")
+
+
+def own_transaction(scene):
+    return scene.player_api.post("/api/external/points/spend", {"amount": 1})["spend_id"]
+
+
+@driver("receipt")
+def receipt(scene):
+    return scene.user.get("/api/points/receipts/" + own_transaction(scene))
+
+
+@driver("anyReceipt")
+def any_receipt(scene):
+    return scene.admin.get("/api/internal/points/receipts/" + own_transaction(scene))
+
+
+@driver("rotateReceiptKey")
+def rotate_receipt_key(scene):
+    return scene.admin.post("/api/internal/receipt-keys/rotate")
+
+
+@driver("receiptKeys")
+def receipt_keys(scene):
+    return scene.anybody.get("/.well-known/berth-receipts.json")
+
+
+@driver("publishedLedger")
+def published_ledger(scene):
+    return scene.anybody.get("/.well-known/berth-ledger?from=2026-01-01")
+
+
 @driver("transferPoints")
 def transfer_points(scene):
     body = {"to_user_id": scene.other.id, "amount": 1, "description": "thanks"}

@@ -18,6 +18,8 @@ namespace {
 using deployments::LogAction;
 using deployments::LogStatus;
 
+constexpr std::int64_t hours_of_period = 30 * 24;
+
 std::int64_t balance_of(db::Tx& tx, const Account& account) {
   return ledger::balance(tx, ledger::app_account(account.app_id));
 }
@@ -75,6 +77,13 @@ void warn(db::Tx& tx, Account& account, const std::string& data_key) {
   tell_webhooks(
       tx, account, "billing.warning",
       {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
+  webhooks::emit(
+      tx, account.app_id, "balance.low", account.id,
+      {{"deployment_id", account.id},
+       {"balance", balance_of(tx, account)},
+       {"held", 0},
+       {"points_per_hour", account.price / hours_of_period},
+       {"hours_left", std::chrono::floor<std::chrono::hours>(stops_at - tx.now()).count()}});
   mail_warning(tx, account, stops_at, data_key);
 }
 

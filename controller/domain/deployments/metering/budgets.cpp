@@ -108,10 +108,10 @@ bool lets_more_be_spent(db::Tx& tx, const BudgetChange& change) {
 std::optional<Budget> set_budget(db::Tx& tx, const BudgetChange& change) {
   tx.require_serializable();
   check(tx, change);
-  // Whatever the change is, the loop looks at once: it stops what is beyond the budget, or lets
-  // what was stopped start again.
   open_and_lock(tx, change.app_id);
-  look_at(tx, change.app_id);
+  // Afterwards the loop looks at once: it stops what is beyond the budget, or lets what was stopped
+  // start again.
+  charge_now(tx, change.app_id);
   if (!change.limit) {
     tx.execute(R"(
         DELETE FROM budgets

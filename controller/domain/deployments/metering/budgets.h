@@ -76,10 +76,11 @@ std::vector<Budget> budgets(db::Tx& tx, const std::string& app_id);
 bool lets_more_be_spent(db::Tx& tx, const BudgetChange& change);
 
 // Sets, changes or removes a budget, and returns it as it is then; nothing if it was removed. A
-// limit below what is spent already is accepted, and reached at once: what is metered is suspended
-// by the loop, within a second or two. Throws deployment_not_found for a deployment that isn't the
-// app's or is destroyed, and validation_failed for a limit out of range, and if the app has
-// max_budgets budgets already. Needs a serializable write.
+// limit below what is spent already is accepted, and reached at once: what was used until now is
+// charged first, and what is metered is suspended by the loop, within a second or two. Throws
+// deployment_not_found for a deployment that isn't the app's or is destroyed, and validation_failed
+// for a limit out of range, and if the app has max_budgets budgets already. Needs a serializable
+// write.
 inline constexpr std::int64_t max_budgets = 200;
 std::optional<Budget> set_budget(db::Tx& tx, const BudgetChange& change);
 

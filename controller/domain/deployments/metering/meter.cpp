@@ -357,6 +357,21 @@ Instant watched_until(db::Tx& tx) {
   return from_millis(tx.number(R"(SELECT watched_until FROM meter_watch WHERE one = 1)"));
 }
 
+std::vector<std::string> deployments_with_open(db::Tx& tx) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(R"(
+      SELECT DISTINCT deployment_id
+      FROM meter_intervals
+      WHERE ended_at IS NULL
+      ORDER BY deployment_id)");
+  while (rows.next()) ids.push_back(rows.text("deployment_id"));
+  return ids;
+}
+
+std::int64_t open_runs(db::Tx& tx) {
+  return tx.number(R"(SELECT count(*) AS open FROM meter_intervals WHERE ended_at IS NULL)");
+}
+
 std::vector<Interval> intervals(db::Tx& tx, const std::string& deployment_id) {
   static const std::string sql = select_known + R"(
       WHERE deployment_id = $1
@@ -431,8 +446,9 @@ void tier_changes(db::Tx& tx, const std::string& deployment_id) {
              deployment_id, tx.now());
 }
 
-void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
-  const Instant to = std::min(until, watched_until(tx) - watch_lag);
+namespace {
+
+void count_to(db::Tx& tx, const std::string& app_id, Instant to) {
   std::set<std::string> ids;
   {
     auto rows = tx.query(R"(
@@ -454,6 +470,14 @@ void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
     }
   }
 }
+
+}  // namespace
+
+void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
+  count_to(tx, app_id, std::min(until, watched_until(tx) - watch_lag));
+}
+
+void count_until_now(db::Tx& tx, const std::string& app_id) { count_to(tx, app_id, tx.now()); }
 
 int remove_old(db::Tx& tx, int most) {
   const int ended = tx.execute(R"(

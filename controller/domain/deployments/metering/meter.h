@@ -82,6 +82,12 @@ void set_watched_until(db::Tx& tx, Instant at);
 // The start of 1970 if nobody ever was in step.
 Instant watched_until(db::Tx& tx);
 
+// Returns the ids of the deployments that have runs without an end, in ascending order: whoever
+// begins to lead has to look at them, whatever their state.
+std::vector<std::string> deployments_with_open(db::Tx& tx);
+// Returns how many runs have no end, for the metrics.
+std::int64_t open_runs(db::Tx& tx);
+
 // ---- For the API --------------------------------------------------------------------------------
 
 struct Interval {
@@ -129,6 +135,8 @@ void tier_changes(db::Tx& tx, const std::string& deployment_id);
 // watch_lag before watched_until(): the cluster may name an end a moment after it. Idempotent.
 inline constexpr Duration watch_lag = std::chrono::seconds(2);
 void count_open(db::Tx& tx, const std::string& app_id, Instant until);
+// Does the same until now, whether or not anybody has seen the cluster.
+void count_until_now(db::Tx& tx, const std::string& app_id);
 
 // Removes intervals that ended more than intervals_kept_for ago, and days older than
 // settlement.h's days_kept, `most` rows of each at most. Returns how many rows went.

@@ -21,7 +21,7 @@ using billing::StoppedFor;
 
 // An app that was looked at isn't due again before this time, so that the loop never turns in
 // circles.
-constexpr Duration soonest = std::chrono::milliseconds(200);
+constexpr Duration soonest = std::chrono::seconds(1);
 // When an app is looked at after midnight: the ends of the day have been seen by then.
 constexpr Duration after_midnight = watch_lag + watch_interval + std::chrono::seconds(1);
 // While nobody sees the cluster, a day that has ended waits to be settled.
@@ -508,17 +508,21 @@ void look_at(db::Tx& tx, const std::string& app_id) {
              app_id, tx.now());
 }
 
-void close_app(db::Tx& tx, const std::string& app_id) {
+void charge_now(db::Tx& tx, const std::string& app_id) {
   tx.require_serializable();
-  count_open(tx, app_id, tx.now());
-  if (auto app = load(tx, app_id)) {
-    BudgetBook book(tx, app_id);
-    Outcome outcome;
-    const std::vector<Line> lines = app->lines;
-    Settlement(tx, *app, book).settle(lines, outcome);
-    app->due_at.reset();
-    store(tx, *app);
-  }
+  count_until_now(tx, app_id);
+  auto app = load(tx, app_id);
+  if (!app) return;
+  BudgetBook book(tx, app_id);
+  Outcome outcome;
+  const std::vector<Line> lines = app->lines;
+  Settlement(tx, *app, book).settle(lines, outcome);
+  app->due_at = tx.now();  // the hold is another, too
+  store(tx, *app);
+}
+
+void close_app(db::Tx& tx, const std::string& app_id) {
+  charge_now(tx, app_id);
   ledger::set_held(tx, ledger::app_account(app_id), 0);
   remove_budgets(tx, app_id);
 }

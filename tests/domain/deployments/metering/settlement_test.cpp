@@ -296,14 +296,17 @@ TEST_CASE("an app is charged before it is deleted, and its hold ends") {
   f.clock.advance(100s);
   f.destroy(f.app, f.id);
   f.clock.advance(1s);
-  f.write([&](db::Tx& tx) { apps::remove(tx, f.find_app(f.app.id)); });
+  const auto app = f.find_app(f.app.id);
+  f.write([&](db::Tx& tx) { apps::remove(tx, app); });
   CHECK(f.points() == 0);
   CHECK(f.held() == 0);
+  CHECK(f.total(f.id).points == 101);
+  f.clock.advance(2s);
   f.end(f.id);
   f.look();
   f.pass(24h, false);
-  CHECK(f.total(f.id).points == 0);
-  CHECK(f.total(f.id).unpaid_milliseconds == 101'000);
+  CHECK(f.total(f.id).points == 101);
+  CHECK(f.total(f.id).unpaid_milliseconds == 2'000);
   CHECK(f.broken_invariants().empty());
 }
 
