@@ -2,6 +2,7 @@
 
 #include "controller/base/log.h"
 #include "controller/base/url.h"
+#include "controller/db/request_limits.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/metering/meter.h"
 #include "reconcilers/cluster/differ.h"
@@ -301,10 +302,10 @@ void Engine::keep(const std::stop_token& stop) {
   }
 }
 
-// Says until when the meter has what the cluster says.
+// Says until when the meter has what the cluster says. Doesn't wait for a database that is away.
 void Engine::keep_watch() {
   try {
-    runs_.keep_watch(leads());
+    db::limited(db::RequestLimits(), [this] { runs_.keep_watch(leads()); });
   } catch (const std::exception& error) {
     log::warning("until when pods were watched couldn't be stored", {{"error", error.what()}});
   }

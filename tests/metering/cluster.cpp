@@ -3,11 +3,11 @@
 //     metering_cluster SPEED
 //
 // Prints its URL, and ends with its standard input. A line `drop` there breaks all watches off.
+#include "reconcilers/embedded/cluster.h"
+
 #include <exception>
 #include <iostream>
 #include <string>
-
-#include "reconcilers/embedded/cluster.h"
 
 int main(int argc, char** argv) {
   try {

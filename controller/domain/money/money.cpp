@@ -14,7 +14,7 @@
 namespace berth::money {
 namespace {
 
-constexpr std::string_view account_of_app = "app:";
+constexpr std::string_view prefix_of_apps = "app:";
 
 std::vector<KindSum> kind_sums(db::Tx& tx, const ledger::Account& account, std::int64_t first,
                                std::int64_t last) {
@@ -47,13 +47,13 @@ void add_movers(db::Tx& tx, OfPlatform& sums, std::int64_t first, std::int64_t l
   std::map<std::string, Mover> by_account;
   sums.complete =
       ledger::each_account_day(tx, first, last, most_rows, [&](const ledger::AccountDay& day) {
-        if (!day.account_id.starts_with(account_of_app)) return;
+        if (!day.account_id.starts_with(prefix_of_apps)) return;
         Mover& mover = by_account[day.account_id];
         mover.in += day.credited;
         mover.out += day.debited;
       });
   for (auto& [account, mover] : by_account) {
-    mover.app_id = account.substr(account_of_app.size());
+    mover.app_id = account.substr(prefix_of_apps.size());
     sums.movers.push_back(std::move(mover));
   }
   std::ranges::sort(sums.movers, std::greater(),

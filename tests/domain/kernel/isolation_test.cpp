@@ -20,6 +20,9 @@
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
+#include "controller/domain/deployments/metering/budgets.h"
+#include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/deployments/stipends.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/kernel/outbox.h"
@@ -364,6 +367,13 @@ const std::vector<Deciding> deciding = {
      [](db::Tx& tx, Fixture&) { ads::add_segment(tx, {}, "campaign", "placement", {}); }},
     {"certificate_orders::take", [](db::Tx& tx, Fixture&) { certificate_orders::take(tx, {}); }},
     {"stipends::pay_if_due", [](db::Tx& tx, Fixture& f) { stipends::pay_if_due(tx, f.ada.id); }},
+    {"metering::record", [](db::Tx& tx, Fixture&) { metering::record(tx, "deployment", {}, {}); }},
+    {"metering::settle_due", [](db::Tx& tx, Fixture&) { metering::settle_due(tx, "app", ""); }},
+    {"metering::charge_now", [](db::Tx& tx, Fixture&) { metering::charge_now(tx, "app"); }},
+    {"metering::set_budget",
+     [](db::Tx& tx, Fixture& f) {
+       metering::set_budget(tx, {.app_id = f.app.id, .deployment_id = {}, .limit = 1});
+     }},
     {"billing::settle_due",
      [](db::Tx& tx, Fixture&) { billing::settle_due(tx, "deployment", ""); }},
     {"billing::resume", [](db::Tx& tx, Fixture&) { billing::resume(tx, {}, "deployment"); }},

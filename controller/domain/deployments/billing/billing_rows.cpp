@@ -23,6 +23,9 @@ bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
 
 // Returns false, and changes nothing, if the app has too few points.
 bool charge(db::Tx& tx, const Account& account, const Period& period) {
+  // The charge counts in the app's budgets. All writes change the app's row of metering before
+  // those of the ledger, so that they can't deadlock.
+  metering::look_at(tx, account.app_id);
   ledger::open_account(tx, ledger::treasury());
   const auto transaction =
       ledger::post(tx, {.kind = "deployment",
@@ -35,7 +38,6 @@ bool charge(db::Tx& tx, const Account& account, const Period& period) {
       INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount, tier_id)
       VALUES ($1, $2, $3, $4, $5))",
              account.id, period.start, *transaction, account.price, account.tier_id);
-  metering::look_at(tx, account.app_id);  // the charge counts in its budgets
   return true;
 }
 

@@ -12,7 +12,6 @@ namespace {
 std::int64_t clamped(Wide number) {
   return std::int64_t(std::min<Wide>(number, std::numeric_limits<std::int64_t>::max()));
 }
-Wide units_in(std::int64_t points) { return Wide(points) * units_of_point; }
 
 std::vector<OpenRun> open_runs(db::Tx& tx, const std::string& app_id) {
   std::vector<OpenRun> open;
@@ -77,6 +76,10 @@ void open_and_lock(db::Tx& tx, const std::string& app_id) {
       VALUES ($1)
       ON CONFLICT (app_id) DO NOTHING)",
              app_id);
+  lock_app(tx, app_id);
+}
+
+void lock_app(db::Tx& tx, const std::string& app_id) {
   tx.lock(R"(UPDATE meter_apps SET remainder = remainder WHERE app_id = $1)", app_id);
 }
 

@@ -52,8 +52,10 @@ struct AppState {
 };
 // Returns nothing if the app has no row in meter_apps.
 std::optional<AppState> load(db::Tx& tx, const std::string& app_id);
-// Creates the app's row if it has none, and keeps other writes from the app until the end of this
-// one.
+// Keeps other writes from the app until the end of this one. To be called before rows of the ledger
+// are changed, so that writes with row locks can't deadlock.
+void lock_app(db::Tx& tx, const std::string& app_id);
+// Creates the app's row before that if it has none.
 void open_and_lock(db::Tx& tx, const std::string& app_id);
 // Stores remainder, due_at and warned_at.
 void store(db::Tx& tx, const AppState& state);

@@ -235,10 +235,11 @@ class Planner {
     ++plan_.recorded.closed;
   }
 
+  // Runtimes name whole seconds, so a run may seem to begin before what it follows.
   void cut_to_at_least(Instant& at, Instant first) {
     if (at >= first) return;
+    if (first - at > resolution) ++plan_.recorded.skewed;
     at = first;
-    ++plan_.recorded.skewed;
   }
   void cut_to_at_most(Instant& at) {
     if (at <= latest_) return;

@@ -52,6 +52,8 @@ struct Recorded {
 
 // How far a time of the cluster may be ahead of berthd's clock without being cut.
 inline constexpr Duration max_skew = std::chrono::minutes(5);
+// The cluster's times are whole seconds; less isn't counted as skewed.
+inline constexpr Duration resolution = std::chrono::seconds(1);
 // More runs of one deployment aren't read at once; the others are left for the next call.
 inline constexpr size_t max_runs_at_once = 1'000;
 

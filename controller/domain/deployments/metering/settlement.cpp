@@ -31,8 +31,6 @@ std::int64_t rounded_up(std::int64_t units) {
   return units / units_of_point + (units % units_of_point > 0 ? 1 : 0);
 }
 
-Wide units_in(std::int64_t points) { return Wide(points) * units_of_point; }
-
 // ---- Charges ------------------------------------------------------------------------------------
 
 // Charges lines to the app, a transaction of the ledger for each day.
@@ -510,6 +508,7 @@ void look_at(db::Tx& tx, const std::string& app_id) {
 
 void charge_now(db::Tx& tx, const std::string& app_id) {
   tx.require_serializable();
+  lock_app(tx, app_id);
   count_until_now(tx, app_id);
   auto app = load(tx, app_id);
   if (!app) return;
@@ -547,6 +546,7 @@ std::optional<Instant> next_due(db::Tx& tx) {
 
 Outcome settle_due(db::Tx& tx, const std::string& app_id, const std::string& data_key) {
   tx.require_serializable();
+  lock_app(tx, app_id);
   count_open(tx, app_id, start_of_day(utc_day(tx.now())));
   auto app = load(tx, app_id);
   if (!app) return {};

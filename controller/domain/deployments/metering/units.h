@@ -12,6 +12,7 @@ __extension__ using Wide = __int128;  // for products and sums with more than 64
 // What is used is counted in units, of which an hour at one point has 3,600,000: a unit is a
 // millisecond at a point an hour.
 inline constexpr std::int64_t units_of_point = 3'600'000;
+constexpr Wide units_in(std::int64_t points) { return Wide(points) * units_of_point; }
 // The highest price of an hour, in points.
 inline constexpr std::int64_t max_points_per_hour = 1'000'000;
 // More of one thing is never counted at once, so that the units of a day fit 64 bits.

@@ -122,6 +122,10 @@ TEST_CASE("times that can't be are cut, and counted") {
     CHECK(f.record({run("a/0", f.at(-1h))}).skewed == 1);
     CHECK(f.total(f.id).milliseconds == 1h / 1ms);
   }
+  SECTION("a start before the deployment, by less than the runtime's second") {
+    CHECK(f.record({run("a/0", f.at(-999ms))}).skewed == 0);
+    CHECK(f.total(f.id).milliseconds == 1h / 1ms);
+  }
   SECTION("a name that is none") {
     CHECK_THROWS_AS(f.record({run("a", f.at(0s))}), std::invalid_argument);
     CHECK_THROWS_AS(f.record({run("a/x", f.at(0s))}), std::invalid_argument);

@@ -89,9 +89,11 @@ struct MeteringWorld : BillingWorld {
     for (;;) {
       const auto ids = read([](db::Tx& tx) { return metering::due(tx, 50); });
       if (ids.empty()) break;
-      write([&](db::Tx& tx) {
-        for (const std::string& id : ids) outcome.add(metering::settle_due(tx, id, keys.data));
-      });
+      outcome.add(write([&](db::Tx& tx) {
+        metering::Outcome all;
+        for (const std::string& id : ids) all.add(metering::settle_due(tx, id, keys.data));
+        return all;
+      }));
     }
     run();
   }
