@@ -60,7 +60,7 @@ void withdraw(Run& run, const RefundFlags& flags) {
   run.out().done(answer, "The request was withdrawn.");
 }
 
-void say(Run& run, const json& answer, const std::string& done) {
+void tell(Run& run, const json& answer, const std::string& done) {
   if (!says_proposal(run, answer)) run.out().done(answer, done);
 }
 
@@ -71,9 +71,9 @@ void answer(Run& run, const RefundFlags& flags, const std::string& path, As as) 
   if (!flags.amount.empty()) body["amount"] = std::stoll(flags.amount);
   if (!flags.reason.empty()) body["note"] = flags.reason;
   const json answered = run.api().post(path + percent_encode(flags.id) + "/answer", body, as);
-  say(run, answered,
-      flags.reject ? "The request was rejected."
-                   : cell(answered, "request.refunded") + " points were given back.");
+  tell(run, answered,
+       flags.reject ? "The request was rejected."
+                    : cell(answered, "request.refunded") + " points were given back.");
 }
 
 void claw_back(Run& run, const RefundFlags& flags) {
@@ -83,9 +83,9 @@ void claw_back(Run& run, const RefundFlags& flags) {
                                         {"amount", std::stoll(flags.amount)},
                                         {"reason", flags.reason}},
                                        As::admin);
-  say(run, answered,
-      flags.amount + " points were taken back; " + cell(answered, "left") +
-          " of the transaction are left.");
+  tell(run, answered,
+       flags.amount + " points were taken back; " + cell(answered, "left") +
+           " of the transaction are left.");
 }
 
 void proposals(Run& run, const RefundFlags& flags) {

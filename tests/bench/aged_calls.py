@@ -29,6 +29,10 @@ FILTERS = {
     "searchUsers": ["q=player", "q=er1"],
     "listScopeRequests": ["status=approved", "status=pending"],
     "internalListScopeRequests": ["status=pending", "status=approved"],
+    "listRefundRequests": ["status=approved", "status=open"],
+    "internalListRefundRequests": ["status=approved", "status=open"],
+    "listPointProposals": ["status=alone", "status=open"],
+    "appHistory": ["kind=spend", "direction=in", ALL_YEARS],
     "listDeployments": ["label=stage=test"],
     "listChannels": ["member=me", "type=lobby"],
     "listMessages": ["limit=100"],
@@ -40,7 +44,8 @@ FILTERS = {
     "publishedLedger": [ALL_YEARS],
 }
 
-LOOPS = ("billing", "ads", "expiry", "webhooks", "mail", "resets", "ledger", "presence")  # their threads' names
+# The names of their threads.
+LOOPS = ("billing", "ads", "expiry", "webhooks", "mail", "resets", "ledger", "presence", "money", "refund requests")
 LEAST_CPU = 0.05  # milliseconds; less is taken for this
 READS = 3  # times as many tries, because they cost less
 ONCE = {"testWebhook", "testAlert"}  # isn't possible again before the test was delivered

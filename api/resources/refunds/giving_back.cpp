@@ -59,8 +59,8 @@ std::optional<std::string> check(db::Tx& tx, const proposals::Order& order) {
   return given->account_kind == "user" ? std::optional(given->owner) : std::nullopt;
 }
 
-json refund_spend(db::Tx& tx, const Call& call, const Services& services,
-                  const proposals::Order& order) {
+json give_back_spend(db::Tx& tx, const Call& call, const Services& services,
+                     const proposals::Order& order) {
   const points::Refund made = points::refund(tx, {.spend_id = order.subject_id,
                                                   .amount = order.amount,
                                                   .reason = order.reason,
@@ -206,7 +206,7 @@ json carry_out(db::Tx& tx, const Call& call, const Services& services,
   if (order.request_id) return answer_request(tx, call, services, order);
   switch (order.kind) {
     case proposals::Kind::refund:
-      return refund_spend(tx, call, services, order);
+      return give_back_spend(tx, call, services, order);
     case proposals::Kind::deployment_refund:
       return refund_deployment(tx, call, order);
     case proposals::Kind::claw_back:

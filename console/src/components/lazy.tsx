@@ -48,6 +48,9 @@ export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((scr
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
 export const LazyAlerts = lazily<object>((screens) => screens.AlertsScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);
+export const LazyAskForCharge = lazily<{ deployment: Deployment; onClose: () => void }>(
+  (screens) => screens.AskForCharge,
+);
 export const LazyOwnRefunds = lazily<{ asking: Spend | null; onClose: () => void; round: number }>(
   (screens) => screens.OwnRefunds,
 );

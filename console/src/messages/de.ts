@@ -808,6 +808,9 @@ export const de: Messages = {
     points: 'Punkte',
     reason: 'Begründung',
     all_of: (most) => `Höchstens ${number(most)}; leer: alles, was davon übrig ist.`,
+    all_charged: 'Leer: alles, was bezahlt und nicht erstattet wurde.',
+    ask_admins_text:
+      'Die Administration der Plattform liest die Begründung und entscheidet. Die Antwort kommt per E-Mail.',
     at_most: (most) => `Höchstens ${number(most)}; leer: alle.`,
     note: 'Ihre Antwort',
     note_hint: 'Wer gefragt hat, liest sie.',

@@ -789,6 +789,8 @@ export const en = {
     points: 'Points',
     reason: 'Why',
     all_of: (most: number) => `At most ${number(most)}; empty: all that is left of them.`,
+    all_charged: 'Empty: all that it was charged and didn’t get back.',
+    ask_admins_text: 'An admin of the platform reads your reason and decides. The answer comes by mail.',
     at_most: (most: number) => `At most ${number(most)}; empty: all.`,
     note: 'Your answer',
     note_hint: 'Whoever asked reads it.',

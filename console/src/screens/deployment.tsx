@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { Confirm } from '../components/form';
-import { LazyBuilds, LazyUsage } from '../components/lazy';
+import { LazyAskForCharge, LazyBuilds, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
@@ -87,6 +87,7 @@ function Metrics({ deployment, of: { value, again } }: { deployment: Deployment;
 
 function Billing({ deployment }: { deployment: Deployment }) {
   const { value } = useBilling(deployment);
+  const [asking, ask] = useState(false);
   if (!value)
     return (
       <Card title={t.billing.heading}>
@@ -152,9 +153,13 @@ function Billing({ deployment }: { deployment: Deployment }) {
                 </li>
               ))}
             </ul>
+            <Button slim onClick={() => ask(true)}>
+              {t.points_screen.ask_back}
+            </Button>
           </details>
         )}
       </div>
+      {asking && <LazyAskForCharge deployment={deployment} onClose={() => ask(false)} />}
     </Card>
   );
 }

@@ -11,5 +11,5 @@ export { UsageTab } from './deployment_usage';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';
 export { MarketScreen } from './market';
-export { OwnRefunds } from './refund_requests';
+export { AskForCharge, OwnRefunds } from './refund_requests';
 export { StatementScreen } from './statement';

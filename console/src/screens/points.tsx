@@ -41,6 +41,11 @@ async function save_receipt(transaction_id: string) {
   }
 }
 
+// How long a spend can be given back, in milliseconds.
+const refundable_for = 90 * 86_400_000;
+const can_be_asked = (entry: { kind: string; inserted_at: string }) =>
+  entry.kind === 'spend' && Date.now() - Date.parse(entry.inserted_at) <= refundable_for;
+
 // The days are the reader's.
 const query_of = ({ from, to, ...rest }: Partial<Filtered>) => ({
   ...rest,
@@ -185,7 +190,7 @@ export function PointsScreen() {
                       </td>
                       <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>
                         {signed(entry.amount)}
-                        {entry.kind === 'spend' && (
+                        {can_be_asked(entry) && (
                           <div>
                             <Button slim onClick={() => ask(entry)}>
                               {t.points_screen.ask_back}

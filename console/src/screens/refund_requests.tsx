@@ -7,7 +7,7 @@ import { Sum, whole } from '../components/sum';
 import { Pages, Read } from '../components/table';
 import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import type { App } from '../data';
+import type { App, Deployment } from '../data';
 import { t } from '../messages';
 
 export type RefundRequest = Answer<'get', '/api/points/refund-requests'>['refund_requests'][number];
@@ -156,6 +156,26 @@ export function OwnRefunds({ asking, onClose, round }: { asking: Spend | null; o
         </FormDialog>
       )}
     </>
+  );
+}
+
+// Asks the platform's admins for points that a deployment was charged.
+export function AskForCharge({ deployment, onClose }: { deployment: Deployment; onClose: () => void }) {
+  return (
+    <FormDialog<Asking>
+      title={t.refunds.ask_title}
+      action={t.refunds.ask}
+      onClose={onClose}
+      fields={[
+        { name: 'amount', label: t.refunds.points, kind: 'number', hint: t.refunds.all_charged },
+        { name: 'reason', label: t.refunds.reason, required: true, most: 200 },
+      ]}
+      run={async (body, once) => {
+        await call('post', '/api/points/refund-requests', { once, body: { ...body, deployment_id: deployment.id } });
+        note(t.refunds.asked);
+      }}>
+      <p class="soft">{t.refunds.ask_admins_text}</p>
+    </FormDialog>
   );
 }
 

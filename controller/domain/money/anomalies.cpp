@@ -16,7 +16,7 @@
 namespace berth::money {
 namespace {
 
-constexpr std::string_view account_of_app = "app:";
+constexpr std::string_view app_prefix = "app:";  // of the ids of accounts
 
 std::optional<std::string> name_of(db::Tx& tx, const std::optional<std::string>& app_id) {
   const auto app = app_id ? apps::find(tx, *app_id) : std::nullopt;
@@ -69,7 +69,7 @@ std::vector<Anomaly> sudden_outflow(db::Tx& tx) {
   const std::int64_t first = today - std::int64_t(outflow_read) + 1;
   std::map<std::string, Outflow> by_account;
   ledger::each_account_day(tx, first, today, most_rows, [&](const ledger::AccountDay& day) {
-    if (day.account_id != "treasury" && !day.account_id.starts_with(account_of_app)) return;
+    if (day.account_id != "treasury" && !day.account_id.starts_with(app_prefix)) return;
     const auto [entry, is_new] = by_account.try_emplace(day.account_id);
     if (is_new) entry->second.fill(0);
     entry->second.at(size_t(day.day - first)) += day.debited;
@@ -86,7 +86,7 @@ std::vector<Anomaly> sudden_outflow(db::Tx& tx) {
       found.push_back({.rule = Rule::sudden_outflow,
                        .app_id = account == "treasury"
                                      ? std::nullopt
-                                     : std::optional(account.substr(account_of_app.size())),
+                                     : std::optional(account.substr(app_prefix.size())),
                        .name = {},
                        .value = out.at(at),
                        .usual = least,

@@ -10,6 +10,7 @@
 #include "controller/domain/money/anomalies.h"
 #include "controller/domain/points/points.h"
 #include "controller/domain/points/refunds.h"
+#include "tests/domain/ads/ads_world.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -233,6 +234,37 @@ TEST_CASE("what leaves an account that nothing has left before is only found abo
   CHECK(f.found(money::Rule::sudden_outflow).empty());
   f.move(app, ledger::treasury(), 1);
   CHECK(f.found(money::Rule::sudden_outflow).size() == 1);
+}
+
+TEST_CASE("ads that their app's owner sees, or somebody from the owner's networks, are found") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();
+  const auto see = [&](const accounts::User& user) {
+    ads::Report report =
+        w.report(campaign.id, ads::EventType::impression, w.serve(w.game, user).impression_token);
+    report.user_id = user.id;
+    w.record(report);
+  };
+  const auto found = [&] {
+    auto all = w.world.read([](db::Tx& tx) { return money::anomalies(tx); });
+    std::erase_if(all,
+                  [](const money::Anomaly& one) { return one.rule != money::Rule::self_clicking; });
+    return all;
+  };
+  for (int i = 0; i < money::self_clicking_events - 1; ++i) see(w.publisher);
+  see(w.viewer);
+  CHECK(found().empty());
+  const auto log_in = [&](const accounts::User& user) {
+    w.world.write([&](db::Tx& tx) { accounts::remember_network(tx, user.id, "192.0.2.1"); });
+  };
+  log_in(w.publisher);
+  CHECK(found().empty());
+  log_in(w.viewer);
+  REQUIRE(found().size() == 1);
+  CHECK(found()[0].app_id == w.game.id);
+  CHECK(found()[0].value == money::self_clicking_events);
+  w.world.clock.advance(money::self_clicking_window + 1s);
+  CHECK(found().empty());
 }
 
 TEST_CASE("two users share a network if both have logged in from it") {
