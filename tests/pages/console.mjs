@@ -305,6 +305,32 @@ test('points are sent and listed, and the list is filtered', async () => {
   nothing_wrong();
 });
 
+test('a receipt is saved and checked in the browser, and a statement is shown and saved', async () => {
+  await link('Points').click();
+  const [saved] = await Promise.all([page.waitForEvent('download'), button('Save the receipt').first().click()]);
+  const receipt = readFileSync(await saved.path(), 'utf8').trim();
+  await link('Statement').click();
+  await page.getByText('Balance after').waitFor();
+  await page.getByRole('cell', { name: 'Sign-up bonus' }).waitFor();
+  await look('statement');
+  const [file] = await Promise.all([page.waitForEvent('download'), button('CSV').click()]);
+  assert.match(readFileSync(await file.path(), 'utf8'), /^id,inserted_at,kind[\s\S]*closing_balance/);
+  nothing_wrong();
+
+  const other = await browser.newPage();
+  await other.goto(`${platform.base}/receipts/verify`);
+  const check = async (text, verdict) => {
+    await other.getByLabel('Receipt', { exact: true }).fill(text);
+    await other.getByRole('button', { name: 'Check the receipt' }).click();
+    await other.locator(`[data-verdict=${verdict}]:visible`).waitFor();
+  };
+  await check(receipt, 'signed_only');
+  const [head, payload] = receipt.split('.');
+  await check(`${head}.${payload}.${'A'.repeat(86)}`, 'forged');
+  await check('no receipt', 'malformed');
+  await other.close();
+});
+
 test('the account has its sessions; another one is ended', async () => {
   await fetch(`${platform.base}/api/auth/login`, {
     method: 'POST', headers: { 'Content-Type': 'application/json', 'User-Agent': 'curl/8.0' }, body: JSON.stringify({ email: ada.email, password: ada.password }),

@@ -5,11 +5,11 @@ import { type FieldOf, Filter, FormDialog } from '../components/form';
 import { LazyOwnRefunds } from '../components/lazy';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
+import { SaveReceipt } from '../components/receipt';
 import { whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Copy, Empty, LinkButton, Page, Time } from '../components/ui';
 import { useReading, useReturn } from '../components/use';
-import { save_file } from '../files';
 import { number, signed } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -29,16 +29,6 @@ interface Filtered {
   kind: string;
   from: string;
   to: string;
-}
-
-async function save_receipt(transaction_id: string) {
-  try {
-    const answer = await call('get', '/api/points/receipts/{transaction_id}', { path: { transaction_id } });
-    save_file(`${transaction_id}.receipt`, 'application/jose', answer.receipt + '\n');
-    note(answer.proven ? t.statement.receipt_proven : t.statement.receipt_unproven);
-  } catch (failure) {
-    note((failure as Error).message);
-  }
 }
 
 // How long a spend can be given back, in milliseconds.
@@ -199,13 +189,7 @@ export function PointsScreen() {
                         )}
                       </td>
                       <td class="end">
-                        <Button
-                          slim
-                          kinds={['plain']}
-                          icon="download"
-                          label={t.statement.receipt}
-                          onClick={() => void save_receipt(entry.id)}
-                        />
+                        <SaveReceipt of={entry.id} />
                       </td>
                     </tr>
                   ))}

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, ApiError, fill, send } from '../api';
 import { headersFor } from '../begun';
 import { type FieldOf, Filter } from '../components/form';
+import { SaveReceipt } from '../components/receipt';
 import { Read, Table } from '../components/table';
 import { Button, Card, Empty, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -143,6 +144,7 @@ function Lines({ of: { opening, entries, closing } }: { of: Shown }) {
             t.points_screen.with,
             { name: t.points_screen.unit, end: true },
             { name: t.points_screen.balance, end: true },
+            { name: t.statement.receipt, unseen: true },
           ]}>
           {entries.map((entry) => (
             <tr key={entry.id + entry.amount}>
@@ -156,6 +158,9 @@ function Lines({ of: { opening, entries, closing } }: { of: Shown }) {
               <td class="soft">{entry.counterparty.name ?? t.kind(entry.counterparty.kind)}</td>
               <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>{signed(entry.amount)}</td>
               <td class="end number">{number(entry.balance)}</td>
+              <td class="end unprinted">
+                <SaveReceipt of={entry.id} />
+              </td>
             </tr>
           ))}
         </Table>
