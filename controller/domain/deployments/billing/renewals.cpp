@@ -81,7 +81,7 @@ void warn(db::Tx& tx, Account& account, const std::string& data_key) {
       tx, account.app_id, "balance.low", account.id,
       {{"deployment_id", account.id},
        {"balance", balance_of(tx, account)},
-       {"held", 0},
+       {"held", ledger::held(tx, ledger::app_account(account.app_id))},
        {"points_per_hour", account.price / hours_of_period},
        {"hours_left", std::chrono::floor<std::chrono::hours>(stops_at - tx.now()).count()}});
   mail_warning(tx, account, stops_at, data_key);

@@ -27,6 +27,11 @@ constexpr Duration after_midnight = watch_lag + watch_interval + std::chrono::se
 // While nobody sees the cluster, a day that has ended waits to be settled.
 constexpr Duration unseen_again = std::chrono::minutes(1);
 
+// The event of a charge names so many of its lines.
+constexpr size_t most_lines_told = 20;
+
+std::int64_t seconds_of(std::int64_t milliseconds) { return (milliseconds + 999) / 1000; }
+
 std::int64_t rounded_up(std::int64_t units) {
   return units / units_of_point + (units % units_of_point > 0 ? 1 : 0);
 }
@@ -60,10 +65,12 @@ class Settlement {
     for (const Line& line : lines) units += line.units;
     if (day == app_.today && app_.remainder + units < units_of_point) return;
     std::int64_t points = 0, unpaid_milliseconds = 0;
+    nlohmann::json told = nlohmann::json::array();
     for (const Line& line : lines) {
       const Part part = settle_line_of(line, app_.balance - points);
       points += part.points;
       unpaid_milliseconds += part.unpaid_milliseconds;
+      if (told.size() < most_lines_told) told.push_back(told_of(line, part));
     }
     app_.balance -= points;
     std::erase_if(app_.lines, [&](const Line& line) {
@@ -74,8 +81,26 @@ class Settlement {
     });
     outcome.points += points;
     outcome.unpaid_milliseconds += unpaid_milliseconds;
-    if (points > 0) post(day, points, outcome);
-    if (points > 0 || unpaid_milliseconds > 0) tell(day, points, unpaid_milliseconds);
+    if (points == 0 && unpaid_milliseconds == 0) return;
+    nlohmann::json transaction;  // null if nothing is charged
+    if (points > 0) transaction = post(day, points, outcome);
+    webhooks::emit(tx_, app_.app_id, "charge.settled", app_.app_id,
+                   {{"day", utc_date(day)},
+                    {"transaction_id", transaction},
+                    {"points", points},
+                    {"unpaid_seconds", seconds_of(unpaid_milliseconds)},
+                    {"balance", app_.balance},
+                    {"lines", told},
+                    {"more_lines", lines.size() - told.size()}});
+  }
+
+  static nlohmann::json told_of(const Line& line, const Part& part) {
+    return {{"deployment_id", line.deployment_id},
+            {"process", line.process},
+            {"item", to_string(Item::base)},
+            {"seconds", seconds_of(line.milliseconds)},
+            {"points", part.points},
+            {"unpaid_seconds", seconds_of(part.unpaid_milliseconds)}};
   }
 
   Part settle_line_of(const Line& line, std::int64_t balance) {
@@ -92,8 +117,8 @@ class Settlement {
     return {.points = charged.points, .unpaid_milliseconds = unpaid_milliseconds};
   }
 
-  // The points were held, so the hold gives way first.
-  void post(std::int64_t day, std::int64_t points, Outcome& outcome) {
+  // The points were held, so the hold gives way first. Returns the id of the transaction.
+  std::string post(std::int64_t day, std::int64_t points, Outcome& outcome) {
     const ledger::Account account = ledger::app_account(app_.app_id);
     app_.held = std::max<std::int64_t>(app_.held - points, 0);
     if (!ledger::set_held(tx_, account, app_.held))
@@ -111,14 +136,7 @@ class Settlement {
         VALUES ($1, $2, $3, $4))",
                 app_.app_id, day, *transaction, points);
     ++outcome.settlements;
-  }
-
-  void tell(std::int64_t day, std::int64_t points, std::int64_t unpaid_milliseconds) {
-    webhooks::emit(tx_, app_.app_id, "charge.settled", app_.app_id,
-                   {{"day", utc_date(day)},
-                    {"points", points},
-                    {"unpaid_seconds", (unpaid_milliseconds + 999) / 1000},
-                    {"balance", app_.balance}});
+    return *transaction;
   }
 
   db::Tx& tx_;
