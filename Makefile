@@ -6,7 +6,7 @@ LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=cca
 DATA_DIR ?= data
 
 .DEFAULT_GOAL := help
-.PHONY: help build run client test test-asan test-tsan simulate adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console bench-history figures reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
+.PHONY: help build run client client-arm64 test test-asan test-tsan simulate metering adversarial attack failover fuzz bench bench-points bench-oauth bench-engines bench-console lighthouse bench-history figures reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml local-full
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ run: build ## build berthd and start it, with podman's containers or on the simu
 
 client: build ## the client for any Linux of this machine's kind, in build/release/client (key client-files)
 	@scripts/client.sh $(BUILD)/berth $(BUILD)/client
+
+client-arm64: client ## the client for Linux on arm64, built on another kind of machine, in build/release/client
+	@scripts/install-deps.sh arm64
+	@scripts/client-arm64.sh $(BUILD)/client
 
 test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)
 	@scripts/install-deps.sh test
@@ -97,6 +101,12 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 	@cmake --build --preset release --target simulate
 	@$(if $(filter postgres,$(STORE)),tests/postgres/run) build/release/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
 
+metering: ## what 1,000 metered deployments are charged against what ran, while berthd is killed 300 times, an hour (DEPLOYMENTS=… KILLS=… CAPS=… SEED=…)
+	@scripts/install-deps.sh test
+	@cmake --preset release $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
+	@cmake --build --preset release --target berthd metering_cluster
+	@tests/metering/run --deployments $(or $(DEPLOYMENTS),1000) --kills $(or $(KILLS),300) --caps $(or $(CAPS),100) $(if $(SEED),--seed $(SEED)) build/release/berthd build/release/metering_cluster
+
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd
 
@@ -133,6 +143,10 @@ bench-engines: ## berthd on SQLite, and one and three of them on PostgreSQL, bes
 bench-console: build ## what the console costs a browser: frames, heap, Lighthouse
 	@scripts/install-deps.sh test
 	@tests/pages/bench $(BUILD)/berthd $(BUILD)/console_bench
+
+lighthouse: build ## what Lighthouse says of the start page, the login and the console; below 95 is a failure
+	@scripts/install-deps.sh test
+	@tests/pages/bench $(BUILD)/berthd $(BUILD)/console_bench lighthouse.mjs
 
 bench-history: ## what the history of 1,000 deployments' usage costs, and what the ledger's commits feel of it
 	@scripts/install-deps.sh bench

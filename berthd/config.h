@@ -154,6 +154,7 @@ struct Config {
   Duration refresh_family_lifetime{};
   Duration secret_grace{};
   std::int64_t treasury_genesis = 0;
+  std::int64_t refund_two_admins_above = 0;
   std::vector<tiers::Tier> tiers;
   ReservedNames reserved_names;
   bool password_blocklist = true;

@@ -657,6 +657,13 @@ const std::vector<Key>& config_keys() {
          c.treasury_genesis = v.empty() ? (c.production ? 0 : 1'000'000'000)
                                         : integer(v, 0, (std::int64_t(1) << 53) - 1);
        }},
+      {"refund-two-admins-above", "10000",
+       "points that one admin may give back and take back on a UTC day; what goes beyond them waits "
+       "until another admin confirms it. With 0, everything does. A platform with a single admin "
+       "sets it to the largest number, 9007199254740991",
+       [](Config& c, const std::string& v) {
+         c.refund_two_admins_above = integer(v, 0, ledger::max_points);
+       }},
       {"http-threads", "64", "how many requests are handled at the same time",
        [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},
       {"max-connections", "1024",

@@ -13,6 +13,8 @@
 #include "controller/db/failed_commits.h"
 #include "controller/domain/deployments/custom_domains/refused_certificates.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
@@ -20,6 +22,9 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/ledger/running_audit.h"
+#include "controller/domain/money/money.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/webhooks/backlog.h"
 
 namespace berth {
@@ -189,6 +194,20 @@ void add_points(Families& families, db::Tx& tx) {
       gauges("berth_ledger_violations",
              "Violations that the audit of the ledger has found, until a later pass finds none.",
              {gauge(double(ledger::violations_found(tx)))}));
+  families.push_back(
+      gauges("berth_points_held",
+             "Points that are reserved: for impressions that may be shown, and for what runs by "
+             "the hour.",
+             {gauge(double(money::held_in_all(tx)))}));
+  constexpr std::int64_t most_counted = 10'000;
+  families.push_back(
+      gauges("berth_refund_requests_open",
+             "Requests for points back that nobody has answered; 10000 if there are more.",
+             {gauge(double(refund_requests::count_open(tx, most_counted)))}));
+  families.push_back(gauges("berth_point_proposals_open",
+                            "Refunds and claw-backs that wait for another admin; 10000 if there "
+                            "are more.",
+                            {gauge(double(proposals::count_open(tx, most_counted)))}));
   std::vector<ClientMetric> of_today;
   const std::int64_t today = utc_day(tx.now());
   for (const auto& [day, kind, sum] : ledger::kinds(tx, ledger::treasury(), today, today)) {
@@ -199,6 +218,27 @@ void add_points(Families& families, db::Tx& tx) {
                             "Points that came to the treasury or left it since midnight (UTC), by "
                             "kind of transaction and direction (in, out).",
                             std::move(of_today)));
+}
+
+void add_meter(Families& families, db::Tx& tx) {
+  const std::int64_t open = metering::open_runs(tx);
+  families.push_back(gauges("berth_meter_runs_open",
+                            "Runs of metered containers of which the meter knows no end yet.",
+                            {gauge(double(open))}));
+  const Duration age = open > 0 ? tx.now() - metering::watched_until(tx) : Duration(0);
+  families.push_back(gauges("berth_meter_watch_age_seconds",
+                            "Seconds since the process that leads last stored that it has followed "
+                            "all pods; 0 while nothing metered runs.",
+                            {gauge(seconds(std::max(age, Duration(0))))}));
+  const Duration overdue = tx.now() - metering::next_due(tx).value_or(tx.now());
+  families.push_back(gauges("berth_meter_overdue_seconds",
+                            "Seconds for which the app that has waited longest has been due for "
+                            "settling; 0 if none is due.",
+                            {gauge(seconds(std::max(overdue, Duration(0))))}));
+  families.push_back(gauges("berth_meter_held_points",
+                            "Points that apps have but can't spend, because they are held for what "
+                            "runs by the hour.",
+                            {gauge(double(metering::held_in_total(tx)))}));
 }
 
 // Adds the figures that are read from one snapshot of the database.
@@ -244,6 +284,7 @@ void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
       "the last 24 hours.",
       {gauge(double(custom_domains::refused_certificates(tx)))}));
   add_points(families, tx);
+  add_meter(families, tx);
 }
 
 // The metrics have no values if the isolation isn't probed.
@@ -280,6 +321,30 @@ void add_connections(Families& families, const api::ServerCounters& http) {
                               {counter(double(http.displaced_connections))}));
 }
 
+void add_metering(Families& families, const reconcilers::MeteringLoop::Totals& totals) {
+  const metering::Outcome& done = totals.done;
+  std::vector<ClientMetric> outcomes;
+  const auto add = [&](const char* outcome, auto count) {
+    outcomes.push_back(counter(double(count), {{"outcome", outcome}}));
+  };
+  add("settled", done.settlements);
+  add("warned", done.warned);
+  add("suspended", done.suspended);
+  add("stopped_by_budget", done.stopped_by_budget);
+  add("told_of_budget", done.budgets_told);
+  add("released", done.released);
+  add("failed", totals.failed);
+  families.push_back(counters("berth_meter_outcomes_total",
+                              "What metering did: charges settled, owners warned, deployments "
+                              "suspended, stopped by a budget or released again, marks of budgets "
+                              "told, or apps that failed and are tried again.",
+                              std::move(outcomes)));
+  families.push_back(counters("berth_meter_unpaid_seconds_total",
+                              "Seconds of metered containers that the platform bears, because a "
+                              "budget or the balance left nothing to charge.",
+                              {counter(double(done.unpaid_milliseconds) / 1000)}));
+}
+
 }  // namespace
 
 Families Gauges::Collect() const {
@@ -307,6 +372,14 @@ Families Gauges::Collect() const {
                               "What billing did with deployments: renewed, warned, suspended, "
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
+  add_metering(families, sources_.metering());
+  std::vector<ClientMetric> unusual;
+  for (const auto& [rule, count] : sources_.anomalies())
+    unusual.push_back(gauge(count, {{"rule", std::string(to_string(rule))}}));
+  families.push_back(gauges("berth_money_anomalies",
+                            "What is unusual about points, by rule (farming, sudden_outflow, "
+                            "self_clicking); counted every ten minutes.",
+                            std::move(unusual)));
   add_isolation(families, sources_.isolation());
   add_connections(families, sources_.http());
   return families;

@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "berthd/money_watch.h"
 #include "controller/db/database.h"
 #include "controller/db/postgres/database.h"
 #include "controller/domain/kernel/replicas.h"
 #include "controller/transport/server.h"
+#include "reconcilers/loops/metering.h"
 
 namespace berth {
 
@@ -35,6 +37,8 @@ class Gauges : public prometheus::Collectable {
     std::function<std::optional<Isolation>()> isolation;  // nothing if nothing is probed
     // How often billing came to each outcome, by name.
     std::function<std::vector<std::pair<std::string, std::uint64_t>>()> billing;
+    std::function<reconcilers::MeteringLoop::Totals()> metering;
+    std::function<MoneyWatch::Counts()> anomalies;  // by rule; none until they were counted
   };
   explicit Gauges(Sources sources) : sources_(std::move(sources)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;

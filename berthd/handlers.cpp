@@ -86,6 +86,7 @@ api::Services Handlers::make_services(ClusterWork& cluster, const std::string& b
                                     .base_host = base_host(config, base_url),
                                     .reserved_names = config.reserved_names,
                                     .builds_images = cluster.view().builds != nullptr},
+                    .refund_two_admins_above = config.refund_two_admins_above,
                     .first_account_admin = config.first_account_admin},
           .memory = {.campaign_index = campaign_index_,
                      .events = std::make_shared<api::EventHub>(

@@ -25,9 +25,11 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/reset_requests.h"
+#include "controller/domain/points/refund_requests.h"
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/ledger.h"
 #include "reconcilers/loops/loops.h"
+#include "reconcilers/loops/metering.h"
 
 namespace berth {
 namespace {
@@ -85,7 +87,9 @@ class Platform {
   Handlers handlers_{storage_, cluster_, *registry_, base_url_};
 
   reconcilers::BillingLoop billing_{storage_.keys.data};
+  reconcilers::MeteringLoop metering_{storage_.keys.data};
   reconcilers::LedgerLoop ledger_;
+  MoneyWatch money_;
   const std::unique_ptr<reconcilers::MailLoop> mail_ = mail_loop(storage_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
       webhook_loop(storage_, handlers_.services(), registry_);
@@ -96,7 +100,9 @@ class Platform {
                       .data_dir = config_.data_dir,
                       .http = [this] { return listeners_.counters(); },
                       .isolation = [this] { return cluster_.isolation_gauge(); },
-                      .billing = [this] { return billing_.outcomes(); }});
+                      .billing = [this] { return billing_.outcomes(); },
+                      .metering = [this] { return metering_.totals(); },
+                      .anomalies = [this] { return money_.counts(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(); }};
   std::atomic<bool> is_moved_ = false;  // the database, so that berthd has to end
@@ -127,7 +133,10 @@ void Platform::add_loops() {
   loops_.add(expiry::loop());
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());
+  loops_.add(metering_.loop());
   loops_.add(ads::upkeep_loop());
+  loops_.add(refund_requests::loop(storage_.keys));
+  loops_.add(money_.loop());
   loops_.add(ledger_.loop());
   if (storage_.is_on_postgres()) loops_.add(ledger::pending_loop());
   loops_.add(reconcilers::Loops::Part{.start = [this] { listeners_.start(); },

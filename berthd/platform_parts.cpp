@@ -51,6 +51,7 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
       .closed = config.cluster_ranges,
       .url_of = services.cluster.url_of,
       .apps_domain = config.apps_domain,
+      .base_url = services.base_url,
       .registry = std::move(registry)});
 }
 

@@ -173,7 +173,12 @@ bool Api::renewed(const Call& call, const HttpResponse& response) {
            login_->renew_account();
   }
   if (call.as != As::app) return false;
-  if (response.status == 401) return login_->renew(Login::Why::refused);
+  // What is wrong with a password or a code isn't wrong with the token.
+  static const std::vector<std::string> of_person = {"insufficient_user_authentication",
+                                                     "invalid_credentials", "invalid_totp"};
+  if (response.status == 401)
+    return std::ranges::find(of_person, failure_of(response).server_code) == of_person.end() &&
+           login_->renew(Login::Why::refused);
   if (response.status == 403 && failure_of(response).server_code == "insufficient_scope")
     return login_->renew(Login::Why::lacks_scope);
   return false;

@@ -68,6 +68,7 @@ const std::map<std::string, std::string, std::less<>>& advices() {
        "this "
        "machine."},
       {"insufficient_balance", "The app's account needs more points."},
+      {"budget_reached", "`berth budget list` shows the budgets, `berth budget set` raises one."},
       {"unsupported_registry", "Only images from the platform's registries are allowed."},
       {"unknown_tier", "`berth tiers` lists the tiers."},
       {"payment_method_unsupported",

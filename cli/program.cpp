@@ -144,12 +144,15 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_app_commands(*program, run);
   add_scope_commands(*program, run);
   add_webhook_commands(*program, run);
+  add_alert_commands(*program, run);
   add_tier_commands(*program, run);
   add_deploy_commands(*program, run);
   add_env_commands(*program, run);
   add_shortcut_commands(*program, run);
   add_points_commands(*program, run);
+  add_usage_commands(*program, run);
   add_receipt_commands(*program, run);
+  add_refund_commands(*program, run);
   add_build_commands(*program, run);
   add_campaign_commands(*program, run);
   add_admin_commands(*program, run);

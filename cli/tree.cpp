@@ -28,10 +28,12 @@ std::vector<std::string> choices_in(const std::string& type_name) {
 std::string names_of(const std::string& argument) {
   static const std::map<std::string, std::string, std::less<>> kinds = {
       {"DEPLOYMENT", "deployments"},
+      {"--deployment", "deployments"},
       {"APP", "apps"},
       {"CAMPAIGN", "campaigns"},
       {"TIER", "tiers"},
       {"WEBHOOK", "webhooks"},
+      {"ALERT", "alerts"},
       {"REQUEST", "requests"},
       {"SESSION", "sessions"},
       {"DEVICE", "devices"},

@@ -14,8 +14,9 @@ if(BERTH_HARDENING)
   endif()
   add_link_options(-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code)
 endif()
-# mold links a test program in a fraction of the time that GNU ld takes; scripts/install-deps.sh installs it.
+# mold links a test program in a fraction of the time that GNU ld takes; scripts/install-deps.sh installs it. A cross
+# compiler finds only its own linkers.
 find_program(MOLD mold)
-if(MOLD)
+if(MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()

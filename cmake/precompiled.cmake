@@ -21,8 +21,12 @@ function(berth_precompiled_sum target)
     string(APPEND includes "#include <${header}>\n")
   endforeach()
   file(WRITE ${CMAKE_BINARY_DIR}/${target}.h "${includes}")
+  set(root "")
+  if(CMAKE_SYSROOT)
+    set(root --sysroot=${CMAKE_SYSROOT})
+  endif()
   execute_process(
-    COMMAND ${CMAKE_CXX_COMPILER} ${CMAKE_CXX23_STANDARD_COMPILE_OPTION} -E -P -I${PROJECT_SOURCE_DIR} -x c++ ${CMAKE_BINARY_DIR}/${target}.h
+    COMMAND ${CMAKE_CXX_COMPILER} ${root} ${CMAKE_CXX23_STANDARD_COMPILE_OPTION} -E -P -I${PROJECT_SOURCE_DIR} -x c++ ${CMAKE_BINARY_DIR}/${target}.h
     OUTPUT_VARIABLE content COMMAND_ERROR_IS_FATAL ANY)
   string(SHA256 sum "${content}")
   file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum "${sum}\n")

@@ -15,7 +15,7 @@ import yaml
 ROOT = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
 CATALOGUES = "controller/domain/kernel/messages"
 # Where say() is called.
-CALLERS = ("api/console", "api/pages", "controller/domain")
+CALLERS = ("api/console", "api/pages", "api/resources", "controller/domain")
 PASS_ON = ("messages.cpp", "templates.cpp")  # which get texts from others
 # Where the errors come from that a form of a page can end in.
 REFUSERS = (

@@ -5,6 +5,7 @@
 #   install-deps.sh run    also what `make run` needs for containers that really run
 #   install-deps.sh test   also what the tests need
 #   install-deps.sh image  also what `make image` needs
+#   install-deps.sh arm64  also what `make client-arm64` needs
 #   install-deps.sh deb    also what `make deb` and `make test-deb` need
 #   install-deps.sh lint   also what `make lint` needs
 #   install-deps.sh fuzz   also what `make fuzz` needs
@@ -33,6 +34,7 @@ command -v go >/dev/null || bench_oauth+=(golang-go)
 failover=(python3-venv etcd-server postgresql-15)
 command -v go >/dev/null || failover+=(golang-go)
 deb=(dpkg-dev file lintian mmdebstrap systemd man-db curl)
+arm64=(g++-aarch64-linux-gnu mmdebstrap qemu-user)
 lint=(clang-format shellcheck)
 fuzz=(clang-16 libclang-rt-16-dev)
 
@@ -41,13 +43,14 @@ case ${1:-build} in
   run) wanted=("${build[@]}" "${run[@]}") ;;
   test) wanted=("${build[@]}" "${run[@]}" "${test[@]}") ;;
   image) wanted=("${build[@]}" "${image[@]}") ;;
+  arm64) wanted=("${build[@]}" "${arm64[@]}") ;;
   deb) wanted=("${build[@]}" "${deb[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
   failover) wanted=("${build[@]}" "${failover[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl python3-cryptography) ;;
   bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
-  *) sed -n '2,14p' "$0"; exit 2 ;;
+  *) sed -n '2,15p' "$0"; exit 2 ;;
 esac
 if [ "${2:-}" = --list ]; then
   printf '%s\n' "${wanted[@]}"

@@ -28,17 +28,19 @@ for _ in $(seq 300); do
   kill -0 $pid 2>/dev/null || { wait $pid; exit $?; }
   sleep 0.1
 done
-address=$(cat "$data/berthd.addr")
+# The address of all links that berthd makes. Another name of the same berthd would have cookies, and so a login, of its own.
+listens=http://$(cat "$data/berthd.addr")
+address=$(curl -fsS "$listens/.well-known/oauth-authorization-server" | sed -n 's/.*"issuer":"\([^"]*\)".*/\1/p') || address=
 if [ "$kubernetes" = local ]; then
   what="Containers really run, by podman. Ctrl-C ends berthd and not them: $berthd local clean --data-dir $data does."
-  where="Apps, and berth itself, are at http://localhost:8000 and below apps.localhost there."
+  where="Apps are below apps.localhost there."
 else
   what="The cluster is simulated, nothing really runs: ${why%.}. Ctrl-C ends it."
   where=
 fi
 cat <<TEXT
 
-berth is at   http://$address
+berth is at   ${address:-$listens}
 
 Open it in a browser. $what $where
 README.md, "Five minutes", has the same for the command line, with the client ${berthd%d}.

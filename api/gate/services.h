@@ -69,6 +69,9 @@ struct Rules {
   ads::Rules ads = {};
   oauth::Policy oauth = {};
   deployments::Rules deployments = {};
+  // How many points one admin may give back and take back on a UTC day; above it, two have to
+  // (controller/domain/points/proposals.h).
+  std::int64_t refund_two_admins_above = 10'000;
   // Whether the first account, if it is made on this machine, becomes the admin, whose own requests
   // are approved at once (resources/accounts/own_machine.h).
   bool first_account_admin = false;

@@ -97,6 +97,14 @@ std::string own_path(const Request& request) {
 
 }  // namespace
 
+std::string place_of_question(const Query& form) {
+  std::string place = "/api/oauth/authorize";
+  for (const char* parameter : parameters)
+    if (const auto value = form.find(parameter); value != form.end())
+      place = with_parameter(place, parameter, value->second);
+  return place;
+}
+
 Asking asking_in(const Visit& visit, const std::string& next) {
   const size_t query = next.find('?');
   const auto sent = query == std::string::npos

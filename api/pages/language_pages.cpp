@@ -20,6 +20,7 @@ std::string place_of(const Visit& visit) {
   std::string path(visit.http.path);
   if (visit.http.method != "POST")
     return visit.http.raw_query.empty() ? path : path + "?" + std::string(visit.http.raw_query);
+  if (path == consent_form) return place_of_question(visit.form);
   while (!is_page(path)) {
     const size_t slash = path.rfind('/');
     if (slash == std::string::npos || slash == 0) return "/";

@@ -168,6 +168,10 @@ Page prove_totp_page(const Visit& visit, const std::string& next);
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);
 Page decide_consent(Visit& visit);
+// The path of the form on the consent page.
+inline constexpr const char* consent_form = "/consent";
+// Returns the path of the consent page for the request in its form.
+std::string place_of_question(const Query& form);
 
 // In device_pages.cpp:
 Page show_device(Visit& visit);
@@ -189,7 +193,7 @@ Page show_receipt_check(Visit& visit);
 // In language_pages.cpp:
 Page choose_language(Visit& visit);
 // Returns where the choice of a language on this page leads: to the page itself or, after a form,
-// to the page that the form is on, with the form's `next` and `token`.
+// to the page that the form is on, with the form's `next` and `token`, or with what the app asks.
 std::string place_of(const Visit& visit);
 
 // In admin_pages.cpp:

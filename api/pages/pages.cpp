@@ -126,7 +126,7 @@ std::span<const Pages::Row> Pages::table() {
        prove_totp},
       {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, Stores::sign_in},
        show_consent},
-      {{"POST", "/consent", "page_consent", Who::user, Stores::sign_in}, decide_consent},
+      {{"POST", consent_form, "page_consent", Who::user, Stores::sign_in}, decide_consent},
       {{"GET", "/device", "page_device", Who::user, Stores::nothing}, show_device},
       {{"POST", "/device", "page_device_code", Who::user, Stores::sign_in}, enter_device_code},
       {{"POST", "/device/decide", "page_decide_device", Who::user, Stores::sign_in}, decide_device},

@@ -121,6 +121,7 @@ Reply get_any_app(db::Tx& tx, const Call& call, const Services&) {
   const ledger::Account account = ledger::app_account(app->id);
   return {.body = {{"app", std::move(body)},
                    {"balance", ledger::balance(tx, account)},
+                   {"held", ledger::held(tx, account)},
                    {"users", apps::count_users(tx, app->id)},
                    {"deployments", size.deployments},
                    {"memory_mb", size.memory_mb},

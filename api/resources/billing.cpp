@@ -3,7 +3,9 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/deployments.h"
+#include "api/resources/refunds/giving_back.h"
 #include "api/resources/shared.h"
+#include "controller/domain/ledger/ledger.h"
 
 namespace berth::api {
 namespace {
@@ -20,11 +22,11 @@ json encode(const billing::Entry& entry) {
 
 }  // namespace
 
-json encode_billing(db::Tx& tx, const std::string& deployment_id) {
-  const billing::View view = billing::view(tx, deployment_id);
+json encode_billing(db::Tx& tx, const deployments::Deployment& row) {
+  const billing::View view = billing::view(tx, row.id);
   json history = json::array();
   for (const billing::Entry& entry : view.history) history.push_back(encode(entry));
-  return {{"deployment_id", deployment_id},
+  return {{"deployment_id", row.id},
           {"billing_status", view.status},
           {"tier", view.tier},
           {"period",
@@ -34,6 +36,7 @@ json encode_billing(db::Tx& tx, const std::string& deployment_id) {
           {"next_renewal", or_null(view.next_renewal)},
           {"amount", view.price},
           {"balance", view.balance},
+          {"held", ledger::held(tx, ledger::app_account(row.app_id))},
           {"warned_at", or_null(view.warned_at)},
           {"stops_at", or_null(view.stops_at)},
           {"history", std::move(history)}};
@@ -46,8 +49,7 @@ deployments::AdminAction action_of(const Call& call) {
 }
 
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services&) {
-  return {.body =
-              encode_billing(tx, deployments::get_owned(tx, call.caller->app_id, call.id()).id)};
+  return {.body = encode_billing(tx, deployments::get_owned(tx, call.caller->app_id, call.id()))};
 }
 
 Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -55,15 +57,13 @@ Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services)
                               services)};
 }
 
-Reply refund_deployment(db::Tx& tx, const Call& call, const Services&) {
-  const std::string id = call.id("deployment_id");
-  const std::int64_t amount = call.body.at("amount");
-  const std::int64_t balance =
-      billing::refund(tx, action_of(call), id, amount, call.body.at("reason"));
-  return {
-      .status = 201,
-      .body = {
-          {"amount", amount}, {"refundable", billing::refundable(tx, id)}, {"balance", balance}}};
+Reply refund_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.status = 201,
+          .body = order(tx, call, services,
+                        {.kind = proposals::Kind::deployment_refund,
+                         .subject_id = call.id("deployment_id"),
+                         .amount = call.body.at("amount"),
+                         .reason = call.body.at("reason")})};
 }
 
 Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -116,7 +116,9 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Give an app back points that one of its deployments was charged",
      .text = "Moves points from the treasury to the app, at most as many as the deployment was "
-             "charged and not given back. The reason is kept in the audit log.",
+             "charged and not given back. The reason is kept in the audit log. Above the points of "
+             "a day that one admin may give back, it becomes a proposal, which another admin "
+             "confirms.",
      .guards = admins,
      .stores = Stores::administration,
      .in_path = {&internal_deployment_in_path},

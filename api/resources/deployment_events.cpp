@@ -165,10 +165,11 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary =
          "Follow everything that happens to the user's apps as server-sent events: deployments, "
-         "domains, billing, campaigns, scope requests; Last-Event-ID resumes after that "
+         "domains, billing, points, campaigns, scope requests; Last-Event-ID resumes after that "
          "event",
      .text = "Streams what happens to the caller's apps as server-sent events: deployments, "
-             "domains, billing, campaigns and scope requests. It ends with the login that opened "
+             "domains, billing, points, campaigns and scope requests. It ends with the login that "
+             "opened "
              "it; Last-Event-ID resumes after that event.",
      .guards = {session(), stream_openings},
      .query = account_events_query,

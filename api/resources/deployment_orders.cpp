@@ -182,7 +182,7 @@ constexpr Route rows[] = {
      .answer = {201, "CreateDeploymentResponse"},
      .errors = {Code::unsupported_registry, Code::unknown_tier, Code::payment_method_unsupported,
                 Code::tier_not_allowed, Code::subdomain_taken, Code::domain_taken,
-                Code::deployment_limit_reached, Code::insufficient_balance},
+                Code::deployment_limit_reached, Code::insufficient_balance, Code::budget_reached},
      .idempotency = Idempotency::kept,
      .with_row_locks = true,
      .served_by = {"berth deploy create", "/console/new"},
@@ -218,7 +218,7 @@ constexpr Route rows[] = {
      .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
                 Code::deployment_suspended, Code::unsupported_registry, Code::unknown_tier,
                 Code::payment_method_unsupported, Code::tier_not_allowed, Code::domain_taken,
-                Code::deployment_limit_reached, Code::insufficient_balance},
+                Code::deployment_limit_reached, Code::insufficient_balance, Code::budget_reached},
      .served_by = {"berth deploy update", "/console"},
      .run = WriteHandler{change_deployment}},
 };

@@ -12,7 +12,7 @@ std::string url_of(const deployments::Deployment& row, const Services& services)
 json encode(const deployments::Deployment& row, const Services& services);
 json encode(const deployments::LogEntry& entry);
 // What a deployment costs; defined in billing.cpp. Throws deployment_not_found.
-json encode_billing(db::Tx& tx, const std::string& deployment_id);
+json encode_billing(db::Tx& tx, const deployments::Deployment& row);
 
 // Returns who acts on the token's app.
 deployments::Actor actor_of(const Call& call);

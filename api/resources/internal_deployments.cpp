@@ -57,7 +57,7 @@ Reply get_any_deployment(db::Tx& tx, const Call& call, const Services& services)
        ++entry)
     log.push_back(encode(*entry));
   return {.body = {{"deployment", encode_for_admin(tx, *row, services)},
-                   {"billing", encode_billing(tx, row->id)},
+                   {"billing", encode_billing(tx, *row)},
                    {"refundable", billing::refundable(tx, row->id)},
                    {"logs", std::move(log)}}};
 }

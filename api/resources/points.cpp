@@ -129,6 +129,31 @@ Reply transfer_points(db::Tx& tx, const Call& call, const Services&) {
   return transfer(tx, payer_of(call), call.body);
 }
 
+Reply top_up_app(db::Tx& tx, const Call& call, const Services&) {
+  const points::ToppedUp moved =
+      points::top_up(tx, payer_of(call), call.body.at("app_id"), call.body.at("amount"),
+                     decode_description(call.body));
+  return {.body = {{"transaction_id", moved.id},
+                   {"points", moved.balance},
+                   {"app_balance", moved.app_balance}}};
+}
+
+Reply app_history(db::Tx& tx, const Call& call, const Services&) {
+  check_may_see_figures(tx, call);
+  const ledger::Account account = ledger::app_account(call.caller->app_id);
+  // What users are called is for apps to which they have given profile:read.
+  const auto without_users = [&](const points::Entry& entry) {
+    json encoded = encode_entry(entry);
+    const bool is_user = entry.counterparty.kind == "user";
+    if (is_user && entry.counterparty.owner != call.caller->user_id)
+      encoded["counterparty"]["name"] = nullptr;
+    return encoded;
+  };
+  return {.body =
+              encode_page("entries", points::history(tx, account, decode_filter(call), call.page()),
+                          without_users)};
+}
+
 Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
   const std::int64_t amount = decode_spent_amount(call.body);
   const points::Spent spent = points::spend(tx,
@@ -137,7 +162,8 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
                                              .app_id = call.caller->app_id,
                                              .amount = amount,
                                              .description = decode_description(call.body),
-                                             .in_own_app = call.caller->owns_app},
+                                             .in_own_app = call.caller->owns_app,
+                                             .is_told = call.caller->tells_of_spends},
                                             services.rules.rewards);
   return {.body = {{"success", true},
                    {"points", spent.balance},
@@ -151,7 +177,9 @@ Reply award_points(db::Tx&, const Call&, const Services&) {
 
 Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
   const std::string& app = call.caller->app_id;
-  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))}, {"app_id", app}}};
+  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))},
+                   {"held", ledger::held(tx, ledger::app_account(app))},
+                   {"app_id", app}}};
 }
 
 Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
@@ -271,6 +299,35 @@ constexpr Route rows[] = {
      .idempotency = Idempotency::kept,
      .served_by = {"berth points transfer", "/console/points"},
      .run = WriteHandler{transfer_points}},
+    {.request = "POST /api/points/top-up",
+     .name = "topUpApp",
+     .tag = "Points",
+     .summary = "Move points to one of the caller's apps",
+     .text = "Takes the amount from the caller and gives it to an app of their own, at once and "
+             "without a fee: it pays for the app's deployments and campaigns. Bonus points stay "
+             "bonus points.",
+     .guards = {person({Scope::points_transfer}), transfers},
+     .stores = Stores::payments,
+     .body = {"TopUpRequest"},
+     .answer = {200, "TopUpResult"},
+     .errors = {Code::app_not_found, Code::forbidden, Code::insufficient_balance,
+                Code::spend_limit_reached},
+     .idempotency = Idempotency::kept,
+     .served_by = {"berth points top-up", "/console/apps"},
+     .run = WriteHandler{top_up_app}},
+    {.request = "GET /api/operator/money/history",
+     .name = "appHistory",
+     .tag = "Points",
+     .summary = "List the movements of an app's points, newest first",
+     .text = "Lists each movement on the app's account with its other side, newest first. Only its "
+             "owner's token, or one with `app:balance:read`, gets them.",
+     .guards = {oauth_token({}), account_reads},
+     .paged = true,
+     .query = history_query,
+     .answer = {200, "PointsHistory"},
+     .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
+     .served_by = {"berth points app-history", "/console/apps"},
+     .run = ReadHandler{app_history}},
     {.request = "GET /api/external/points/balance",
      .name = "externalPointsBalance",
      .tag = "Points",

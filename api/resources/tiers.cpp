@@ -4,6 +4,8 @@
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
+#include "controller/domain/deployments/metering/prices.h"
+#include "controller/domain/deployments/metering/usage.h"
 #include "controller/domain/kernel/audit.h"
 
 namespace berth::api {
@@ -29,6 +31,7 @@ json encode(const Tier& tier) {
           {"user_namespaces", or_null(tier.confinement.user_namespaces)},
           {"smtp", tier.confinement.smtp},
           {"bandwidth", or_null(tier.confinement.bandwidth)},
+          {"points_per_hour", or_null(tier.points_per_hour)},
           {"build_points_per_minute", tier.build_points_per_minute},
           {"limits",
            {{"memory_mb", tier.memory_limit_mb},
@@ -59,6 +62,7 @@ void decode_into(Tier& tier, const json& body) {
   set(tier.confinement.user_namespaces, body, "user_namespaces");
   set(tier.confinement.smtp, body, "smtp");
   set(tier.confinement.bandwidth, body, "bandwidth");
+  set(tier.points_per_hour, body, "points_per_hour");
   set(tier.build_points_per_minute, body, "build_points_per_minute");
 }
 
@@ -98,6 +102,40 @@ Reply change_tier(db::Tx& tx, const Call& call, const Services&) {
   audit::record(tx, call.admin, "tier.change", tier->id, call.body.dump());
   return {.body = {{"tier", encode(changed)}}};
 }
+
+Reply preview_tier_price(db::Tx& tx, const Call& call, const Services&) {
+  const auto tier = tiers::find(tx, call.id());
+  if (!tier) throw Error(Code::tier_not_found, "there is no such tier");
+  const auto wanted = call.number("points_per_hour");
+  const auto effect = metering::effect_of(tx, tier->id, wanted);
+  const auto found = metering::short_apps(tx, tier->id, wanted.value_or(0));
+  json apps = json::array();
+  for (const metering::ShortApp& app : found.first)
+    apps.push_back({{"app_id", app.app_id},
+                    {"app_name", app.app_name},
+                    {"balance", app.balance},
+                    {"points_a_day", app.points_a_day}});
+  constexpr std::int64_t hours_of_day = 24;
+  return {.body = {{"tier", tier->slug},
+                   {"points_per_hour", {{"now", or_null(effect.today)}, {"then", or_null(wanted)}}},
+                   {"applies_from", to_iso8601(effect.from)},
+                   {"deployments", effect.deployments},
+                   {"apps", effect.apps},
+                   {"points_a_day",
+                    {{"now", effect.points_per_hour_before * hours_of_day},
+                     {"then", effect.points_per_hour_after * hours_of_day}}},
+                   {"apps_short_of_points", found.count},
+                   {"short_of_points", std::move(apps)}}};
+}
+
+constexpr Param preview_query[] = {
+    {.name = "points_per_hour",
+     .description = "The new price of an hour in points. Without it the tier has no price by the "
+                    "hour any more.",
+     .example = "3",
+     .kind = Kind::integer,
+     .least = 1,
+     .most = metering::max_points_per_hour}};
 
 constexpr Access deploy = oauth_token({Scope::deploy_manage}, Access::ForApp::none);
 
@@ -143,10 +181,12 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Change a deploy tier; a new price applies from each deployment's next period, "
                 "new sizes to deployments that move to the tier",
-     .text = "Changes the fields that are sent. Running deployments keep their size, and their "
-             "price until the next period. A change of runtime_class, user_namespaces or bandwidth "
-             "replaces the containers of all of the tier's deployments, each as in a rollout; a "
-             "change of smtp holds at once.",
+     .text =
+         "Changes the fields that are sent. Running deployments keep their size, and their "
+         "price until the next period; a new price by the hour counts from the next midnight in "
+         "UTC. A change of runtime_class, user_namespaces or bandwidth replaces the containers of "
+         "all of the tier's deployments, each as in a rollout; a "
+         "change of smtp holds at once.",
      .guards = admins,
      .stores = Stores::administration,
      .in_path = {&tier_in_path},
@@ -155,6 +195,21 @@ constexpr Route rows[] = {
      .errors = {Code::tier_not_found},
      .served_by = {"berth admin tiers update", "/console/admin"},
      .run = WriteHandler{change_tier}},
+    {.request = "GET /api/internal/deploy/tiers/{id}/price-change",
+     .name = "previewTierPrice",
+     .tag = "Internal",
+     .summary = "Show what another price by the hour would do; changes nothing",
+     .text = "Returns how many deployments and apps a new price by the hour would meet, what they "
+             "cost together on a day now and then, from when it would count, and which apps would "
+             "run out of points within a day: their number, and the 100 that would be first.",
+     .guards = admins,
+     .in_path = {&tier_in_path},
+     .query = preview_query,
+     .answer = {200, "TierPriceChange"},
+     .errors = {Code::tier_not_found, Code::validation_failed},
+     .readers = db::Readers::heavy,
+     .served_by = {"berth admin tiers preview", "/console/admin"},
+     .run = ReadHandler{preview_tier_price}},
 };
 
 }  // namespace

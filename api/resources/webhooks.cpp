@@ -57,17 +57,19 @@ Reply list_webhooks(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply create_webhook(db::Tx& tx, const Call& call, const Services& services) {
-  return with_secret(
-      201, webhooks::create(tx, app_of(tx, call).id, call.body.at("url"), call.body.at("events"),
-                            schemes(services), services.keys.data));
+  const auto made = webhooks::create(tx, app_of(tx, call).id, call.body.at("url"),
+                                     call.body.at("events"), schemes(services), services.keys.data);
+  apps::note_spend_wishes(tx, call.user->id);
+  return with_secret(201, made);
 }
 
 Reply change_webhook(db::Tx& tx, const Call& call, const Services& services) {
   webhooks::Change change = {.url = text_or_nothing(call.body, "url"), .events = {}};
   if (const auto events = call.body.find("events"); events != call.body.end())
     change.events = events->get<std::vector<std::string>>();
-  return {.body = {{"webhook", encode(webhooks::change(tx, webhook_of(tx, call), change,
-                                                       schemes(services)))}}};
+  const auto changed = webhooks::change(tx, webhook_of(tx, call), change, schemes(services));
+  apps::note_spend_wishes(tx, call.user->id);
+  return {.body = {{"webhook", encode(changed)}}};
 }
 
 Reply rotate_webhook_secret(db::Tx& tx, const Call& call, const Services& services) {
@@ -77,6 +79,7 @@ Reply rotate_webhook_secret(db::Tx& tx, const Call& call, const Services& servic
 Reply delete_webhook(db::Tx& tx, const Call& call, const Services&) {
   const webhooks::Webhook webhook = webhook_of(tx, call);
   webhooks::remove(tx, webhook);
+  apps::note_spend_wishes(tx, call.user->id);
   return {.body = {{"message", "the webhook was deleted"}, {"id", webhook.id}}};
 }
 

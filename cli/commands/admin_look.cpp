@@ -102,8 +102,9 @@ void refund(Run& run, const LookFlags& flags) {
   const json answer =
       run.api().post(std::string(deployments_path) + "/" + percent_encode(flags.id) + "/refund",
                      {{"amount", std::stoll(flags.amount)}, {"reason", flags.reason}}, As::admin);
-  run.out().done(answer, flags.amount + " points were given back; the app has " +
-                             cell(answer, "balance") + " now.");
+  if (!says_proposal(run, answer))
+    run.out().done(answer, flags.amount + " points were given back; the app has " +
+                               cell(answer, "balance") + " now.");
 }
 
 void refund_spend(Run& run, const LookFlags& flags) {
@@ -112,8 +113,9 @@ void refund_spend(Run& run, const LookFlags& flags) {
       "/api/internal/points/refunds",
       {{"spend_id", flags.id}, {"amount", std::stoll(flags.amount)}, {"reason", flags.reason}},
       As::admin);
-  run.out().done(answer, flags.amount + " points were given back; " + cell(answer, "refundable") +
-                             " of the spend are left.");
+  if (!says_proposal(run, answer))
+    run.out().done(answer, flags.amount + " points were given back; " + cell(answer, "refundable") +
+                               " of the spend are left.");
 }
 
 }  // namespace

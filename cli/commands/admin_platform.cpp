@@ -23,6 +23,7 @@ struct TierFlags {
   std::optional<std::int64_t> memory;
   std::optional<std::int64_t> cpu;
   std::optional<std::int64_t> price;
+  std::optional<std::int64_t> price_per_hour;  // 0 stands for no price
   std::optional<std::int64_t> most;
   std::optional<std::int64_t> stipend;
   std::optional<bool> for_all;
@@ -46,6 +47,8 @@ json body_of(const TierFlags& flags) {
   put(body, "memory_limit_mb", flags.memory);
   put(body, "cpu_limit_millicores", flags.cpu);
   put(body, "monthly_cost_points", flags.price);
+  put(body, "points_per_hour", flags.price_per_hour);
+  if (flags.price_per_hour == 0) body["points_per_hour"] = nullptr;
   put(body, "max_deployments", flags.most);
   put(body, "monthly_stipend_points", flags.stipend);
   put(body, "auto_approve", flags.for_all);
@@ -68,34 +71,63 @@ const std::vector<Column> tier_columns = {{"TIER", "slug"},
                                           {"CPU (1/1000)", "cpu_limit_millicores"},
                                           {"DEPLOYMENTS", "limits.max_deployments"},
                                           {"POINTS A MONTH", "monthly_cost_points"},
+                                          {"POINTS AN HOUR", "points_per_hour"},
                                           {"STIPEND", "monthly_stipend_points"},
                                           {"POINTS A BUILD MINUTE", "build_points_per_minute"},
                                           {"OWN DOMAIN", "custom_domain_allowed"},
                                           {"FOR ALL", "auto_approve"},
                                           {"ID", "id"}};
 
+// The path of the tier with this slug or id.
+std::string tier_path(Run& run, const std::string& slug) {
+  const json all = run.api().get(tiers_path, As::admin);
+  for (const json& tier : all.at("tiers"))
+    if (tier.at("slug") == slug || tier.at("id") == slug)
+      return std::string(tiers_path) + "/" + tier.at("id").get<std::string>();
+  throw Failure(Exit::not_found, "there is no tier " + slug,
+                "`berth admin tiers list` shows them.");
+}
+
 void update_tier(Run& run, const TierFlags& flags) {
   const json body = body_of(flags);
   if (body.empty())
     throw Failure(Exit::usage, "nothing to change",
                   "`berth admin tiers update --help` lists what can be changed.");
-  const json all = run.api().get(tiers_path, As::admin);
-  for (const json& tier : all.at("tiers")) {
-    if (tier.at("slug") != flags.slug && tier.at("id") != flags.slug) continue;
-    const json answer =
-        run.api().call({.method = "PATCH",
-                        .path = std::string(tiers_path) + "/" + tier.at("id").get<std::string>(),
-                        .as = As::admin,
-                        .body = body});
-    run.out().done(answer, "The tier " + flags.slug + " is changed.");
-    return;
-  }
-  throw Failure(Exit::not_found, "there is no tier " + flags.slug,
-                "`berth admin tiers list` shows them.");
+  const json answer = run.api().call(
+      {.method = "PATCH", .path = tier_path(run, flags.slug), .as = As::admin, .body = body});
+  run.out().done(answer, "The tier " + flags.slug + " is changed.");
+}
+
+// What a change from one number to another looks like.
+std::string from_to(const json& change) {
+  return cell(change, "now") + " now, " + cell(change, "then") + " then";
+}
+
+void preview_price(Run& run, const TierFlags& flags) {
+  const std::int64_t price = flags.price_per_hour.value_or(0);
+  const json body = run.api().get(
+      tier_path(run, flags.slug) + "/price-change" +
+          (price == 0 ? "" : "?" + encoded({{"points_per_hour", std::to_string(price)}})),
+      As::admin);
+  run.out().print(body, [&] {
+    std::vector<std::vector<std::string>> apps;
+    for (const json& app : body.at("short_of_points"))
+      apps.push_back({cell(app, "app_name"), cell(app, "balance"), cell(app, "points_a_day"),
+                      cell(app, "app_id")});
+    return facts_of({{"Points for an hour", from_to(body.at("points_per_hour"))},
+                     {"Counts from", cell(body, "applies_from")},
+                     {"Deployments", cell(body, "deployments")},
+                     {"Apps", cell(body, "apps")},
+                     {"Points a day", from_to(body.at("points_a_day"))},
+                     {"Apps short of points", cell(body, "apps_short_of_points")}}) +
+           (apps.empty() ? "" : "\n" + table_of({"APP", "BALANCE", "POINTS A DAY", "ID"}, apps));
+  });
 }
 
 void add_sizes(CLI::App& command, TierFlags& flags) {
   command.add_option("--price", flags.price, "Points for 30 days");
+  command.add_option("--price-per-hour", flags.price_per_hour,
+                     "Points for each hour that a container runs; 0 is no such price");
   command.add_option("--max-deployments", flags.most, "Deployments that an account may have");
   command.add_option("--stipend", flags.stipend,
                      "Points that the owner of a deployment gets every 30 days");
@@ -150,6 +182,16 @@ void add_tiers(CLI::App& admin, Run& run) {
   change->add_option("--memory-mb", changed->memory, "Memory of a container in MiB");
   change->add_option("--cpu", changed->cpu, "CPU of a container; 1000 is one CPU");
   add_sizes(*change, *changed);
+  const auto tried = std::make_shared<TierFlags>();
+  CLI::App* preview = add_command(*group, "preview",
+                                  "Show what another price by the hour would do; changes nothing",
+                                  "berth admin tiers preview basic --price-per-hour 3",
+                                  [&run, tried] { preview_price(run, *tried); });
+  preview->add_option("TIER", tried->slug, "Tier, by its slug or id")->required();
+  preview
+      ->add_option("--price-per-hour", tried->price_per_hour,
+                   "Points for each hour that a container runs; 0 is no such price")
+      ->required();
 }
 
 json words_in(Run& run) { return run.api().get(words_path, As::admin).at("words"); }

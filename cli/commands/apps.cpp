@@ -357,11 +357,14 @@ void add_app_commands(CLI::App& root, Run& run) {
   show->add_option("APP", shown->app, "Name, id or client id; by default the current app");
   show->add_flag("--show-secret", shown->show_secret,
                  "Print the client secret, too, if it is stored on this machine");
-  add_command(*apps, "balance", "Show the points on the app's account", "berth apps balance",
-              [&run] {
-                const json body = run.api().get("/api/external/app/balance");
-                run.out().done(body, cell(body, "balance") + " points");
-              });
+  add_command(
+      *apps, "balance", "Show the points on the app's account", "berth apps balance", [&run] {
+        const json body = run.api().get("/api/external/app/balance");
+        const std::string held = cell(body, "held");
+        run.out().done(body,
+                       cell(body, "balance") + " points" +
+                           (held == "0" || held == "-" ? "" : ", of which " + held + " are held"));
+      });
   add_app_statement(*apps, run);
   add_app_changes(*apps, run);
 }

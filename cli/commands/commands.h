@@ -19,6 +19,7 @@ void add_scope_commands(CLI::App& root, Run& run);    // scopes …
 void add_tier_commands(CLI::App& root, Run& run);     // tiers
 void add_account_commands(CLI::App& root, Run& run);  // account …, sessions …, totp …
 void add_webhook_commands(CLI::App& root, Run& run);  // webhooks …
+void add_alert_commands(CLI::App& root, Run& run);    // alerts …
 void add_deploy_commands(CLI::App& root,
                          Run& run);               // deploy …, with those below that have `deploy`
 void add_up_command(CLI::App& parent, Run& run);  // up
@@ -31,10 +32,13 @@ void add_points_statement(CLI::App& points, Run& run);       // points statement
 void add_app_statement(CLI::App& apps, Run& run);            // apps statement
 void add_receipt_commands(CLI::App& root, Run& run);         // receipt …
 void add_admin_receipt_commands(CLI::App& admin, Run& run);  // admin receipt, rotate-receipt-key
+void add_refund_commands(CLI::App& root, Run& run);          // refunds …
+void add_usage_commands(CLI::App& root, Run& run);           // usage, budget …
 void add_campaign_commands(CLI::App& root, Run& run);        // campaigns …
-void add_admin_commands(CLI::App& root, Run& run);           // admin …, with the three below
+void add_admin_commands(CLI::App& root, Run& run);           // admin …, with the four below
 void add_admin_people_commands(CLI::App& admin, Run& run);   // admin users, suspend, reactivate
 void add_admin_look_commands(CLI::App& admin, Run& run);  // admin deployments, show, search, refund
+void add_admin_refund_commands(CLI::App& admin, Run& run);  // admin claw-back, proposals, money, …
 void add_admin_platform_commands(CLI::App& admin, Run& run);  // admin treasury, audit, tiers, …
 void add_doctor_command(CLI::App& root, Run& run);            // doctor
 void add_api_command(CLI::App& root, Run& run);               // api
@@ -61,11 +65,15 @@ CLI::App* add_command(CLI::App& parent, const std::string& name, const std::stri
                       const std::string& example, std::function<void()> action);
 CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& description);
 
+// If an admin's order has become a proposal, prints that and returns true.
+bool says_proposal(Run& run, const json& answer);
+
 // What a request of an app's owner asks for: scopes, and a tier if it asks for one.
 std::string what_is_asked(const json& request);
 
 std::string version_line();                        // what --version prints
 const std::vector<std::string>& webhook_events();  // the types of events that webhooks can get
+const std::vector<std::string>& alert_events();    // those that alerts can tell
 
 // The end of the help text of every command.
 constexpr const char* flags_footer =

@@ -1,4 +1,5 @@
 // The hidden command that the scripts of completion call: names that the server knows.
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands/commands.h"
@@ -34,6 +35,7 @@ Kind kind_of(Run& run, const std::string& name, const std::string& operand) {
   if (name == "devices") return {"/api/auth/devices", "devices", "id", As::account};
   if (name == "webhooks")
     return {"/api/operator/apps/" + app_id(run, "") + "/webhooks", "webhooks", "url", As::account};
+  if (name == "alerts") return {"/api/operator/alerts", "alerts", "name", As::account};
   if (name == "requests")
     return run.settings().internal_secret
                ? Kind{"/api/internal/scope-requests", "scope_requests", "id", As::admin}
@@ -45,7 +47,11 @@ Kind kind_of(Run& run, const std::string& name, const std::string& operand) {
 // Returns the names that need no look-up on the server.
 std::vector<std::string> words_of(Run& run, const CLI::App& root, const std::string& name) {
   std::vector<std::string> words;
-  if (name == "events") words = webhook_events();
+  if (name == "events") {
+    words = webhook_events();
+    for (const std::string& type : alert_events())
+      if (std::ranges::find(words, type) == words.end()) words.push_back(type);
+  }
   if (name == "scopes") {
     const json body = run.api().call({.path = "/.well-known/oauth-authorization-server",
                                       .as = As::nobody,

@@ -48,6 +48,38 @@ void transfer(Run& run, const PointsFlags& flags) {
                              cell(answer, "points") + " left.");
 }
 
+void top_up(Run& run, const PointsFlags& flags) {
+  json body = {{"app_id", app_id(run, flags.to)}, {"amount", std::stoll(flags.points)}};
+  if (!flags.description.empty()) body["description"] = flags.description;
+  const json answer = run.api().post("/api/points/top-up", body, As::account);
+  run.out().done(answer, "The app has " + cell(answer, "app_balance") + " points now; you have " +
+                             cell(answer, "points") + " left.");
+}
+
+void app_money(Run& run) {
+  const json body = run.api().get("/api/operator/money");
+  run.out().object(body, body,
+                   {{"Balance", "balance"},
+                    {"Held", "held"},
+                    {"Earned in 30 days", "earned"},
+                    {"Spent in 30 days", "spent"},
+                    {"Days left", "forecast.days_left"},
+                    {"Next charge", "next_charge.amount"},
+                    {"Charged at", "next_charge.at"},
+                    {"Can't pay from", "first_unpaid_charge.at"}});
+}
+
+void app_history(Run& run, const PointsFlags& flags) {
+  const json body = run.api().all("/api/operator/money/history", "entries", As::app, flags.limit);
+  run.out().list(body, body.at("entries"),
+                 {{"WHEN", "inserted_at"},
+                  {"POINTS", "amount"},
+                  {"KIND", "kind"},
+                  {"WITH", "counterparty.kind"},
+                  {"DESCRIPTION", "description"},
+                  {"ID", "id"}});
+}
+
 void refund(Run& run, const PointsFlags& flags) {
   confirm("Give back " + flags.points + " points of the spend " + flags.spend + "?", flags.yes);
   json body = {{"spend_id", flags.spend}, {"amount", std::stoll(flags.points)}};
@@ -89,6 +121,21 @@ void add_points_commands(CLI::App& root, Run& run) {
   giving->add_option("USER", given->to, "Name or id of the user who gets them")->required();
   giving->add_option("POINTS", given->points, "Number of points")->required()->check(check_points);
   giving->add_option("--description", given->description, "Description, which both users see");
+
+  const SharedPointsFlags up = std::make_shared<PointsFlags>();
+  CLI::App* topping = add_command(*points, "top-up", "Move points to one of your apps",
+                                  "berth points top-up 1000", [&run, up] { top_up(run, *up); });
+  topping->add_option("POINTS", up->points, "Number of points")->required()->check(check_points);
+  topping->add_option("--for", up->to, "Name or id of the app; by default the current one");
+  topping->add_option("--description", up->description, "Description, for both histories");
+  add_command(*points, "app", "Show the current app's points, and how long they last",
+              "berth points app", [&run] { app_money(run); });
+  const SharedPointsFlags moved = std::make_shared<PointsFlags>();
+  add_command(*points, "app-history", "List the movements of the current app's points",
+              "berth points app-history", [&run, moved] { app_history(run, *moved); })
+      ->add_option("--limit", moved->limit, "Maximum number of entries")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), most_items));
 
   const SharedPointsFlags back = std::make_shared<PointsFlags>();
   CLI::App* refunding =

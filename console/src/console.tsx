@@ -15,6 +15,7 @@ import { language, languages } from './messages/language';
 import {
   LazyAccount,
   LazyAdmin,
+  LazyAlerts,
   LazyComponents,
   LazyDomains,
   LazyExtras,
@@ -32,17 +33,18 @@ import { PointsScreen } from './screens/points';
 import { admin_sections } from './screens/sections';
 import { choose_language, expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
 
-// The menu leaves out what the person can't use yet: domains need a deployment and a platform that serves them, ads an
-// app. The page of ads says which scope an app needs for them.
+// The menu leaves out what the person can't use yet: domains need a deployment and a platform that serves them, ads and
+// alerts an app. The page of ads says which scope an app needs for them.
 const has_domains = () => listed.value.some((one) => serves_domains.value || one.custom_domain);
 const is_of_use = (href: string) =>
-  href === '/domains' ? has_domains() : href === '/campaigns' ? !!apps.value?.length : true;
+  href === '/domains' ? has_domains() : href === '/campaigns' || href === '/alerts' ? !!apps.value?.length : true;
 
 const menu: { href: string; name: string; icon: IconName; of: RegExp }[] = [
   { href: '/', name: t.menu.deployments, icon: 'deployments', of: /^\/($|new|deployments)/ },
   { href: '/apps', name: t.menu.apps, icon: 'apps', of: /^\/apps/ },
   { href: '/domains', name: t.menu.domains, icon: 'globe', of: /^\/domains/ },
   { href: '/campaigns', name: t.menu.market, icon: 'send', of: /^\/campaigns/ },
+  { href: '/alerts', name: t.menu.alerts, icon: 'alert', of: /^\/alerts/ },
   { href: '/points', name: t.menu.points, icon: 'points', of: /^\/points/ },
   { href: '/extras', name: t.menu.extras, icon: 'tag', of: /^\/extras/ },
   { href: '/account', name: t.menu.account, icon: 'account', of: /^\/account/ },
@@ -249,6 +251,7 @@ function Screens() {
       </Route>
       <Route path="/apps/:id/statement">{({ id }) => <LazyStatement key={id} app={id!} />}</Route>
       <Route path="/domains" component={LazyDomains} />
+      <Route path="/alerts" component={LazyAlerts} />
       <Route path="/campaigns/:part?/:id?">{({ part, id }) => <LazyMarket part={part ?? 'campaigns'} id={id} />}</Route>
       <Route path="/extras/:part?">{({ part }) => <LazyExtras part={part ?? 'shop'} />}</Route>
       <Route path="/components/:part?" component={LazyComponents} />

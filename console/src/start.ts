@@ -78,7 +78,8 @@ async function built_sample(app: App, name: string, tier: string): Promise<strin
   return over.image;
 }
 
-const costs_nothing = (tier: Tier | undefined) => !tier?.monthly_cost_points && !tier?.build_points_per_minute;
+const costs_nothing = (tier: Tier | undefined) =>
+  !tier?.monthly_cost_points && !tier?.points_per_hour && !tier?.build_points_per_minute;
 
 // Creates a deployment of the sample app. Returns nothing while an admin has to approve the app first. One click takes no
 // points: 'costs' is returned where the free deployment is in use, and the form, which shows the sum, is the way then.

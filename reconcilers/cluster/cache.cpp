@@ -30,8 +30,10 @@ Cache::Cache(kube::Client& client, const std::string& label_selector, Listener l
   for (const auto& [resource, need] : watched) {
     informers_.push_back(std::make_unique<Informer>(
         client, *resource, need, label_selector,
-        Informer::Listener{.changed = [this](const Object& object) { changed(object); },
-                           .connected = [this] { listener_.connected(); }}));
+        Informer::Listener{
+            .changed = [this](const Object& object) { changed(object); },
+            .connected = [this] { listener_.connected(); },
+            .gone = resource->kind == kube::pods.kind ? listener_.pod_left : nullptr}));
   }
 }
 

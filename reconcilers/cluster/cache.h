@@ -39,6 +39,8 @@ class Cache {
     std::function<void(const std::string& app_id)> app_changed;
     // An informer reached the cluster for the first time, or again after a failure.
     std::function<void()> connected;
+    // A pod is gone, and was certainly there at `last_seen`. May be empty.
+    std::function<void(const Object& pod, Instant last_seen)> pod_left = {};
   };
 
   // Will watch the objects that match `label_selector`. Makes no request before start().

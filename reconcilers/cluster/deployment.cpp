@@ -99,12 +99,24 @@ DeploymentLoop::DeploymentLoop(Parts parts)
       certificates_(parts_.database, parts_.cache) {}
 
 Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
-  const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
+  const auto row = parts_.database.read([&](db::Tx& tx) {
+    auto found = deployments::find(tx, id);
+    parts_.runs.look(tx, id, found ? &*found : nullptr);
+    return found;
+  });
   if (!row) return orphan(id);
   subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
   if (!parts_.cache.synced()) return without_cache(*row);
   const KeyedMutex::Lock lock(parts_.deployments, id);
-  Outcome outcome = row->status == Status::destroyed ? remove(*row) : make(*row);
+  Outcome outcome;
+  try {
+    outcome = row->status == Status::destroyed ? remove(*row) : make(*row);
+  } catch (const kube::ApiError&) {
+    record_runs(id);
+    throw;
+  }
+  record_runs(id);
+  if (outcome.kind == Outcome::Kind::removed || row->removed_at) parts_.runs.nothing_is_left(id);
   const std::lock_guard done(mutex_);
   failing_since_.erase(id);
   return outcome;
@@ -223,7 +235,11 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
 // that as the reason, so that its owner can see it.
 Outcome DeploymentLoop::without_cache(const Deployment& row) {
   const bool waits = row.status == Status::pending || row.status == Status::deploying;
-  if (waits && !parts_.cache.state().last_error.empty()) record(row, unreachable(row));
+  const Observation seen = unreachable(row);
+  // Nothing is told to the meter, because this process may not lead.
+  if (waits && !parts_.cache.state().last_error.empty() && deployments::differs(row, seen))
+    parts_.database.write(
+        [&](db::Tx& tx) { return deployments::record(tx, row.id, row.generation, seen); });
   return Outcome::waiting("the cluster", look_again);
 }
 
@@ -412,9 +428,24 @@ Live DeploymentLoop::look(const std::string& id) {
 }
 
 bool DeploymentLoop::record(const Deployment& row, const Observation& seen) {
-  if (!deployments::differs(row, seen)) return false;
-  return parts_.database.write(
-      [&](db::Tx& tx) { return deployments::record(tx, row.id, row.generation, seen); });
+  const bool differs = deployments::differs(row, seen);
+  const auto news = parts_.runs.news(row.id);
+  if (!differs && !news) return false;
+  metering::Recorded metered;
+  const bool stored = parts_.database.write([&](db::Tx& tx) {
+    if (news) metered = RunRecorder::record(tx, *news);
+    return differs && deployments::record(tx, row.id, row.generation, seen);
+  });
+  if (news) parts_.runs.recorded(*news, metered);
+  return stored;
+}
+
+void DeploymentLoop::record_runs(const std::string& id) {
+  const auto news = parts_.runs.news(id);
+  if (!news) return;
+  const metering::Recorded metered =
+      parts_.database.write([&](db::Tx& tx) { return RunRecorder::record(tx, *news); });
+  parts_.runs.recorded(*news, metered);
 }
 
 void DeploymentLoop::app_changed(const std::string& app_id) {

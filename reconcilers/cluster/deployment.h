@@ -7,6 +7,7 @@
 #include "reconcilers/cluster/image_check.h"
 #include "reconcilers/cluster/observe.h"
 #include "reconcilers/cluster/removal.h"
+#include "reconcilers/cluster/run_recorder.h"
 #include "reconcilers/cluster/secrets.h"
 #include "reconcilers/cluster/subdomain_certificates.h"
 
@@ -28,6 +29,7 @@ class DeploymentLoop {
     KeyedMutex& deployments;
     std::function<void(const std::string& id)> wake;  // puts an id into the queue
     ImageCheck& images;
+    RunRecorder& runs;
     // Whether pods can have a user namespace where their tier leaves that open.
     std::function<bool()> has_user_namespaces = [] { return false; };
     // Why deployments that aren't on the cluster yet have to wait; empty if they needn't.
@@ -88,9 +90,11 @@ class DeploymentLoop {
   int remove_unwanted(const std::string& id, const std::vector<Object>& desired);
   bool is_too_early(const std::string& id, const std::vector<Object>& desired);
   Live look(const std::string& id);
-  // Writes the observation to the row. Returns false if the row already says the same, or if its
-  // generation has changed in the meantime.
+  // Writes the observation to the row, and to the meter what has run. Returns false if the row
+  // already says the same, or if its generation has changed in the meantime.
   bool record(const deployments::Deployment& row, const deployments::Observation& seen);
+  // Tells the meter what has run, if no observation was stored with it.
+  void record_runs(const std::string& id);
 
   const Parts parts_;
   Applier applier_;

@@ -2,7 +2,9 @@
 
 #include "controller/base/log.h"
 #include "controller/base/url.h"
+#include "controller/db/request_limits.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/metering/meter.h"
 #include "reconcilers/cluster/differ.h"
 #include "reconcilers/cluster/failures.h"
 
@@ -87,7 +89,10 @@ Engine::Engine(Parts parts, Options options)
              {.deployment_changed = [this](const std::string& id,
                                            const Object& object) { notice(id, object); },
               .app_changed = [this](const std::string& app_id) { loop_.app_changed(app_id); },
-              .connected = [this] { wake_stalled(); }}),
+              .connected = [this] { wake_stalled(); },
+              .pod_left = [this](const Object& pod,
+                                 Instant last_seen) { runs_.left(pod, last_seen); }}),
+      runs_(database_, cache_, *parts.registry),
       usage_({.cache = cache_,
               .cluster = parts.cluster,
               .observer = metrics_.request_observer(),
@@ -104,6 +109,7 @@ Engine::Engine(Parts parts, Options options)
              .deployments = deployments_,
              .wake = [this](const std::string& id) { queue_.add(id); },
              .images = images_,
+             .runs = runs_,
              .has_user_namespaces =
                  [this] {
                    return options_.user_namespaces.value_or(user_namespaces_.known().possible);
@@ -149,10 +155,12 @@ void Engine::stop() {
 // Changes to objects of a custom domain wake the domain loop, and all others the deployment loop. A
 // rollout changes several objects within moments, which one reconciliation handles together.
 void Engine::notice(const std::string& id, const Object& object) {
-  if (is_of_domain(object))
+  if (is_of_domain(object)) {
     domains_.enqueue(id);
-  else
-    queue_.add_after(id, gathering);
+    return;
+  }
+  if (text_at(object, {"kind"}) == kube::pods.kind) runs_.changed(id);
+  queue_.add_after(id, gathering);
 }
 
 std::optional<Leader::State> Engine::leadership() const {
@@ -218,6 +226,7 @@ void Engine::stall_until_leading(const std::string& id) {
 }
 
 void Engine::begin_to_lead() {
+  runs_.begin_to_lead();
   scan_again_ = true;
   wake_stalled();
 }
@@ -277,6 +286,7 @@ void Engine::keep(const std::stop_token& stop) {
     metrics_.refresh(queue_);
     domains_.refresh_metrics();
     cache_.drop_old_trees();
+    keep_watch();
     if (scan_again_.exchange(false)) resync_at.reset();
     // This comes before the first scan, so that new objects use user namespaces if the nodes have
     // them.
@@ -292,10 +302,22 @@ void Engine::keep(const std::stop_token& stop) {
   }
 }
 
+// Says until when the meter has what the cluster says. Doesn't wait for a database that is away.
+void Engine::keep_watch() {
+  try {
+    db::limited(db::RequestLimits(), [this] { runs_.keep_watch(leads()); });
+  } catch (const std::exception& error) {
+    log::warning("until when pods were watched couldn't be stored", {{"error", error.what()}});
+  }
+}
+
 bool Engine::scan() {
   try {
     const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
     for (const std::string& id : rows) queue_.add(id);
+    const auto metered =
+        database_.read([](db::Tx& tx) { return metering::deployments_with_open(tx); });
+    for (const std::string& id : metered) queue_.add(id);
     const auto claimed =
         database_.read([](db::Tx& tx) { return custom_domains::deployments_with_claims(tx); });
     for (const std::string& id : claimed) domains_.enqueue(id);

@@ -15,6 +15,7 @@
 #include "reconcilers/cluster/leader.h"
 #include "reconcilers/cluster/metrics.h"
 #include "reconcilers/cluster/pod_health.h"
+#include "reconcilers/cluster/run_recorder.h"
 #include "reconcilers/cluster/usage.h"
 #include "reconcilers/cluster/user_namespaces.h"
 
@@ -126,6 +127,7 @@ class Engine {
   void stall(const std::string& id);
   void wake_stalled();
   void keep(const std::stop_token& stop);
+  void keep_watch();
   bool scan();
 
   const Options options_;
@@ -137,6 +139,7 @@ class Engine {
   const std::unique_ptr<Leader> leader_;  // null if there is no leader election
   kube::Client client_;
   Cache cache_;
+  RunRecorder runs_;
   KeyedMutex deployments_;
   UsageReader usage_;
   ImageCheck images_;

@@ -64,18 +64,25 @@ void Informer::run(const std::stop_token& stop) {
 
 void Informer::list() {
   kube::List all = client_.list(resource_, options_, slimmed);
+  const Instant last_seen = state().in_step_until;  // before this list
   const auto changed = store_.replace(std::move(all.items), all.resource_version);
   version_ = all.resource_version;
   refused_watches_ = 0;
   doubts_ = false;
-  for (const ObjectPtr& object : changed) listener_.changed(*object);
+  for (const ObjectPtr& object : changed) tell(*object, last_seen);
   {
     const std::lock_guard lock(mutex_);
     state_.synced = true;
     if (!state_.served) log::info("the cluster now serves this kind", {{"kind", state_.plural}});
     state_.served = true;
   }
-  contact();
+  in_step();
+}
+
+void Informer::tell(const Object& object, Instant last_seen) const {
+  if (listener_.gone && !store_.find(namespace_of(object), name_of(object)))
+    listener_.gone(object, last_seen);
+  listener_.changed(object);
 }
 
 // Only a list's 404 (or 403) means that the kind is absent: a watch may answer 404 too, and is then
@@ -120,7 +127,7 @@ void Informer::watch(const std::stop_token& stop) {
   else
     ++failures_;
   watching_since_.reset();
-  contact();
+  in_step();
 }
 
 void Informer::take(kube::EventType type, const Object& object) {
@@ -128,13 +135,19 @@ void Informer::take(kube::EventType type, const Object& object) {
   // A watch that delivered an event counts as good, however short it was.
   watching_since_ = SteadyClock::time_point::min();
   refused_watches_ = 0;
-  contact();
+  in_step();
   if (type == kube::EventType::bookmark) return;
   if (type == kube::EventType::deleted)
     store_.erase(object);
   else if (!store_.put(object))
     return;
-  listener_.changed(object);
+  tell(object, state().in_step_until);
+}
+
+void Informer::in_step() {
+  contact();
+  const std::lock_guard lock(mutex_);
+  state_.in_step_until = state_.last_contact;
 }
 
 void Informer::contact() {

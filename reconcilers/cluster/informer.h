@@ -22,6 +22,9 @@ struct InformerState {
   bool connected = false;  // the server answered, and no two failures in a row have followed
   Instant since;           // when `connected` took its present value
   Instant last_contact;    // when the server last answered or sent an event
+  // Until when the store has certainly followed the server: its last list, event or bookmark, or
+  // the end of a watch that ended well.
+  Instant in_step_until;
   std::string last_error;  // the newest one; empty if there was none
 };
 
@@ -42,6 +45,9 @@ class Informer {
     // The server answered, for the first time or again after a failure. After a list the store is
     // up to date at this point.
     std::function<void()> connected;
+    // An object is gone, and was certainly there at `last_seen`; called before `changed` is called
+    // for it. An object that has lost the selector's labels counts as gone. May be empty.
+    std::function<void(const Object&, Instant last_seen)> gone = {};
   };
   // The first pause after a failure is short, because most failures are over at once. The longest
   // pause is how long tenants may have to wait after a broken cluster has been repaired.
@@ -75,10 +81,12 @@ class Informer {
 
   void run(const std::stop_token& stop);
   void list();
+  void tell(const Object& object, Instant last_seen) const;
   void ask();
   void watch(const std::stop_token& stop);
   void take(kube::EventType type, const Object& object);
   void contact();
+  void in_step();
   bool means_absence(const kube::ApiError& error) const;
   void miss(const kube::ApiError& error);
   void count_failure(const std::string& error);

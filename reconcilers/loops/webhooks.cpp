@@ -73,7 +73,16 @@ WebhookLoop::WebhookLoop(Parts parts, Options options)
       sender_(parts_.reach, parts_.closed, options.time_limit),
       delivered_(counter(family(*parts_.registry), "delivered")),
       failed_(counter(family(*parts_.registry), "failed")),
-      retries_(counter(family(*parts_.registry), "retried")) {}
+      retries_(counter(family(*parts_.registry), "retried")),
+      alerts_({.database = parts_.database,
+               .clock = parts_.clock,
+               .data_key = parts_.data_key,
+               .base_url = parts_.base_url,
+               .registry = parts_.registry,
+               .delay_before = [this](int attempt) { return delay_before(attempt); },
+               .time_limit = options.time_limit,
+               .longest_asked = options.longest_asked,
+               .most_of_owner = options.most_of_owner}) {}
 
 Loop WebhookLoop::loop() {
   return {.name = "webhooks",
@@ -102,6 +111,7 @@ void WebhookLoop::run_once(Round& round) {
   if (round.is_stopping()) return;
   looked_ = true;
   begin_due();
+  alerts_.begin_due(sender_, shares_, room());
 }
 
 void WebhookLoop::finish() {
@@ -112,9 +122,12 @@ void WebhookLoop::finish() {
   }
 }
 
+size_t WebhookLoop::room() const {
+  return options_.most_under_way - std::min(options_.most_under_way, sender_.under_way());
+}
+
 void WebhookLoop::begin_due() {
-  const size_t room =
-      options_.most_under_way - std::min(options_.most_under_way, sender_.under_way());
+  const size_t room = this->room();
   if (room == 0) return;
   const auto due = parts_.database.read([&](db::Tx& tx) {
     return webhooks::due(tx, {.of_all = int(options_.most_under_way),
@@ -187,10 +200,19 @@ WebhookRequest WebhookLoop::request_of(const webhooks::Attempt& attempt) const {
 }
 
 void WebhookLoop::keep(std::vector<WebhookAnswer> answers) {
-  std::ranges::move(answers, std::back_inserter(unsettled_));
+  for (WebhookAnswer& answer : answers)
+    (AlertMessages::is_key(answer.key) ? unsettled_alerts_ : unsettled_)
+        .push_back(std::move(answer));
 }
 
 void WebhookLoop::settle() {
+  settle_deliveries();
+  if (unsettled_alerts_.empty()) return;
+  alerts_.settle(unsettled_alerts_);
+  unsettled_alerts_.clear();
+}
+
+void WebhookLoop::settle_deliveries() {
   if (unsettled_.empty()) return;
   const auto settled = parts_.database.write([&](db::Tx& tx) {
     std::vector<webhooks::Settled> all;

@@ -14,6 +14,7 @@
 #include "controller/base/shares.h"
 #include "controller/domain/kernel/loop.h"
 #include "controller/domain/webhooks/webhooks.h"
+#include "reconcilers/loops/alerts.h"
 #include "reconcilers/loops/webhook_sender.h"
 
 namespace berth::reconcilers {
@@ -22,7 +23,8 @@ namespace berth::reconcilers {
 // webhook, and one for each subject; an owner has a share (base/shares.h) of those under way. A
 // delivery that isn't answered with a 2xx is tried again at growing intervals. It is marked as
 // delivered after the receiver has accepted it, so if berthd dies in between, it is sent once more
-// with the same event id.
+// with the same event id. The messages of alerts (alerts.h) go the same way, in the places that
+// deliveries leave.
 class WebhookLoop {
  public:
   struct Parts {
@@ -34,6 +36,7 @@ class WebhookLoop {
     // Makes the public URL of a deployment from its host name.
     std::function<std::string(const std::string& host)> url_of;
     std::string apps_domain;
+    std::string base_url = {};  // berth's own, without a slash at its end
     std::shared_ptr<prometheus::Registry> registry;
   };
   struct Options {
@@ -70,6 +73,7 @@ class WebhookLoop {
 
   void run_once(Round& round);
   void finish();
+  size_t room() const;  // how many more may be under way
   void begin_due();
   std::optional<webhooks::Attempt> begin(db::Tx& tx, const webhooks::Due& due);
   WebhookRequest request_of(const webhooks::Attempt& attempt) const;
@@ -77,6 +81,7 @@ class WebhookLoop {
   // costs none.
   void keep(std::vector<WebhookAnswer> answers);
   void settle();
+  void settle_deliveries();
   void note(const webhooks::Attempt& attempt, const WebhookAnswer& answer,
             webhooks::Settled settled);
   void clean_up();
@@ -91,11 +96,13 @@ class WebhookLoop {
   std::mt19937 random_{std::random_device{}()};
   std::map<std::int64_t, webhooks::Attempt> under_way_;  // by the row of the delivery
   std::vector<WebhookAnswer> unsettled_;                 // answers that aren't recorded yet
+  std::vector<WebhookAnswer> unsettled_alerts_;          // the same of alerts
   std::map<std::string, int> of_one_;                    // the number under way, by webhook
   std::map<std::string, int> of_owner_;                  // the number under way, by the app's owner
   Shares shares_{Pool::webhook_deliveries, options_.most_under_way};
   // The claims of the deliveries under way, by their rows.
   std::map<std::int64_t, Shares::Claim> claims_;
+  AlertMessages alerts_;
   // wake() hasn't been called since the loop last looked for work.
   std::atomic<bool> looked_ = true;
   SteadyClock::time_point clean_at_;

@@ -14,6 +14,7 @@ import urllib.parse
 import adversarial_bodies
 import drivers
 import schema
+from drivers import alerts
 from every_operation import operations, success_of
 
 TIME_OUT = 60  # seconds
@@ -28,6 +29,10 @@ FILTERS = {
     "searchUsers": ["q=player", "q=er1"],
     "listScopeRequests": ["status=approved", "status=pending"],
     "internalListScopeRequests": ["status=pending", "status=approved"],
+    "listRefundRequests": ["status=approved", "status=open"],
+    "internalListRefundRequests": ["status=approved", "status=open"],
+    "listPointProposals": ["status=alone", "status=open"],
+    "appHistory": ["kind=spend", "direction=in", ALL_YEARS],
     "listDeployments": ["label=stage=test"],
     "listChannels": ["member=me", "type=lobby"],
     "listMessages": ["limit=100"],
@@ -39,10 +44,11 @@ FILTERS = {
     "publishedLedger": [ALL_YEARS],
 }
 
-LOOPS = ("billing", "ads", "expiry", "webhooks", "mail", "resets", "ledger", "presence")  # their threads' names
+# The names of their threads.
+LOOPS = ("billing", "ads", "expiry", "webhooks", "mail", "resets", "ledger", "presence", "money", "refund requests")
 LEAST_CPU = 0.05  # milliseconds; less is taken for this
 READS = 3  # times as many tries, because they cost less
-ONCE = {"testWebhook"}  # isn't possible again before the test was delivered
+ONCE = {"testWebhook", "testAlert"}  # isn't possible again before the test was delivered
 
 
 @dataclasses.dataclass
@@ -165,6 +171,13 @@ def remove_new_hooks(scene):
             scene.operator.delete(f"{path}/{hook['id']}").expect(200)
 
 
+def remove_new_alerts(scene):
+    """The same for alerts, of which an account may have few."""
+    for alert in scene.operator.get(alerts.ALERTS).expect(200)["alerts"]:
+        if alert["id"] != scene.made.get("alert"):
+            scene.operator.delete(f"{alerts.ALERTS}/{alert['id']}").expect(200)
+
+
 class Calls:
     def __init__(self, fresh, aged, document, tries, window):
         self.fresh, self.aged, self.document, self.tries, self.window = fresh, aged, document, tries, window
@@ -191,6 +204,8 @@ class Calls:
             side.renew_session()
             if "Webhook" in name:
                 remove_new_hooks(side.scene)
+            if "Alert" in name:
+                remove_new_alerts(side.scene)
             asked = adversarial_bodies.capture(side.scene, run, method, template)
             return Request(method, asked.path, asked.headers, asked.body)
 

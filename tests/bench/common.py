@@ -184,7 +184,10 @@ def described_machine(directory):
 def described_commit():
     if not shutil.which("git") or not (ROOT / ".git").exists():
         return "unknown"
-    return output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    commit = output_of("git", "-C", str(ROOT), "describe", "--always")
+    # What the benchmarks themselves write below docs changes no program.
+    changed = output_of("git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    return commit + ("-dirty" if changed else "")
 
 
 def wrk_version():

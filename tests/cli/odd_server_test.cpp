@@ -67,6 +67,21 @@ TEST_CASE("a redirect to another address is reported and not followed") {
   CHECK(ran.err.find("https://berth.example.org/x") != std::string::npos);
 }
 
+TEST_CASE("a tier's own domain says if the platform has none") {
+  const std::string tiers = R"("tiers":[{"slug":"free","custom_domain_allowed":false},)"
+                            R"({"slug":"basic","custom_domain_allowed":true}],"total":2})";
+  const Odd without(body(R"({"custom_domains":false,)" + tiers));
+  const std::string table = without.berth({"tiers"}).out;
+  CHECK(table.find("not here") != std::string::npos);
+  CHECK(table.find("yes") == std::string::npos);
+  // Programs get what the server has said.
+  CHECK(
+      without.berth({"tiers", "-o", "json"}).body().at("tiers").at(1).at("custom_domain_allowed") ==
+      true);
+  for (const char* said : {R"({"custom_domains":true,)", "{"})
+    CHECK(Odd(body(said + tiers)).berth({"tiers"}).out.find("yes") != std::string::npos);
+}
+
 TEST_CASE("requests to this machine use no proxy") {
   std::atomic<int> seen = 0;
   const Odd proxy([&](const httplib::Request&, httplib::Response&) { ++seen; });

@@ -38,6 +38,28 @@ TEST_CASE("points are counted, listed and given away") {
   CHECK(ada.berth({"points", "transfer", "nobody-there", "1"}).code != 0);
 }
 
+TEST_CASE("points go to an app of one's own, and its money and requests for refunds are shown") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.admin({"mint", "300", "--account", "user", "--id",
+             ada.must({"account", "show", "-o", "json"}).body().at("user").at("id"), "--reason",
+             "for hosting"});
+  const Ran moved = ada.must({"points", "top-up", "20", "--description", "hosting"});
+  CHECK(moved.out.find("The app has ") == 0);
+  CHECK(ada.must({"points", "app", "-o", "json"}).body().at("balance").get<int>() >= 20);
+  CHECK(ada.must({"points", "app-history"}).out.find("top_up") != std::string::npos);
+  CHECK(ada.must({"refunds", "list", "-o", "json"}).body().at("refund_requests").empty());
+  CHECK(
+      ada.must({"refunds", "list", "--users", "-o", "json"}).body().at("refund_requests").empty());
+  CHECK(ada.berth({"refunds", "request", "01936f5e-7c1a-7000-8000-000000000007", "--reason",
+                   "it broke"})
+            .code != 0);
+  CHECK(ada.admin({"money"}).out.find("Points that exist") != std::string::npos);
+  CHECK(ada.admin({"refund-requests", "-o", "json"}).body().at("refund_requests").empty());
+  CHECK(ada.admin({"proposals", "-o", "json"}).body().at("proposals").empty());
+}
+
 TEST_CASE("receipts are verified without a server, and a changed one is refused") {
   const Berthd berthd;
   const Person ada(berthd);

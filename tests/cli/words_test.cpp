@@ -228,6 +228,7 @@ const std::map<std::string, Guard> guards = {
     {"berth apps delete", Guard::name},
     {"berth account delete", Guard::name},
     {"berth webhooks delete", Guard::name},
+    {"berth alerts delete", Guard::name},
     {"berth campaigns cancel", Guard::name},
     {"berth admin delete-message", Guard::name},
     {"berth account disconnect", Guard::question},
@@ -291,6 +292,7 @@ TEST_CASE("what can't be undone is confirmed by its name") {
   ada.admin({"mint", "500", "--reason", "a test"});
   const std::string url = "https://example.org/hook";
   ada.must({"webhooks", "create", url, "--events", "deployment.status"});
+  ada.must({"alerts", "create", "mail", "--events", "deployment.failed", "--name", "Letters"});
   ada.must({"campaigns", "create", "Spring", "--payment", "100"});
   for (const char* name : {"shop", "forum"})
     ada.must({"deploy", "create", name, "--image", berth::process::well_image});
@@ -304,6 +306,7 @@ TEST_CASE("what can't be undone is confirmed by its name") {
   };
   const std::vector<Deletion> deletions = {
       {"berth webhooks delete", {"webhooks", "delete", url}, url},
+      {"berth alerts delete", {"alerts", "delete", "Letters"}, "Letters"},
       {"berth campaigns cancel", {"campaigns", "cancel", "Spring"}, "Spring"},
       {"berth deploy delete", {"deploy", "delete", "shop"}, "shop"},
       {"berth delete", {"rm", "forum"}, "forum"},

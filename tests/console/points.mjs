@@ -16,7 +16,7 @@ const giving = ['POST /api/internal/points/mint', 'POST /api/internal/deploy/app
 // An app calls these for its users, and nobody in the console.
 const of_apps = ['/api/external/points/', '/api/points/spend', '/api/v1/external/'];
 // A sum, or a condition that leaves out whatever would cost something.
-const shows_sum = /<(Sum|ConfirmCharge|ConfirmTier|PriceIfUnpaid|Give|Refund)\b|class="sum"|costs_nothing/;
+const shows_sum = /<(Sum|ConfirmCharge|ConfirmTier|Give|Refund)\b|\bcost=\{|class="sum"|costs_nothing/;
 
 test('every operation that moves points is called where a sum is shown', () => {
   const rows = read('api/resources', '.cpp').flatMap(([, text]) => text.split(/\{\.request = /).slice(1));

@@ -373,6 +373,40 @@ TEST_CASE("a pod that somebody deletes is replaced, after a graceful end") {
   CHECK(has_event(world, "Killing", "Stopping container web"));
 }
 
+TEST_CASE("before a pod goes, its status says how its container has ended") {
+  World world;
+  world.post(deployments, deployment("web"));
+  REQUIRE(World::wait([&] { return ready(world, 1); }));
+  const Json pod = world.cluster.list("pods", "apps")[0];
+  const Watcher watcher(world.cluster, core + "pods?watch=true&resourceVersion=" +
+                                           std::to_string(world.cluster.version()));
+  world.remove(core + "pods/" + name_of(pod));
+  const auto events_of_pod = [&] {
+    std::vector<Json> found;
+    for (const Json& event : watcher.events())
+      if (uid_of(event["object"]) == uid_of(pod)) found.push_back(event);
+    return found;
+  };
+  REQUIRE(World::wait([&] {
+    const auto events = events_of_pod();
+    return !events.empty() && events.back()["type"] == "DELETED";
+  }));
+  const auto events = events_of_pod();
+  REQUIRE(events.size() >= 2);
+  CHECK(events[events.size() - 2]["type"] == "MODIFIED");
+  for (const Json& event : {events[events.size() - 2], events.back()}) {
+    const Json& status = event["object"]["status"];
+    CHECK(status["phase"] == "Failed");
+    const Json& container = status["containerStatuses"][0];
+    const Json& end = container["state"]["terminated"];
+    CHECK(end["exitCode"] == 137);
+    CHECK(end["startedAt"] ==
+          pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]);
+    CHECK(end["finishedAt"] >= end["startedAt"]);
+    CHECK(container["ready"] == false);
+  }
+}
+
 TEST_CASE("the log of a pod") {
   World world;
   world.post(deployments, deployment("web"));

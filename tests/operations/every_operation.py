@@ -48,8 +48,9 @@ def check_answer(answer, status, operation, document):
 # What is sent by POST or PUT and changes nothing that is stored.
 READS = {"verifyToken", "introspect", "setPresence", "setTablePresence"}
 # Changes without an event: see the list in tests/api/gate/security_log_test.cpp.
-SILENT = {"sessionHeartbeat", "testWebhook"}
-ABOUT_SECURITY = ("/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/", "/api/operator/apps")
+SILENT = {"sessionHeartbeat", "testWebhook", "testAlert"}
+ABOUT_SECURITY = ("/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/", "/api/operator/apps",
+                  "/api/operator/alerts")
 # Whoever asks for these isn't known to berthd.
 OF_STRANGERS = {"forgotPassword"}
 MAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")

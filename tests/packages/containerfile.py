@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""The image of the Containerfile has the libraries that berthd is linked with, and the checkout has what it copies:
-containerfile.py BERTHD. It builds nothing."""
+"""The image of the Containerfile has the libraries that berthd is linked with, the checkout has what it copies, and berthd
+accepts the configuration that it and compose.yaml give: containerfile.py BERTHD. It builds nothing."""
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+
+import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 text = (ROOT / "Containerfile").read_text()
@@ -29,6 +33,18 @@ assert len(needed) > 20, needed
 for file in re.findall(r"(scripts/[\w.-]+)", text):
     if not (ROOT / file).exists():
         missing.append(f"{file} doesn't exist")
+
+# What the container is started with. Its folders are others here.
+environment = dict(re.findall(r"(BERTHD_\w+)=(\S+)", stages[-1]))
+environment |= yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["berth"]["environment"]
+assert len(environment) >= 5, environment
+with tempfile.TemporaryDirectory() as folder:
+    environment |= {"BERTHD_DATA_DIR": folder, "BERTHD_CLIENT_FILES": folder}
+    checked = subprocess.run([sys.argv[1], "config", "check"], env=environment | {"PATH": os.environ["PATH"]},
+                             capture_output=True, text=True)
+if checked.returncode != 0:
+    missing.append(f"berthd refuses its configuration: {checked.stderr.strip()}")
+
 for line in missing:
     print(line)
 print(f"{len(needed)} libraries of berthd, {len(missing)} problems")

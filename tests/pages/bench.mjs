@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, Platform } from './platform.mjs';
+import { forms, scores_of } from './scores.mjs';
 
 const many = 1_000; // deployments
 const many_lines = 100_000;
@@ -15,8 +16,6 @@ const frames = 300; // that are measured of each scroll
 const at_once = 20; // requests
 const long_patience = 600_000; // ms
 const lighthouse_port = 9_333;
-const longest_load = 20_000; // ms; Lighthouse waits so long for pages whose network is never quiet, because of their streams
-const lighthouse_runs = 3; // of each page; the one in the middle counts, because single ones vary
 
 const platform = await Platform.start(process.env.BERTHD);
 const profile = mkdtempSync(join(tmpdir(), 'berth-bench-'));
@@ -110,24 +109,13 @@ try {
   await page.unroute('**/container-logs*');
   await page.goto('about:blank'); // its work isn't what Lighthouse is to measure
 
-  const { default: lighthouse, desktopConfig } = await import('lighthouse');
-  const { computeMedianRun } = await import('lighthouse/core/lib/median-run.js');
   // The start page comes last, for a person who isn't logged in: others are led on from it to the console.
   for (const [name, address] of [['overview', '/console'], ['deployment', `/console/deployments/${ids.at(-1)}`], ['start page', '/']]) {
     if (address === '/') await browser.clearCookies();
-    for (const [form, config] of [['desktop', desktopConfig], ['telephone', undefined]]) {
-      const flags = { port: lighthouse_port, output: 'json', logLevel: 'error', disableStorageReset: true, maxWaitForLoad: longest_load };
-      const results = [];
-      while (results.length < lighthouse_runs) {
-        const { lhr } = await lighthouse(platform.base + address, flags, config);
-        results.push(lhr);
-      }
-      const lhr = computeMedianRun(results);
-      const scores = Object.values(lhr.categories).map(({ title, score }) => `${title} ${Math.round(score * 100)}`);
-      say(`Lighthouse, ${name}, ${form}`, ...scores);
-      for (const category of Object.values(lhr.categories))
-        for (const { id, weight } of category.auditRefs)
-          if (weight > 0 && lhr.audits[id].score !== null && lhr.audits[id].score < 0.9) console.log(`    ${category.id}: ${id}: ${lhr.audits[id].displayValue ?? lhr.audits[id].title}`);
+    for (const form of Object.keys(forms)) {
+      const { scores, findings } = await scores_of(platform.base + address, form, lighthouse_port);
+      say(`Lighthouse, ${name}, ${form}`, ...scores.map((one) => one.join(' ')));
+      for (const line of findings) console.log(`    ${line}`);
     }
   }
 } finally {

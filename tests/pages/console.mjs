@@ -344,8 +344,12 @@ test('the account has its sessions; another one is ended', async () => {
 });
 
 test('⌘K leads to a deployment by its name', async () => {
-  await page.keyboard.press('Control+k');
-  await page.getByLabel('Find a deployment, an app or a screen').waitFor();
+  // It is open before the browser can handle another key, so that nobody has to wait for it.
+  assert.ok(await page.evaluate(async () => {
+    dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }));
+    for (let i = 0; i < 10; ++i) await null;
+    return document.activeElement?.matches('dialog.palette[open] input');
+  }));
   await page.keyboard.type('talk');
   await page.getByRole('option', { name: /talking/ }).waitFor();
   await look('palette');

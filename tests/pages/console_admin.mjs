@@ -211,6 +211,20 @@ test('tiers, the market of ads, the shop and learning are filled in by forms', a
   await fill('Points for 30 days', '4200');
   await in_dialog('Save').click();
   await page.getByRole('cell', { name: '4,200' }).waitFor();
+  // Another price by the hour shows what it will do, before it does it.
+  await button('Change Large').click();
+  await fill('Points for an hour', '3');
+  await in_dialog('Save').click();
+  await heading('Change what an hour on Large costs?').waitFor();
+  await said('0 deployments of 0 apps');
+  await look('admin-tier-price');
+  await in_dialog('Cancel').click();
+  await heading('Change Large').waitFor();
+  assert.equal(await dialog().getByLabel('Points for an hour').inputValue(), '3', 'what was typed stays');
+  await in_dialog('Save').click();
+  await said('0 deployments of 0 apps');
+  await in_dialog('Save').click();
+  await row(/Large/).getByRole('cell', { name: '3', exact: true }).waitFor();
   await look('admin-tiers');
   await link('Ad market').click();
   await button('New place').click();

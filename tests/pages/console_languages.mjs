@@ -52,7 +52,7 @@ test('a browser that wants German gets German, with its numbers and times, and l
   await page.getByRole('link', { name: 'site', exact: true }).click();
   await page.getByRole('heading', { name: 'Abrechnung' }).waitFor();
   await look_at(page, 'console-german-deployment');
-  for (const [address, name] of [['/new', 'Neues Deployment'], ['/account', 'Konto'], ['/apps', 'Apps'], ['/extras', 'Shop und Lernen'], ['/campaigns', 'Anzeigen']]) {
+  for (const [address, name] of [['/new', 'Neues Deployment'], ['/account', 'Konto'], ['/apps', 'Apps'], ['/extras', 'Shop und Lernen'], ['/campaigns', 'Anzeigen'], ['/alerts', 'Meldungen']]) {
     await page.goto(`${platform.base}/console${address}`);
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     const width = await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');

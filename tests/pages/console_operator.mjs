@@ -78,14 +78,70 @@ test('a webhook is created, changed, tested, gets a new secret, and is deleted',
   desk.nothing_wrong(/status of 422|status of 400/);
 });
 
+test('an alert is created for a chat, tested, changed and deleted', async () => {
+  await link('Alerts').click();
+  await heading('No alert yet').waitFor();
+  await look('alerts-empty');
+  await button('Discord').click();
+  await fill('URL', 'ftp://www.example.com');
+  await look('alert-form');
+  await in_dialog('New alert').click();
+  await dialog().locator('.field .wrong').waitFor();
+  await fill('URL', 'https://discord.example.invalid/api/webhooks/1/very-secret');
+  await fill('Name', 'Team');
+  await in_dialog('New alert').click();
+  await heading('Team').waitFor();
+  await said(/Discord, discord\.example\.invalid/);
+  assert.ok(!(await page.locator('main').innerText()).includes('very-secret'), 'the URL is shown');
+  await button('Send a test').click();
+  await eventually('the test was tried', async () => {
+    await page.reload();
+    await heading('Team').waitFor();
+    return /The last attempt failed/.test(await page.locator('main').innerText());
+  });
+  await look('alerts');
+  await button('More about Team').click();
+  await page.getByRole('menuitem', { name: 'Change the alert' }).click();
+  await page.getByLabel(/A deployment has crashed/).uncheck();
+  await in_dialog('Save').click();
+  await dialog().waitFor({ state: 'detached' });
+  await page.locator('.tag', { hasText: 'A deployment has crashed' }).waitFor({ state: 'detached' });
+  await button('More about Team').click();
+  await page.getByRole('menuitem', { name: 'Delete the alert' }).click();
+  await in_dialog('Delete the alert').click();
+  await heading('No alert yet').waitFor();
+  desk.nothing_wrong(/status of 422|status of 400/);
+});
+
 test('an app’s points are plotted by day, and its users are counted', async () => {
   await link('Points and users').click();
   await said('100,000 points');
   await page.locator('.plot canvas').first().waitFor();
   await button('90 days').click();
+  await said('Money in 30 days');
+  await said('Refunds that your users ask for');
   await page.getByText('Days on which points moved (1)').click();
   await page.getByRole('cell', { name: '100,000' }).first().waitFor();
   await look('app-points');
+  desk.nothing_wrong();
+});
+
+test('a budget is set, raised by somebody who has just logged in, and removed', async () => {
+  await button('Set a budget').click();
+  await fill('At most, in points', '5000');
+  await page.getByLabel('When it is reached').selectOption('stop_all');
+  await look('budget-form');
+  await in_dialog('Save').click();
+  await said('0 of 5,000 points in the last 30 days');
+  await said('everything stops');
+  await button('Change').click();
+  await fill('At most, in points', '6000');
+  await in_dialog('Save').click();
+  await said('0 of 6,000 points in the last 30 days');
+  await look('budgets');
+  await button('Remove the budget').click();
+  await in_dialog('Remove the budget').click();
+  await page.getByText('0 of 6,000 points').waitFor({ state: 'detached' });
   desk.nothing_wrong();
 });
 
@@ -197,8 +253,8 @@ test('a campaign gets a place and viewers, is topped up and ended; packages are 
   await fill('Payment', '1000000');
   await dialog().getByRole('group', { name: 'What it costs' }).getByText(/missing/).waitFor();
   await fill('Country or region', 'DE, AT');
-  await in_dialog('New campaign').click();
-  await dialog().locator('.field', { hasText: 'Payment' }).locator('.wrong').waitFor();
+  assert.ok(await in_dialog('New campaign').isDisabled(), 'a campaign that is too dear can be sent');
+  await dialog().getByRole('link', { name: 'Where an app’s points come from' }).waitFor();
   await look('campaign-form');
   await fill('Payment', '1000');
   await in_dialog('New campaign').click();

@@ -124,6 +124,12 @@ test('all that is wrong is said at once beside its field, and is gone once it is
   await fill('Port', '8o80');
   await fill('Registry user', 'puller');
   await page.getByLabel('Or paste a .env file').fill('BERTH_SECRET=1');
+  // The free place is taken, and the app has no points for another one until somebody who comes back to the tab has sent some.
+  await page.getByRole('alert').getByText(/The app needs 1,000 more points/).waitFor();
+  assert.ok(await button('Create and start').isDisabled(), 'what is too dear can be sent');
+  const app = (await platform.admin('GET', '/api/internal/apps')).apps.find((one) => one.owner === ada.username);
+  await platform.admin('POST', '/api/internal/points/mint', { account: { kind: 'app', id: app.id }, amount: 5000, reason: 'test' });
+  await page.evaluate(() => dispatchEvent(new Event('focus')));
   await button('Create and start').click();
   for (const label of ['Image', 'Port', 'Registry user', 'Or paste a .env file']) await wrong(label).waitFor();
   assert.match(await wrong('Image').innerText(), /Allowed here: docker\.io, ghcr\.io\. An admin .* changes that list/);

@@ -67,6 +67,17 @@ TEST_CASE("the metrics tell of the process, the build, the disk and the database
   for (const char* outcome : {"renewed", "warned", "suspended", "reactivated", "failed"})
     CHECK(value("berth_billing_outcomes_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
 
+  for (const char* outcome : {"settled", "warned", "suspended", "stopped_by_budget",
+                              "told_of_budget", "released", "failed"})
+    CHECK(value("berth_meter_outcomes_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
+  for (const char* outcome : {"opened", "closed", "vanished", "missed", "clock_skew"})
+    CHECK(value("berth_meter_runs_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
+  CHECK(value("berth_meter_runs_open") == 0);
+  CHECK(value("berth_meter_watch_age_seconds") == 0);
+  CHECK(value("berth_meter_overdue_seconds") == 0);
+  CHECK(value("berth_meter_held_points") == 0);
+  CHECK(value("berth_meter_unpaid_seconds_total") == 0);
+
   const Ended version = run_to_end({"--version"});
   const std::string commit = version.output.substr(version.output.find("(commit ") + 8);
   const auto build = series.lower_bound("berth_build_info");
@@ -79,9 +90,10 @@ TEST_CASE("the metrics tell of the process, the build, the disk and the database
 TEST_CASE("each loop runs rounds, which the metrics count, and none fails") {
   const Berthd berthd;
   // Those of a process that has its database for itself, simulates its cluster and sends no mail.
-  const std::set<std::string> loops = {
-      "ads",      "billing", "campaign index", "expiry",       "last uses", "ledger",
-      "presence", "resets",  "usage",          "security log", "webhooks",  "write counts"};
+  const std::set<std::string> loops = {"ads",         "billing", "campaign index", "expiry",
+                                       "last uses",   "ledger",  "metering",       "presence",
+                                       "resets",      "usage",   "security log",   "webhooks",
+                                       "write counts"};
   const auto with = [](const std::map<std::string, double>& series, const std::string& outcome) {
     const std::string begin = "berth_loop_rounds_total{loop=\"";
     const std::string end = "\",outcome=\"" + outcome + "\"}";

@@ -386,6 +386,12 @@ TEST_CASE(
   const Answer again = expect(409, p.browser.send("/consent", form));
   CHECK_THAT(again.text,
              Contains("Let the app act as you") && Contains("changed what it asks for"));
+  // The choice of a language leads to what the form was about.
+  CHECK_THAT(again.text, Contains("value=\"/api/oauth/authorize?response_type=code&amp;client_id=" +
+                                  p.app.client_id + "&amp;redirect_uri="));
+  const std::string place = p.authorization_path();
+  CHECK(expect(303, p.browser.send("/language", {{"language", "de"}, {"next", place}}))
+            .header("Location") == place);
 }
 
 TEST_CASE("consent can't be forged") {

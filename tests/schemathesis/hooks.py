@@ -56,6 +56,7 @@ MAKERS = {
     ("/api/internal/ads/pricing/", "id"): "createAdPricing",
     ("/api/internal/ads/packages/", "id"): "createAdPackage",
     ("/api/internal/ads/segments/", "id"): "createAdSegment",
+    ("/api/operator/alerts/", "id"): "createAlert",
     ("/api/operator/apps/", "webhook_id"): "createWebhook",
     ("/api/social/chat/channels/", "id"): "openChannel",
     ("/api/internal/chat/messages/", "id"): "sendMessage",

@@ -15,7 +15,7 @@ STARTED = {
     "lint-changed": ".ci/run", "test": ".ci/run", "e2e": ".ci/run", "cluster": "make e2e", "cluster-down": "make e2e",
     "help": "this file", "run": "make: run prints an address that answers", "build": "make test",
     "client": "client: one line installs it", "yaml": "chart: what it makes", "reference": "docs: the reference",
-    "simulate": "simulate", "adversarial": "operations: no body costs much", "attack": "bench: each in its smallest size",
+    "simulate": "simulate", "metering": "metering: what is charged is what ran", "adversarial": "operations: no body costs much", "attack": "bench: each in its smallest size",
     "bench": "bench: each in its smallest size", "bench-points": "bench: each in its smallest size",
     "bench-history": "bench: each in its smallest size",
 }

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,13 +27,18 @@ class Run(unittest.TestCase):
     def test_it_prints_an_address_that_answers(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "any_port"
-            program.write_text(f'#!/bin/sh\nexec "{BERTHD}" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 "$@"\n')
+            with socket.create_server(("127.0.0.1", 0)) as taken:
+                port = taken.getsockname()[1]
+            # Links have another name than the one that berthd listens on, as on a machine that is the cluster.
+            url = f"http://localhost:{port}"
+            program.write_text(f'#!/bin/sh\nexec "{BERTHD}" --base-url {url} --listen 127.0.0.1:{port} --metrics-listen 127.0.0.1:0 "$@"\n')
             program.chmod(0o755)
             process = subprocess.Popen([ROOT / "scripts/run.sh", program, f"{folder}/data"], stdout=subprocess.PIPE,
                                        env=os.environ | {"KUBERNETES": "simulated"}, stderr=subprocess.PIPE, text=True)
             try:
                 line = next(line for line in process.stdout if line.startswith(ADDRESS))
                 base = line.removeprefix(ADDRESS).strip()
+                self.assertEqual(base, url)
                 with urllib.request.urlopen(base + "/health") as answer:
                     self.assertEqual(answer.status, 200)
                 account = {"email": "ada@example.org", "password": "correct horse battery"}

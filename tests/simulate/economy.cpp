@@ -2,6 +2,7 @@
 #include "tests/simulate/economy.h"
 
 #include <algorithm>
+#include <set>
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
@@ -25,6 +26,15 @@ tiers::Tier paid_tier() {
           .cpu_limit_millicores = 100,
           .max_deployments = {},
           .auto_approve = true};
+}
+
+tiers::Tier hourly_tier() {
+  tiers::Tier tier = paid_tier();
+  tier.name = "Hourly";
+  tier.slug = "hourly";
+  tier.monthly_cost_points = 0;
+  tier.points_per_hour = Model::hour_cost;
+  return tier;
 }
 
 }  // namespace
@@ -57,7 +67,7 @@ Economy::Economy(std::uint64_t seed, Engine& engine, int audit_every)
              .base_host = "api.example.org"} {
   open();
   database_->write([](db::Tx& tx) {
-    tiers::seed(tx, {paid_tier()});
+    tiers::seed(tx, {paid_tier(), hourly_tier()});
     ledger::open_account(tx, ledger::treasury());
     ledger::open_account(tx, ledger::issuance());
   });
@@ -211,7 +221,59 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
       ORDER BY 1)");
       there != apps)
     return "the apps and deployments are " + there + "and by the model " + apps;
-  return "";
+  std::set<std::string> held, remainders, runs, days, suspended;
+  for (const auto& [id, app] : model.apps) {
+    if (app.held > 0) held.insert("app:" + id + " " + std::to_string(app.held));
+    if (app.remainder > 0) remainders.insert(id + " " + std::to_string(app.remainder));
+    for (const auto& [name, deployment] : app.metered) {
+      if (deployment.suspended) suspended.insert(name);
+      if (!deployment.pod.empty())
+        runs.insert(deployment.pod + " " + std::to_string(deployment.counted_to));
+      for (const auto& [day, time] : deployment.used)
+        days.insert(name + " " + std::to_string(day) + " " + std::to_string(time));
+    }
+  }
+  const auto differs = [&](const std::string& what, std::string_view sql,
+                           const std::set<std::string>& expected) -> std::string {
+    std::set<std::string> there;
+    for (auto rows = tx.query(sql); rows.next();) there.insert(rows.text("line"));
+    if (there == expected) return "";
+    std::string words = what + " are";
+    for (const std::string& line : there) words += " " + line + ",";
+    words += " and by the model";
+    for (const std::string& line : expected) words += " " + line + ",";
+    return words;
+  };
+  std::string words = differs("the points that are held", R"(
+      SELECT id || ' ' || held AS line
+      FROM ledger_accounts
+      WHERE held > 0)",
+                              held);
+  if (words.empty())
+    words = differs("the remainders of apps", R"(
+        SELECT app_id || ' ' || remainder AS line
+        FROM meter_apps
+        WHERE remainder > 0)",
+                    remainders);
+  if (words.empty())
+    words = differs("the runs", R"(
+        SELECT pod || ' ' || counted_to AS line
+        FROM meter_intervals
+        WHERE ended_at IS NULL)",
+                    runs);
+  if (words.empty())
+    words = differs("the times to charge", R"(
+        SELECT deployment_id || ' ' || day || ' ' || pending_milliseconds AS line
+        FROM meter_days
+        WHERE pending_milliseconds > 0)",
+                    days);
+  if (words.empty())
+    words = differs("the suspended deployments", R"(
+        SELECT id AS line
+        FROM deployments
+        WHERE billing_status = 'suspended' AND status <> 'destroyed')",
+                    suspended);
+  return words;
 }
 
 void Economy::compare() {
@@ -242,7 +304,9 @@ void Economy::step() {
       {&Economy::order_campaign, 4},  {&Economy::serve, 12},      {&Economy::report, 10},
       {&Economy::cancel_campaign, 1}, {&Economy::deploy, 4},      {&Economy::destroy, 3},
       {&Economy::remove_app, 1},      {&Economy::remove_user, 1}, {&Economy::fold, 6},
-      {&Economy::pass_time, 4},       {&Economy::kill, 2},        {&Economy::refund, 8}};
+      {&Economy::pass_time, 4},       {&Economy::kill, 2},        {&Economy::refund, 8},
+      {&Economy::deploy_metered, 4},  {&Economy::begin_run, 8},   {&Economy::end_run, 6},
+      {&Economy::look_at_metered, 8}};
   unsigned all = 0;
   for (const Choice& choice : choices) all += choice.weight;
   engine_.draw_fault([this](std::uint64_t bound) { return below(bound); });

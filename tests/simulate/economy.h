@@ -63,6 +63,12 @@ class Economy {
     std::string user;
   };
   std::vector<Consent> living_consents() const;
+  struct MeteredAt {
+    std::string app;
+    std::string deployment;
+  };
+  // Those whose containers run, or those whose don't.
+  std::vector<MeteredAt> metered(bool running) const;
   std::string pick_hold();  // one of the model's holds, open or not
   deployments::Actor actor_of(const std::string& app) const;
   std::vector<std::string> living_users() const;
@@ -90,6 +96,10 @@ class Economy {
   void post_hold();
   void release_hold();
   void deploy();
+  void deploy_metered();
+  void begin_run();
+  void end_run();
+  void look_at_metered();
   void destroy();
   void order_campaign();
   void serve();
@@ -127,6 +137,7 @@ class Economy {
   std::map<std::pair<std::string, std::string>, std::string> grant_ids_;  // app, user
   Counts counts_;
   int named_ = 0;
+  int pods_ = 0;
   const char* doing_ = "start";
 };
 

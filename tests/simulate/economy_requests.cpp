@@ -3,6 +3,8 @@
 #include "controller/base/error.h"
 #include "controller/domain/ads/events.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/lifecycle/expiry.h"
@@ -373,9 +375,91 @@ void Economy::destroy() {
     const std::string id = *state.deployments.begin(), app_id = app;
     attempt(
         "ok", [&](db::Tx& tx) { deployments::destroy(tx, actor_of(app_id), id); },
-        [&](Model& model) { model.apps.at(app_id).deployments.erase(id); });
+        [&](Model& model) { model.destroy(app_id, id); });
     return;
   }
+}
+
+void Economy::deploy_metered() {
+  doing_ = "deploy by the hour";
+  const auto all = living_apps();
+  if (all.empty()) return;
+  const std::string app = pick(all);
+  const deployments::Order order = {.name = "app" + std::to_string(++named_),
+                                    .tier = "hourly",
+                                    .custom_domain = {},
+                                    .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
+                                    .secrets = {}};
+  Model after = model_;
+  const Ending expected = after.deploy_metered(app);
+  std::string id;
+  attempt(
+      expected,
+      [&](db::Tx& tx) {
+        id = deployments::create(tx, actor_of(app), order, rules_, keys_.data).id;
+      },
+      [&](Model& model) {
+        model = after;
+        model.apps.at(app).deployments.insert(id);
+        model.apps.at(app).metered[id] = {};
+      },
+      Isolation::row_locks);
+}
+
+std::vector<Economy::MeteredAt> Economy::metered(bool running) const {
+  std::vector<MeteredAt> found;
+  for (const auto& [app, state] : model_.apps)
+    for (const auto& [deployment, metered] : state.metered)
+      if (metered.pod.empty() != running && (running || metered.to_run))
+        found.push_back({.app = app, .deployment = deployment});
+  return found;
+}
+
+void Economy::begin_run() {
+  doing_ = "begin a run";
+  const auto waiting = metered(false);
+  if (waiting.empty()) return;
+  const MeteredAt at = waiting[below(waiting.size())];
+  const std::string pod = "pod" + std::to_string(++pods_);
+  const metering::Run run = {
+      .name = pod + "/0", .process = "web", .started_at = clock_.now(), .ended_at = {}};
+  attempt(
+      "ok", [&](db::Tx& tx) { metering::record(tx, at.deployment, {run}, {}); },
+      [&](Model& model) { model.begin_run(at.app, at.deployment, pod); });
+}
+
+// The run's start is no longer known by then, as little as that of one that nobody saw.
+void Economy::end_run() {
+  doing_ = "end a run";
+  const auto running = metered(true);
+  if (running.empty()) return;
+  const MeteredAt at = running[below(running.size())];
+  const std::string pod = model_.apps.at(at.app).metered.at(at.deployment).pod;
+  const metering::Run run = {
+      .name = pod + "/0", .process = "web", .started_at = clock_.now(), .ended_at = clock_.now()};
+  attempt(
+      "ok", [&](db::Tx& tx) { metering::record(tx, at.deployment, {run}, {}); },
+      [&](Model& model) { model.end_run(at.app, at.deployment); });
+}
+
+void Economy::look_at_metered() {
+  doing_ = "look at what is metered";
+  std::vector<std::string> apps;
+  for (const auto& [id, app] : model_.apps)
+    if (!app.metered.empty()) apps.push_back(id);
+  if (apps.empty()) return;
+  const std::string app = pick(apps);
+  // Another time, so that the write changes something.
+  clock_.advance(Duration(1));
+  model_.now = to_millis(clock_.now());
+  for (Model& doubt : doubts_) doubt.now = model_.now;
+  attempt(
+      "ok",
+      [&](db::Tx& tx) {
+        metering::set_watched_until(tx, tx.now());
+        metering::settle_due(tx, app, keys_.data);
+      },
+      [&](Model& model) { model.look_at(app); });
 }
 
 deployments::Actor Economy::actor_of(const std::string& app) const {

@@ -20,7 +20,7 @@ std::int64_t first_part(std::int64_t of, std::int64_t points, std::int64_t whole
 }  // namespace
 
 bool Model::move(const std::string& from, const std::string& to, std::int64_t amount, Mark mark) {
-  if (balance(from) < amount) return false;
+  if (spendable(from) < amount) return false;
   // The treasury gets the bonus first, and others get it last.
   const bool first = to == "treasury" && mark != Mark::last;
   const std::int64_t moved = first ? std::min(bonus_of(from), amount) : bonus_in(from, amount);
@@ -118,6 +118,7 @@ Ending Model::refund(const std::string& id, std::int64_t amount) {
   } else if (amount - marked > balance(from) - bonus_of(from)) {
     return "bonus_locked";
   }
+  if (spendable(from) < amount) return "insufficient_balance";
   balances[from] -= amount;
   balances[to] += amount;
   bonus[from] -= std::min(bonus_of(from), marked);
@@ -204,11 +205,118 @@ Ending Model::deploy(const std::string& app) {
   return move(app_account(app), "treasury", tier_cost) ? "ok" : "insufficient_balance";
 }
 
+std::int64_t Model::spendable(const std::string& account) const {
+  const bool is_app = account.starts_with("app:");
+  return balance(account) - (is_app ? apps.at(account.substr(4)).held : 0);
+}
+
+void Model::count(Metered& deployment, std::int64_t to) const {
+  while (!deployment.pod.empty() && deployment.counted_to < to) {
+    const std::int64_t day_of = deployment.counted_to / day;
+    const std::int64_t end = std::min((day_of + 1) * day, to);
+    deployment.used[day_of] += end - deployment.counted_to;
+    deployment.counted_to = end;
+  }
+}
+
+Model::Wide Model::used(const App& app) const {
+  Wide all = app.remainder;
+  for (const auto& [id, deployment] : app.metered) {
+    for (const auto& [day_of, time] : deployment.used) all += Wide(time) * hour_cost;
+    if (!deployment.pod.empty()) all += Wide(now - deployment.counted_to) * hour_cost;
+  }
+  return all;
+}
+
+std::int64_t Model::rate(const App& app) {
+  std::int64_t points = 0;
+  for (const auto& [id, deployment] : app.metered)
+    if (deployment.to_run || !deployment.pod.empty()) points += hour_cost;
+  return points;
+}
+
+Ending Model::deploy_metered(const std::string& id) {
+  App& app = apps.at(id);
+  const Wide needed = (used(app) + hour - 1) / hour + rate(app) + hour_cost;
+  if (std::max(needed, Wide(app.held)) > balance(app_account(id))) return "insufficient_balance";
+  app.held = std::max(std::int64_t(needed), app.held);
+  return "ok";
+}
+
+void Model::destroy(const std::string& id, const std::string& deployment) {
+  App& app = apps.at(id);
+  app.deployments.erase(deployment);
+  if (const auto found = app.metered.find(deployment); found != app.metered.end()) {
+    found->second.to_run = false;
+    found->second.suspended = false;
+  }
+}
+
+void Model::begin_run(const std::string& app, const std::string& deployment,
+                      const std::string& pod) {
+  Metered& state = apps.at(app).metered.at(deployment);
+  state.pod = pod;
+  state.counted_to = now;
+}
+
+void Model::end_run(const std::string& app, const std::string& deployment) {
+  Metered& state = apps.at(app).metered.at(deployment);
+  count(state, now);
+  state.pod.clear();
+}
+
+void Model::charge(const std::string& id, Charged what) {
+  App& app = apps.at(id);
+  std::map<std::int64_t, std::vector<std::string>> days;  // the deployments to charge
+  for (const auto& [name, deployment] : app.metered)
+    for (const auto& [day_of, time] : deployment.used)
+      if (what == Charged::everything || day_of < today() ||
+          (!deployment.to_run && deployment.pod.empty()))
+        days[day_of].push_back(name);
+  for (const auto& [day_of, names] : days) {
+    Wide units = app.remainder;
+    for (const std::string& name : names)
+      units += Wide(app.metered.at(name).used.at(day_of)) * hour_cost;
+    if (day_of == today() && units < hour) continue;
+    for (const std::string& name : names) app.metered.at(name).used.erase(day_of);
+    // Nothing of what the balance doesn't cover is charged later. What was carried here stays.
+    const Wide covered = Wide(balance(app_account(id))) * hour;
+    units = std::min(units, std::max(covered, Wide(app.remainder)));
+    const auto points = std::int64_t(units / hour);
+    app.remainder = std::int64_t(units % hour);
+    app.held = std::max(app.held - points, std::int64_t(0));
+    if (points > 0) move(app_account(id), "treasury", points);
+  }
+}
+
+void Model::look_at(const std::string& id) {
+  App& app = apps.at(id);
+  for (auto& [name, deployment] : app.metered)
+    count(deployment, std::min(today() * day, now - 2'000));
+  charge(id, Charged::what_is_due);
+  const std::int64_t points = balance(app_account(id));
+  const Wide owed = used(app);
+  if (rate(app) > 0 && Wide(points) * hour <= owed) {
+    app.held = points;
+    for (auto& [name, deployment] : app.metered)
+      if (deployment.to_run) {
+        deployment.to_run = false;
+        deployment.suspended = true;
+      }
+    return;
+  }
+  const Wide target = (owed + hour - 1) / hour + rate(app);
+  const Wide spare = Wide(app.held) * hour - owed;
+  if (app.held > target || spare <= Wide(rate(app)) * (hour / 6))
+    app.held = std::int64_t(std::min(target, Wide(points)));
+}
+
 Ending Model::order_campaign(const std::string& app, std::int64_t payment,
                              std::int64_t payout) const {
   if (payment * 9 / 10 < payout) return "validation_failed";
   if (balance(app_account(app)) < payment) return "insufficient_balance";
-  return may_pay_campaign(app, payment) ? "ok" : "bonus_locked";
+  if (!may_pay_campaign(app, payment)) return "bonus_locked";
+  return spendable(app_account(app)) < payment ? "insufficient_balance" : "ok";
 }
 
 bool Model::may_pay_campaign(const std::string& app, std::int64_t payment) const {
@@ -284,6 +392,9 @@ Ending Model::remove_app(const std::string& id) {
     if (campaign.app == id && campaign.live) return "invalid_state";
   for (auto& [hold, held_by] : holds)
     if (held_by.source == app_account(id)) release(hold);
+  for (auto& [deployment, state] : app.metered) count(state, now);
+  charge(id, Charged::everything);
+  app.held = 0;
   move(app_account(id), "treasury", balance(app_account(id)));
   app.deleted = true;
   return "ok";

@@ -24,6 +24,7 @@ struct Model {
   static constexpr std::int64_t own_use = 100, most_received = 500;
   static constexpr std::int64_t user_daily = 60, owner_daily = 100, total_daily = 200;
   static constexpr std::int64_t tier_cost = 100;
+  static constexpr std::int64_t hour_cost = 36;  // of the tier that is charged by the hour
   static constexpr std::int64_t viewer_reward = 2;
   static constexpr std::int64_t refund_days = 90;
   static constexpr std::int64_t hour = 3'600'000, day = 24 * hour;
@@ -50,10 +51,21 @@ struct Model {
     std::int64_t refunded = 0;
     std::int64_t at = 0;
   };
+  // A deployment on the tier that is charged by the hour.
+  struct Metered {
+    bool to_run = true;  // not destroyed, nor stopped for want of points
+    bool suspended = false;
+    std::string pod;              // of the container that runs; empty if none does
+    std::int64_t counted_to = 0;  // what that container ran before is in `used`
+    std::map<std::int64_t, std::int64_t> used = {};  // milliseconds that aren't charged, by day
+  };
   struct App {
     std::string owner;
     bool deleted = false;
-    std::set<std::string> deployments;  // deployments that aren't destroyed
+    std::set<std::string> deployments = {};  // deployments that aren't destroyed
+    std::map<std::string, Metered> metered = {};
+    std::int64_t remainder = 0;  // of a point, in millisecond-points
+    std::int64_t held = 0;
   };
   struct Campaign {
     std::string app;
@@ -102,6 +114,9 @@ struct Model {
     return found == balances.end() ? 0 : found->second;
   }
 
+  // What may leave the account.
+  std::int64_t spendable(const std::string& account) const;
+
   // Each of these changes the model as a successful request changes berthd, and returns how the
   // request has to end.
   Ending mint(const std::string& account, std::int64_t amount);
@@ -113,7 +128,7 @@ struct Model {
   // Returns how many points are paid.
   std::int64_t reward(const std::string& user, const std::string& owner, std::int64_t amount);
   bool place(const std::string& source, std::int64_t amount) const {
-    return balance(source) >= amount;
+    return spendable(source) >= amount;
   }
   void placed(const std::string& id, const std::string& source, std::int64_t amount,
               std::int64_t life);
@@ -121,6 +136,13 @@ struct Model {
   bool release(const std::string& id);
   void expire();
   Ending deploy(const std::string& app);
+  // By the hour. Holds what is needed for it; the deployment is added by the caller.
+  Ending deploy_metered(const std::string& app);
+  void destroy(const std::string& app, const std::string& deployment);
+  void begin_run(const std::string& app, const std::string& deployment, const std::string& pod);
+  void end_run(const std::string& app, const std::string& deployment);
+  // The loop looks at what the app has used: it charges, holds, and stops what can't be paid.
+  void look_at(const std::string& app);
   Ending order_campaign(const std::string& app, std::int64_t payment, std::int64_t payout) const;
   void ordered(const std::string& id, const std::string& app, std::int64_t payment,
                std::int64_t payout);
@@ -135,6 +157,14 @@ struct Model {
   void remove_user(const std::string& user);
 
  private:
+  __extension__ using Wide = __int128;
+  void count(Metered& deployment, std::int64_t to) const;
+  // What the app has used and not paid, and the points an hour of what runs or is to run.
+  Wide used(const App& app) const;
+  static std::int64_t rate(const App& app);
+  // Charges the days before today, and of today what has stopped; or everything.
+  enum class Charged { what_is_due, everything };
+  void charge(const std::string& app, Charged what);
   enum class Mark { kept, reward, last };
   bool move(const std::string& from, const std::string& to, std::int64_t amount,
             Mark mark = Mark::kept);

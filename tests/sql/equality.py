@@ -159,6 +159,10 @@ def event(subject, kind="deployment.status", app="a1"):
     return f"INSERT INTO app_events (app_id, type, subject, data, at) VALUES ('{app}', '{kind}', '{subject}', '[1]', 77)"
 
 
+def told(kind, data, at):
+    return f"INSERT INTO app_events (app_id, type, subject, data, at) VALUES ('a1', '{kind}', 'd9', '{data}', {at})"
+
+
 def writes():
     yield user(1, "Annabel")
     yield user(2, "bob", suspended=3)
@@ -174,6 +178,10 @@ def writes():
                                  ("w3", "a2", '["deployment.status"]')):
         yield f"""INSERT INTO webhooks (id, app_id, url, secret_sealed, events, created_at, updated_at)
               VALUES ('{webhook}', '{app}', '', '', '{events}', 5, 5)"""
+    for alert, app, events in (("al1", "'a1'", '["deployment.failed","x"]'), ("al2", "NULL", '["deployment.crashed","x"]'),
+                               ("al3", "'a2'", '["certificate.failed","x"]'), ("al4", "NULL", '["certificate.failed"]')):
+        yield f"""INSERT INTO alerts (id, owner_id, app_id, name, channel, target, target_sealed, events, not_before,
+              created_at, updated_at) VALUES ('{alert}', 'u1', {app}, 'n', 'slack', '', '', '{events}', 9000, 5, 5)"""
     yield """INSERT INTO deploy_tiers (id, name, slug, description, payment_method, monthly_cost_points, memory_limit_mb,
           cpu_limit_millicores, custom_domain_allowed, auto_approve, position)
           VALUES ('t1', 'T', 't', '', 'service_points', 5, 1, 1, 1, 1, 1)"""
@@ -195,6 +203,19 @@ end, ä 🎲 / <b>' WHERE id = 'd1'"""
     yield from [event("s1", "y")] * 210  # more than are kept
     yield from [event("s2")] * 510  # more than may wait
     yield event("s3", app="a2")
+    for number, data in enumerate((
+            '{"status": "errored", "reason": "image_pull_failed", "cause": null}',
+            '{"status": "errored", "reason": "image_pull_failed", "cause": null}',
+            '{"status": "errored", "reason": "crash_loop"}',
+            '{"status": "running", "reason": "rollout_failed", "cause": "out_of_memory"}',
+            '{"status": "running", "reason": "rollout_failed", "cause": "unschedulable"}',
+            '{"status": "running", "reason": "certificate_failed"}', '{"status": "running"}')):
+        yield told("deployment.status", data, 10_000 + number)
+    yield told("deployment.status", '{"status": "errored", "reason": "crash_loop"}', 2_000_000)
+    yield told("deployment.domain", '{"state": "active"}', 20_000)
+    yield told("deployment.domain", '{"state": "failed"}', 20_000)
+    yield from [event("s4", "x", "a1")] * 110  # more than may wait for an alert
+    yield event("s5", "x", "a2")
     yield "UPDATE apps SET deleted_at = 90 WHERE id = 'a2'"
     yield "INSERT INTO ledger_kinds (number, kind) VALUES (1, 'mint')"
     for name in ("u1", "u2"):
@@ -218,6 +239,8 @@ TABLES = {
     "app_events": "id, app_id, type, subject, data, at",
     "webhook_deliveries": "id, webhook_id, event_id, subject, state, attempts, next_attempt_at, created_at, done_at",
     "webhooks": "id, app_id",
+    "alerts": "id, app_id, not_before",
+    "alert_events": "number, alert_id, app_id, type, data, at, due_at",
     "ledger_transactions": "number, id_high, id_low, kind, memo",
     "ad_rates": "surface_type, base_rate, floor_price, demand, popularity",
     "suffix_positions": "position",

@@ -1,13 +1,18 @@
 #include "api/resources/accounts/own_machine.h"
 
 #include "controller/base/url.h"
+#include "controller/domain/kernel/messages.h"
 
 namespace berth::api {
 namespace {
 
 constexpr const char* actor = "first-account-admin";
-constexpr const char* why =
-    "Approved at once: this berth is for its own machine, and you are its admin.";
+// What the owner reads as the reason, in the language of their account.
+std::string why(const accounts::User& owner) {
+  return messages::say(
+      owner.language,
+      "Approved at once: this berth is for its own machine, and you are its admin.");
+}
 
 // The host of a Host field, without its port.
 std::string_view host_of(std::string_view field) {
@@ -31,7 +36,7 @@ bool is_own_admin(const accounts::User& user, const Services& services) {
 void approve_own(db::Tx& tx, const std::optional<apps::ScopeRequest>& request,
                  const accounts::User& owner, const Services& services) {
   if (request && request->status == apps::RequestStatus::pending && is_own_admin(owner, services))
-    apps::grant(tx, request->id, actor, why);
+    apps::grant(tx, request->id, actor, why(owner));
 }
 
 }  // namespace berth::api

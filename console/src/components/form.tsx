@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { newKey } from '../api';
 import { t } from '../messages';
 import { Entry, Words } from './fields';
+import { type Cost, missing_of, Sum } from './sum';
 import { Button, Card, Dialog } from './ui';
 import { useSubmit } from './use';
 import { type FieldOf, is_empty, type Typed, typed_of, value_of, with_value } from './values';
@@ -51,6 +52,8 @@ interface FormProps<B> {
   acting?: string; // what the button says while the request is under way
   danger?: boolean | undefined;
   disabled?: boolean; // the form can't be sent, for a reason that it shows
+  // What it takes or gives, which is shown above the button. The form can't be sent while points are missing.
+  cost?: ((typed: Partial<B>) => Cost | null | undefined) | undefined;
   // Sends the body. `once` is a key of idempotency, which is another one for each other body.
   run: (body: B, once: string) => Promise<void>;
   children?: ComponentChildren;
@@ -70,6 +73,7 @@ export function Form<B extends object>({
   acting,
   danger,
   disabled,
+  cost,
   run,
   children,
   below,
@@ -152,8 +156,11 @@ export function Form<B extends object>({
       {[error.message, ...Object.values(error.fields).flat().map(t.errors.field)].join(' ')}
     </p>
   );
+  const typed_body = fields.reduce((all, field) => with_value(all, field.name, value(field)), {} as B);
+  const sum = cost?.(typed_body);
   const waits =
     disabled ||
+    missing_of(sum) > 0 ||
     fields.some((field) => field.expected !== undefined && value(field) !== field.expected) ||
     (!!changes && fields.every(is_same));
   const button = (
@@ -174,6 +181,7 @@ export function Form<B extends object>({
         <Card title={aside}>
           <div class="stack">
             {children}
+            {sum && <Sum {...sum} />}
             {stray}
             {button}
           </div>
@@ -184,7 +192,8 @@ export function Form<B extends object>({
     <form class="stack" ref={form} onSubmit={send} noValidate>
       {children}
       {fields.length > 0 && entries(fields)}
-      {below?.(fields.reduce((all, field) => with_value(all, field.name, value(field)), {} as B))}
+      {below?.(typed_body)}
+      {sum && <Sum {...sum} />}
       {stray}
       <div class={onClose ? 'actions row' : 'row'}>
         {onClose && <Button onClick={onClose}>{t.frame.cancel}</Button>}
@@ -214,10 +223,11 @@ export function Confirm({
   ...dialog
 }: {
   title: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
   action: string;
   danger?: boolean;
   disabled?: boolean;
+  cost?: (() => Cost | null | undefined) | undefined;
   word?: string;
   run: () => Promise<void>;
   onClose: () => void;

@@ -9,6 +9,7 @@ const documents: [RegExp, string][] = [
   [/^\/admin/, '/docs/guides/admins'],
   [/^\/campaigns/, '/docs/guides/ads'],
   [/^\/(points|extras|account)/, '/docs/concepts'],
+  [/^\/alerts/, '/docs/tasks/alerts'],
   [/^\/apps/, '/docs/guides/players'],
   [/^\/(domains|deployments\/[^/]+\/domain)/, '/docs/guides/operators'],
   [/^\//, '/docs/guides/operators'],

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api';
 import type { App, Deployment } from '../data';
 import { t } from '../messages';
+import type { Spend } from '../screens/refund_requests';
 import { Bones, Card, Failed } from './ui';
 
 // All of them are one file: a file for each would cut what they share into a dozen pieces, and a browser loads six at a
@@ -45,10 +46,18 @@ function lazily<P extends object>(one_of: (screens: Screens) => ComponentType<P>
 export const LazyAdmin = lazily<{ part: string; id?: string | undefined }>((screens) => screens.AdminScreen);
 export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((screens) => screens.MarketScreen);
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
+export const LazyAlerts = lazily<object>((screens) => screens.AlertsScreen);
 export const LazyAppPoints = lazily<{ app: App }>((screens) => screens.AppPoints);
+export const LazyAskForCharge = lazily<{ deployment: Deployment; onClose: () => void }>(
+  (screens) => screens.AskForCharge,
+);
+export const LazyOwnRefunds = lazily<{ asking: Spend | null; onClose: () => void; round: number }>(
+  (screens) => screens.OwnRefunds,
+);
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
+export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);
 export const LazyStatement = lazily<{ app?: string | undefined }>((screens) => screens.StatementScreen);

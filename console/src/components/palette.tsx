@@ -1,6 +1,6 @@
 // ⌘K: finds deployments, apps, screens, actions and pages of the documentation; for admins also everybody's users, apps
 // and deployments.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { apps, listed } from '../data';
@@ -46,6 +46,7 @@ const screens = (): Found[] => [
   { name: t.menu.points, what: t.palette.screen, icon: 'points', href: '/points' },
   { name: t.menu.domains, what: t.palette.screen, icon: 'globe', href: '/domains' },
   { name: t.menu.market, what: t.palette.screen, icon: 'send', href: '/campaigns' },
+  { name: t.menu.alerts, what: t.palette.screen, icon: 'alert', href: '/alerts' },
   { name: t.menu.extras, what: t.palette.screen, icon: 'tag', href: '/extras' },
   { name: t.menu.apps, what: t.palette.screen, icon: 'apps', href: '/apps' },
   { name: t.menu.account, what: t.palette.screen, icon: 'account', href: '/account' },
@@ -109,10 +110,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [topics, set_topics] = useState<Topic[]>([]);
   const [, go] = useLocation();
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-    void pages_of_documentation().then(set_topics);
-  }, []);
+  // Before the next key is pressed, so that whoever types on at once types into it: an effect would wait for a frame.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => void pages_of_documentation().then(set_topics), []);
   const asked = words.trim();
   const everybody = useEverybody(asked);
   const known = useMemo<Found[]>(

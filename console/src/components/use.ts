@@ -31,6 +31,14 @@ export function useReading<T>(
   return { ...state, again };
 }
 
+// Calls `again` when somebody comes back to the tab or the window.
+export function useReturn(again: () => void): void {
+  useEffect(() => {
+    addEventListener('focus', again);
+    return () => removeEventListener('focus', again);
+  }, [again]);
+}
+
 // Brings the element into view and gives it the focus if the address names it, as #tier does.
 export function useAnchor<E extends HTMLElement>(name: string | undefined) {
   const element = useRef<E>(null);

@@ -16,6 +16,7 @@ import { Audit } from './admin_audit';
 import { AdminDeployment, AdminDeployments } from './admin_deployments';
 import { Fleet } from './admin_fleet';
 import { Learning, Market, Shop, Tiers } from './admin_lists';
+import { PlatformMoney } from './admin_money';
 import { Give } from './admin_parts';
 import { Inbox } from './admin_requests';
 import { AdminUser, AdminUsers } from './admin_users';
@@ -52,6 +53,7 @@ function Economy() {
           )}
         </Read>
       </Card>
+      <PlatformMoney />
       <Days
         title={t.admin.treasury_days}
         label={t.points_screen.plot}

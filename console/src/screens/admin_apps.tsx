@@ -197,7 +197,7 @@ export function AdminApps() {
 
 type Details = Answer<'get', '/api/internal/apps/{id}'>;
 
-function Facts({ of: { app, balance, users, deployments, memory_mb, cpu_millicores } }: { of: Details }) {
+function Facts({ of: { app, balance, held, users, deployments, memory_mb, cpu_millicores } }: { of: Details }) {
   return (
     <Card title={t.deployment.facts}>
       <dl class="facts">
@@ -206,7 +206,10 @@ function Facts({ of: { app, balance, users, deployments, memory_mb, cpu_millicor
           <UserLink id={app.owner_id} name={app.owner} />
         </dd>
         <dt>{t.menu.points}</dt>
-        <dd class="number">{number(balance)}</dd>
+        <dd class="number">
+          {number(balance)}
+          {held > 0 && <div class="small faint">{t.billing.held(held)}</div>}
+        </dd>
         <dt>{t.app.users}</dt>
         <dd class="number">{number(users)}</dd>
         <dt>{t.menu.deployments}</dt>

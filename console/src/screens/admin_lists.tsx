@@ -2,13 +2,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Body, call, every } from '../api';
-import { type FieldOf, FormDialog } from '../components/form';
+import { Confirm, type FieldOf, FormDialog, useDraft } from '../components/form';
 import { note } from '../components/notes';
 import { type Column, Read, Table } from '../components/table';
-import { Button, Card, Empty } from '../components/ui';
+import { Bones, Button, Card, Empty, Failed } from '../components/ui';
 import { useReading } from '../components/use';
 import { load } from '../data';
-import { cpu, date, memory, number } from '../format';
+import { cpu, date, date_and_time, memory, number } from '../format';
 import { t } from '../messages';
 
 // A list of T, whose items are created by C and changed by P.
@@ -26,15 +26,25 @@ interface ListOf<T, C, P> {
   defaults?: Partial<Record<keyof C & string, unknown>>;
   add: (body: C) => Promise<unknown>;
   change: (id: string, body: P) => Promise<unknown>;
+  // What a change will do, if somebody should see that before it does it.
+  effect?: (item: T, body: P) => { title: string; shown: ComponentChildren } | null;
 }
 
 function List<T extends { id: string }, C extends object, P extends object>({ of }: { of: ListOf<T, C, P> }) {
   const list = useReading(of.read, []);
   const [asking, ask] = useState<'create' | T | null>(null);
+  // A change that is asked about; what was typed stays until it is made.
+  const [sure, be_sure] = useState<{ item: T; body: P; made: boolean } | null>(null);
+  const [typed, type] = useDraft();
   const done = () => {
     note(t.app.changed);
     list.again();
   };
+  const change = (item: T) => {
+    type({});
+    ask(item);
+  };
+  const effect = sure && of.effect?.(sure.item, sure.body);
   const changeable = of.fields.filter(
     (field) => !(of.fixed as string[] | undefined)?.includes(field.name),
   ) as unknown as FieldOf<P>[];
@@ -73,7 +83,7 @@ function List<T extends { id: string }, C extends object, P extends object>({ of
                       icon="edit"
                       kinds={['plain']}
                       label={t.lists.change(of.name(item))}
-                      onClick={() => ask(item)}
+                      onClick={() => change(item)}
                     />
                   </td>
                 </tr>
@@ -101,13 +111,31 @@ function List<T extends { id: string }, C extends object, P extends object>({ of
           fields={changeable}
           values={of.values(asking)}
           changes
+          draft={[typed, type, () => {}]}
           action={t.app.save}
           onClose={() => ask(null)}
           run={async (body) => {
+            if (of.effect?.(asking, body)) return be_sure({ item: asking, body, made: false });
             await of.change(asking.id, body);
             done();
           }}
         />
+      )}
+      {sure && effect && (
+        <Confirm
+          title={effect.title}
+          action={t.app.save}
+          onClose={() => {
+            be_sure(null);
+            if (!sure.made) ask(sure.item);
+          }}
+          run={async () => {
+            await of.change(sure.item.id, sure.body);
+            sure.made = true;
+            done();
+          }}>
+          {effect.shown}
+        </Confirm>
       )}
     </Card>
   );
@@ -117,6 +145,47 @@ const yes_or_no = (yes: boolean) => <span class={`badge ${yes ? 'good' : ''}`}>{
 const surfaces = Object.entries(t.campaigns.surfaces);
 const active = { name: 'is_active' as const, label: t.lists.active, kind: 'check' as const };
 const end = (name: string): Column => ({ name, end: true });
+
+// What another price by the hour will do.
+function PriceChange({ id, then }: { id: string; then: number | null }) {
+  const change = useReading(
+    () =>
+      call('get', '/api/internal/deploy/tiers/{id}/price-change', {
+        path: { id },
+        query: then === null ? {} : { points_per_hour: then },
+      }),
+    [id, then],
+  );
+  if (change.error) return <Failed error={change.error} again={change.again} />;
+  if (!change.value) return <Bones />;
+  const { points_per_hour, applies_from, deployments, apps, points_a_day, short_of_points } = change.value;
+  return (
+    <>
+      <p>
+        {t.tier_form.hour_change(points_per_hour.now, points_per_hour.then, date_and_time(Date.parse(applies_from)))}
+      </p>
+      <dl class="facts">
+        <dt>{t.tier_form.affected}</dt>
+        <dd>{t.tier_form.hour_affects(deployments, apps)}</dd>
+        <dt>{t.tier_form.day_now}</dt>
+        <dd class="number">{t.points(points_a_day.now)}</dd>
+        <dt>{t.tier_form.day_then}</dt>
+        <dd class="number">{t.points(points_a_day.then)}</dd>
+        <dt>{t.tier_form.short}</dt>
+        <dd class="number">{number(change.value.apps_short_of_points)}</dd>
+      </dl>
+      {short_of_points.length > 0 && (
+        <ul class="stack tight small">
+          {short_of_points.map((app) => (
+            <li key={app.app_id}>
+              {app.app_name}: {t.tier_form.short_of(app.balance, app.points_a_day)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
 
 type Tier = Body<'post', '/api/internal/deploy/tiers'>;
 export function Tiers() {
@@ -140,6 +209,7 @@ export function Tiers() {
             t.app.name,
             t.tier_form.slug,
             end(t.tier_form.price),
+            end(t.tier_form.hour),
             t.tier_form.size,
             t.tier_form.columns.max,
             t.tier_form.columns.domains,
@@ -150,6 +220,7 @@ export function Tiers() {
             tier.monthly_cost_points === null || tier.monthly_cost_points === undefined
               ? t.tier_form.sats(number(tier.monthly_cost_sats ?? 0))
               : number(tier.monthly_cost_points),
+            tier.points_per_hour === null ? '–' : number(tier.points_per_hour),
             t.tiers.size(memory(tier.memory_limit_mb), cpu(tier.cpu_limit_millicores)),
             tier.limits.max_deployments === null ? t.tier_form.no_limit : number(tier.limits.max_deployments),
             yes_or_no(tier.custom_domain_allowed),
@@ -168,6 +239,7 @@ export function Tiers() {
               choices: Object.entries(t.tier_form.methods),
             },
             { name: 'monthly_cost_points', label: t.tier_form.price, kind: 'number', hint: t.tier_form.price_hint },
+            { name: 'points_per_hour', label: t.tier_form.hour, kind: 'number', hint: t.tier_form.hour_hint },
             { name: 'memory_limit_mb', label: t.tier_form.memory, kind: 'number' },
             { name: 'cpu_limit_millicores', label: t.tier_form.cpu, kind: 'number' },
             { name: 'max_deployments', label: t.tier_form.max, kind: 'number', hint: t.tier_form.max_hint },
@@ -185,6 +257,11 @@ export function Tiers() {
           add: (body) => call('post', '/api/internal/deploy/tiers', { body }).then(load),
           change: (id, body: Body<'patch', '/api/internal/deploy/tiers/{id}'>) =>
             call('patch', '/api/internal/deploy/tiers/{id}', { path: { id }, body }).then(load),
+          effect: (tier, { points_per_hour: then }) =>
+            // What isn't a number berthd refuses with the change itself.
+            then === undefined || (typeof then !== 'number' && then !== null)
+              ? null
+              : { title: t.tier_form.hour_title(tier.name), shown: <PriceChange id={tier.id} then={then} /> },
         }}
       />
     </>

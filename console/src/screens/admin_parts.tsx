@@ -5,7 +5,7 @@ import { type Answer, call } from '../api';
 import { Confirm, type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { StatusBadge } from '../components/status';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -286,12 +286,8 @@ export function Give({
       fields={give_fields}
       action={t.admin.mint}
       onClose={onClose}
-      below={({ amount }) => (
-        <>
-          <Sum now={-whole(amount)} balance={balance} whose={t.sum.has(name)} />
-          <p class="small faint">{t.admin.mint_text}</p>
-        </>
-      )}
+      below={() => <p class="small faint">{t.admin.mint_text}</p>}
+      cost={({ amount }) => ({ now: -whole(amount), balance, whose: t.sum.has(name) })}
       run={async ({ amount, reason }, once) => {
         await call('post', '/api/internal/points/mint', { once, body: { account: to, amount, reason } });
         note(t.admin.minted_now);
@@ -323,14 +319,14 @@ export function Refund({
       fields={[{ ...give_fields[0]!, hint: t.admin.refund_most(most) }, give_fields[1]!]}
       action={t.admin.refund}
       onClose={onClose}
-      below={({ amount }) => <Sum now={-whole(amount)} balance={balance} />}
+      cost={({ amount }) => ({ now: -whole(amount), balance })}
       run={async ({ amount, reason }, once) => {
-        await call('post', '/api/internal/deploy/apps/{deployment_id}/refund', {
+        const { proposal } = await call('post', '/api/internal/deploy/apps/{deployment_id}/refund', {
           path: { deployment_id: id },
           once,
           body: { amount, reason },
         });
-        note(t.admin.refunded(t.points(amount)));
+        note(proposal ? t.money.waits : t.admin.refunded(t.points(amount)));
         onDone();
       }}
     />

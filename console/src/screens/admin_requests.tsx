@@ -10,6 +10,7 @@ import { useReading } from '../components/use';
 import { tier_name } from '../data';
 import { type ScopeName, t } from '../messages';
 import { problems_of } from './admin_fleet';
+import { Proposals, RefundInbox } from './admin_money';
 import { AppLink, page_size } from './admin_parts';
 
 export type Request = Answer<'get', '/api/internal/scope-requests'>['scope_requests'][number];
@@ -163,6 +164,8 @@ export function Inbox() {
     <>
       <Problems />
       <ScopeRequests />
+      <RefundInbox />
+      <Proposals />
     </>
   );
 }

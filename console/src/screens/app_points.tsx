@@ -1,16 +1,20 @@
-// An app's points and users: figures, and the balance by day.
+// An app's points and users: its money, figures, and the balance by day.
+import { useState } from 'preact/hooks';
 import { call } from '../api';
 import { Days } from '../components/days';
 import { Read } from '../components/table';
 import { Card, LinkButton } from '../components/ui';
 import { useReading } from '../components/use';
-import type { App } from '../data';
+import { type App, may_deploy } from '../data';
 import { number, share } from '../format';
 import { t } from '../messages';
+import { AppMoney } from './app_money';
+import { Budgets } from './budgets';
 
 const window_days = 30;
 
 export function AppPoints({ app }: { app: App }) {
+  const [round, next] = useState(0); // counts what was moved
   const figures = useReading(
     () => call('get', '/api/operator/analytics', { app: app.id, query: { window_days } }),
     [app.id],
@@ -21,6 +25,7 @@ export function AppPoints({ app }: { app: App }) {
       <div class="row">
         <LinkButton href={`/apps/${app.id}/statement`}>{t.statement.title}</LinkButton>
       </div>
+      <AppMoney app={app} onMoved={() => next(round + 1)} />
       <Card title={t.app_points.figures(window_days)} bare>
         <Read of={figures}>
           {(value) => (
@@ -44,10 +49,11 @@ export function AppPoints({ app }: { app: App }) {
           )}
         </Read>
       </Card>
+      {may_deploy(app) && <Budgets app={app.id} />}
       <Days
         title={t.app_points.balance}
         label={t.points_screen.plot}
-        keys={[app.id]}
+        keys={[app.id, round]}
         read={async (from, to) =>
           (await call('get', '/api/operator/analytics/days', { app: app.id, query: { from, to } })).days
         }

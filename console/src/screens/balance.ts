@@ -1,6 +1,6 @@
 // What an app has, for the sums that are shown before its points move.
 import { ApiError, call } from '../api';
-import { useReading } from '../components/use';
+import { useReading, useReturn } from '../components/use';
 
 const today = () => new Date().toISOString().slice(0, 10);
 
@@ -15,8 +15,10 @@ async function balance_of(app: string): Promise<number | null> {
   return days.at(-1)?.balance ?? null;
 }
 
-// undefined while it is being read; null if it can't be known.
-export function useBalance(app: string): number | null | undefined {
-  const balance = useReading(() => balance_of(app), [app]);
+// undefined while it is being read; null if it can't be known or there is no app yet. It is read again when somebody comes back to the tab, who may
+// have sent points in another one.
+export function useBalance(app: string | undefined): number | null | undefined {
+  const balance = useReading(async () => (app ? balance_of(app) : null), [app]);
+  useReturn(balance.again);
   return balance.error ? null : balance.done ? balance.value : undefined;
 }

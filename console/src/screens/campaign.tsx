@@ -4,7 +4,7 @@ import { type Answer, ApiError, type Body, call, every } from '../api';
 import { Confirm, type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Plot } from '../components/plot';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Read, Table } from '../components/table';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Menu, Meter, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -445,9 +445,12 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
               errors: ['insufficient_balance'],
             },
           ]}
-          below={({ additional_payment }) => (
-            <Sum now={whole(additional_payment)} later={t.campaigns.no_more} balance={balance} />
-          )}
+          cost={({ additional_payment }) => ({
+            now: whole(additional_payment),
+            later: t.campaigns.no_more,
+            balance,
+            app: app.id,
+          })}
           run={async (body, once) => {
             await call('put', '/api/external/campaigns/{id}', { path, app: app.id, once, body });
             again();
@@ -460,13 +463,13 @@ function Loaded({ app, campaign, again }: { app: App; campaign: Campaign; again:
           action={t.campaigns.cancel}
           danger
           onClose={() => ask(null)}
+          cost={() => ({ now: -returned, balance })}
           run={async () => {
             const answer = await call('delete', '/api/external/campaigns/{id}', { path, app: app.id });
             note(t.campaigns.cancelled(number(answer.refunded)));
             again();
           }}>
           <p>{t.campaigns.cancel_text(number(returned))}</p>
-          <Sum now={-returned} balance={balance} />
         </Confirm>
       )}
     </Page>

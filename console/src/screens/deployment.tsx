@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { Confirm } from '../components/form';
-import { LazyBuilds } from '../components/lazy';
+import { LazyAskForCharge, LazyBuilds, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
@@ -16,7 +16,7 @@ import { FailureBanner, type Instance, Instances, useInstances } from './deploym
 import { Activity, HistoryTab, Rollback, useEntries } from './deployment_history';
 import { LogTab } from './deployment_log';
 import { Plots } from './deployment_plots';
-import { ConfirmCharge, useBilling } from './deployment_price';
+import { ConfirmCharge, hour_of, useBilling } from './deployment_price';
 import { rollouts_in, short_image } from './rollouts';
 import { SettingsTab } from './deployment_settings';
 import { VariablesTab } from './deployment_variables';
@@ -87,6 +87,7 @@ function Metrics({ deployment, of: { value, again } }: { deployment: Deployment;
 
 function Billing({ deployment }: { deployment: Deployment }) {
   const { value } = useBilling(deployment);
+  const [asking, ask] = useState(false);
   if (!value)
     return (
       <Card title={t.billing.heading}>
@@ -101,7 +102,9 @@ function Billing({ deployment }: { deployment: Deployment }) {
       actions={
         <span
           class={`badge ${value.billing_status === 'current' || value.billing_status === 'exempt' ? 'good' : 'warn'}`}>
-          {t.billing.states[value.billing_status]}
+          {value.billing_status === 'exempt' && hour_of(value.tier)
+            ? t.billing.by_hour
+            : t.billing.states[value.billing_status]}
         </span>
       }>
       <div class="stack">
@@ -124,7 +127,10 @@ function Billing({ deployment }: { deployment: Deployment }) {
             )}
           </dd>
           <dt>{t.billing.balance}</dt>
-          <dd class="number">{t.points(value.balance)}</dd>
+          <dd class="number">
+            {t.points(value.balance)}
+            {value.held > 0 && <div class="small faint">{t.billing.held(value.held)}</div>}
+          </dd>
           {value.stops_at && (
             <>
               <dt>{t.billing.stops}</dt>
@@ -147,9 +153,13 @@ function Billing({ deployment }: { deployment: Deployment }) {
                 </li>
               ))}
             </ul>
+            <Button slim onClick={() => ask(true)}>
+              {t.points_screen.ask_back}
+            </Button>
           </details>
         )}
       </div>
+      {asking && <LazyAskForCharge deployment={deployment} onClose={() => ask(false)} />}
     </Card>
   );
 }
@@ -242,11 +252,13 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const restart = async () => {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
-  const tabs = (['overview', 'logs', 'history', 'builds', 'variables', 'domain', 'settings'] as const).map((key) => ({
-    key,
-    name: t.deployment.tabs[key],
-    href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
-  }));
+  const tabs = (['overview', 'logs', 'history', 'builds', 'usage', 'variables', 'domain', 'settings'] as const).map(
+    (key) => ({
+      key,
+      name: t.deployment.tabs[key],
+      href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
+    }),
+  );
   return (
     <Page
       title={name}
@@ -308,6 +320,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       {tab === 'logs' && <LogTab deployment={deployment} instances={instances} />}
       {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
+      {tab === 'usage' && <LazyUsage deployment={deployment} />}
       {tab === 'variables' && <VariablesTab deployment={deployment} />}
       {tab === 'domain' && <DomainTab deployment={deployment} />}
       {tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}

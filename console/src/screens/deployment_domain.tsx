@@ -7,7 +7,7 @@ import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Time } fr
 import { useReading } from '../components/use';
 import { change, type Deployment, news, serves_domains, tiers } from '../data';
 import { t } from '../messages';
-import { PriceIfUnpaid } from './deployment_price';
+import { useCostIfUnpaid } from './deployment_price';
 
 const fields: FieldOf<{ custom_domain: string }>[] = [
   {
@@ -33,6 +33,7 @@ const marks = { waiting_for_dns: 'warn', issuing: 'busy', active: 'good', failed
 
 function Claimed({ deployment }: { deployment: Deployment }) {
   const [releasing, release] = useState(false);
+  const cost = useCostIfUnpaid(deployment);
   // The domain's changes come as events of the deployment, so nothing polls.
   const { value, error, again } = useReading(
     () => state_of(deployment),
@@ -128,9 +129,9 @@ function Claimed({ deployment }: { deployment: Deployment }) {
           action={t.domain.release}
           danger
           onClose={() => release(false)}
+          cost={() => cost}
           run={() => change(deployment, { custom_domain: null })}>
           <p>{t.domain.release_text}</p>
-          <PriceIfUnpaid deployment={deployment} />
         </Confirm>
       )}
     </>
@@ -138,6 +139,7 @@ function Claimed({ deployment }: { deployment: Deployment }) {
 }
 
 export function DomainTab({ deployment }: { deployment: Deployment }) {
+  const cost = useCostIfUnpaid(deployment);
   if (deployment.custom_domain) return <Claimed deployment={deployment} />;
   // Said before a tier with domains is paid for.
   if (serves_domains.value === false)
@@ -159,12 +161,7 @@ export function DomainTab({ deployment }: { deployment: Deployment }) {
     );
   return (
     <Card title={t.domain.heading}>
-      <Form
-        fields={fields}
-        action={t.domain.add}
-        below={() => <PriceIfUnpaid deployment={deployment} />}
-        run={(body) => change(deployment, body)}
-      />
+      <Form fields={fields} action={t.domain.add} cost={() => cost} run={(body) => change(deployment, body)} />
     </Card>
   );
 }

@@ -107,7 +107,7 @@ export const tier_field = (free: Sandbox | null, app?: App, present?: string): F
       tier.slug,
       tier.name,
       {
-        aside: tier.monthly_cost_points ? t.tiers.price(tier.monthly_cost_points) : t.create.free,
+        aside: t.tiers.price(tier.monthly_cost_points ?? 0, tier.points_per_hour ?? 0) || t.create.free,
         lines: [
           t.tiers.size(memory(tier.memory_limit_mb), cpu(tier.cpu_limit_millicores)),
           disabled ? t.tiers.used_up : about,

@@ -9,7 +9,7 @@ import { useReading } from '../components/use';
 import { app_of, change, type Deployment, tiers } from '../data';
 import { t } from '../messages';
 import { container_fields, container_values, tier_field } from './deployment_fields';
-import { ConfirmTier, PriceIfUnpaid } from './deployment_price';
+import { ConfirmTier, useCostIfUnpaid } from './deployment_price';
 import { label_texts, parse_labels } from './deployments_table';
 
 export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; onDelete: () => void }) {
@@ -23,6 +23,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
   }
   const [image, ...others] = container_fields;
   const app = app_of(deployment.app_id);
+  const cost = useCostIfUnpaid(deployment);
   const [moving, move] = useState<string | null>(null); // to the tier with this slug
   const wanted = tiers.value?.find((one) => one.slug === moving);
   return (
@@ -33,7 +34,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           values={container_values(deployment)}
           changes
           action={t.settings.save}
-          below={() => <PriceIfUnpaid deployment={deployment} />}
+          cost={() => cost}
           run={save}
         />
       </Card>
@@ -62,7 +63,7 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           values={{ labels: label_texts(deployment) }}
           changes
           action={t.app.save}
-          below={() => <PriceIfUnpaid deployment={deployment} />}
+          cost={() => cost}
           run={async ({ labels }) => {
             await change(deployment, { labels: parse_labels(labels ?? []) });
             note(t.app.changed);

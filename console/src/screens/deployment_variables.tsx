@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api';
 import { note } from '../components/notes';
+import { missing_of, Sum } from '../components/sum';
 import { Read } from '../components/table';
 import { Button, Card, Failed } from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
@@ -10,7 +11,7 @@ import { changes_of, type Edited, VariableTable, VariableText } from '../compone
 import { change, type Deployment } from '../data';
 import { t } from '../messages';
 import { Differences } from './deployment_history';
-import { PriceIfUnpaid } from './deployment_price';
+import { useCostIfUnpaid } from './deployment_price';
 
 const fresh = (): Edited => ({ name: '', stored: false, value: '' });
 
@@ -19,6 +20,7 @@ function Editor({ deployment, stored, again }: { deployment: Deployment; stored:
   const [as_text, show_text] = useState(false);
   const { env_vars, added, changed, removed } = changes_of(rows);
   const waiting = Object.keys(env_vars).length;
+  const cost = useCostIfUnpaid(deployment);
   const { busy, error, submit } = useSubmit(async () => {
     await change(deployment, { env_vars });
     note(t.variables.saved);
@@ -62,10 +64,14 @@ function Editor({ deployment, stored, again }: { deployment: Deployment; stored:
           </>
         )}
         {waiting > 0 && <Differences of={[{ field: 'env_vars', added, changed, removed }]} />}
-        <PriceIfUnpaid deployment={deployment} />
+        {cost && <Sum {...cost} />}
         {error && <Failed error={error} />}
         <div class="row">
-          <Button kinds={['main-action']} busy={busy} disabled={waiting === 0} onClick={() => submit()}>
+          <Button
+            kinds={['main-action']}
+            busy={busy}
+            disabled={waiting === 0 || missing_of(cost) > 0}
+            onClick={() => submit()}>
             {t.variables.save(waiting)}
           </Button>
           {waiting > 0 && (

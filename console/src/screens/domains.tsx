@@ -1,12 +1,12 @@
 // All custom domains, and which of them aren't served yet.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { type FieldOf, FormDialog } from '../components/form';
+import { type FieldOf, FormDialog, useDraft } from '../components/form';
 import { Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Page } from '../components/ui';
 import { app_of, change, complete, type Deployment, listed, serves_domains, tiers } from '../data';
 import { t } from '../messages';
-import { PriceIfUnpaid } from './deployment_price';
+import { useCostIfUnpaid } from './deployment_price';
 
 // Shows what the deployment itself says about its domain; only the deployment's page asks for the records.
 function state_of({ status, reason, cause }: Deployment): { mark: string; text: string } {
@@ -18,18 +18,16 @@ function state_of({ status, reason, cause }: Deployment): { mark: string; text: 
   return status === 'running' ? { mark: 'good', text: t.domain.states.active } : { mark: '', text: t.status[status] };
 }
 
-export function DomainsScreen() {
+function AddDomain({ to, onClose }: { to: Deployment[]; onClose: () => void }) {
   const [, go] = useLocation();
-  const [adding, add] = useState(false);
-  const all = listed.value.filter((deployment) => deployment.custom_domain);
-  const allowed = new Set(tiers.value?.filter((tier) => tier.custom_domain_allowed).map((tier) => tier.slug));
-  const free = listed.value.filter((deployment) => !deployment.custom_domain && allowed.has(deployment.tier ?? ''));
+  const draft = useDraft();
+  const cost = useCostIfUnpaid(to.find((one) => one.id === draft[0].id) ?? to[0]!);
   const fields: FieldOf<{ id: string; custom_domain: string }>[] = [
     {
       name: 'id',
       label: t.palette.deployment,
       kind: 'choice',
-      choices: free.map((one) => [one.id, `${one.name} (${app_of(one.app_id)?.app_name})`]),
+      choices: to.map((one) => [one.id, `${one.name} (${app_of(one.app_id)?.app_name})`]),
     },
     {
       name: 'custom_domain',
@@ -39,6 +37,30 @@ export function DomainsScreen() {
       errors: ['domain_taken'],
     },
   ];
+  return (
+    <FormDialog
+      title={t.domains.add}
+      fields={fields}
+      draft={draft}
+      action={t.domains.add}
+      onClose={onClose}
+      cost={() => cost}
+      run={async ({ id, custom_domain }) => {
+        await change(
+          to.find((one) => one.id === id)!,
+          { custom_domain: custom_domain ?? '' },
+        );
+        go(`/deployments/${id}/domain`);
+      }}
+    />
+  );
+}
+
+export function DomainsScreen() {
+  const [adding, add] = useState(false);
+  const all = listed.value.filter((deployment) => deployment.custom_domain);
+  const allowed = new Set(tiers.value?.filter((tier) => tier.custom_domain_allowed).map((tier) => tier.slug));
+  const free = listed.value.filter((deployment) => !deployment.custom_domain && allowed.has(deployment.tier ?? ''));
   const is_possible = serves_domains.value !== false;
   const button = is_possible && free.length > 0 && (
     <Button kinds={['main-action']} icon="plus" onClick={() => add(true)}>
@@ -87,25 +109,7 @@ export function DomainsScreen() {
           </Table>
         </section>
       )}
-      {adding && (
-        <FormDialog
-          title={t.domains.add}
-          fields={fields}
-          action={t.domains.add}
-          onClose={() => add(false)}
-          below={({ id }) => {
-            const chosen = free.find((one) => one.id === id);
-            return chosen && <PriceIfUnpaid key={chosen.id} deployment={chosen} />;
-          }}
-          run={async ({ id, custom_domain }) => {
-            await change(
-              free.find((one) => one.id === id)!,
-              { custom_domain: custom_domain ?? '' },
-            );
-            go(`/deployments/${id}/domain`);
-          }}
-        />
-      )}
+      {adding && <AddDomain to={free} onClose={() => add(false)} />}
     </Page>
   );
 }

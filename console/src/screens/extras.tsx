@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks';
 import { type Answer, ApiError, type Body, call, every } from '../api';
 import { Confirm, type FieldOf, Form, FormDialog } from '../components/form';
 import { note } from '../components/notes';
-import { Sum } from '../components/sum';
+import type { Cost } from '../components/sum';
 import { Read, Table } from '../components/table';
 import { Button, Card, Empty, Meter, Page, Tabs, Time } from '../components/ui';
-import { useReading } from '../components/use';
+import { useReading, useReturn } from '../components/use';
 import { number } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -36,6 +36,12 @@ function Shop() {
     mine.again();
     void reload_me();
   };
+  useReturn(() => void reload_me());
+  const cost_of = (item: Item): Cost => ({
+    now: item.price_points,
+    balance: me.value!.points,
+    whose: t.sum.you_have,
+  });
   return (
     <>
       <Read of={items}>
@@ -88,13 +94,12 @@ function Shop() {
           title={t.shop.buy_title(asking.item.name)}
           action={t.market.buy}
           onClose={() => ask(null)}
+          cost={() => cost_of(asking.item)}
           run={async () => {
             await call('post', '/api/cosmetics/{id}/purchase', { path: { id: asking.item.id } });
             note(t.shop.bought(asking.item.name));
             done();
-          }}>
-          <Sum now={asking.item.price_points} balance={me.value!.points} whose={t.sum.you_have} />
-        </Confirm>
+          }}></Confirm>
       )}
       {asking?.what === 'give' && (
         <FormDialog<{ to: string }>
@@ -102,6 +107,7 @@ function Shop() {
           action={t.shop.give}
           onClose={() => ask(null)}
           fields={[{ name: 'to', label: t.points_screen.to, errors: ['user_not_found', 'query_too_short'] }]}
+          cost={() => cost_of(asking.item)}
           run={async ({ to }) => {
             await call('post', '/api/cosmetics/{id}/gift', {
               path: { id: asking.item.id },
@@ -109,9 +115,7 @@ function Shop() {
             });
             note(t.shop.given(asking.item.name, to));
             done();
-          }}>
-          <Sum now={asking.item.price_points} balance={me.value!.points} whose={t.sum.you_have} />
-        </FormDialog>
+          }}></FormDialog>
       )}
     </>
   );

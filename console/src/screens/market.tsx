@@ -6,7 +6,7 @@ import { type Answer, type Body, call, every } from '../api';
 import { Entry } from '../components/fields';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Read, Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -113,9 +113,12 @@ function Campaigns({ app }: { app: App }) {
           fields={campaign_fields}
           values={{ payout_rate: 1 }}
           action={t.campaigns.create}
-          below={({ total_payment }) => (
-            <Sum now={whole(total_payment)} later={t.campaigns.no_more} balance={balance} />
-          )}
+          cost={({ total_payment }) => ({
+            now: whole(total_payment),
+            later: t.campaigns.no_more,
+            balance,
+            app: app.id,
+          })}
           onClose={() => create(false)}
           run={async ({ game_type, play_tier, geography, ...body }, once) => {
             const targeting_metadata = targeting_of({ game_type, play_tier, geography });
@@ -251,7 +254,7 @@ function Buy({
       fields={fields}
       action={t.market.buy}
       onClose={onClose}
-      below={(typed) => <Sum now={total_of(typed)} later={t.campaigns.no_more} balance={balance} />}
+      cost={(typed) => ({ now: total_of(typed), later: t.campaigns.no_more, balance, app: app.id })}
       run={async ({ name, ...counts }, once) => {
         const bought = surfaces
           .filter(([surface]) => counts[surface] !== undefined)

@@ -2,10 +2,11 @@
 // that it belongs to is made on the way, for somebody who has none.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { ApiError, type Answer, type Body, call } from '../api';
+import { type Answer, type Body, call } from '../api';
 import { AskTier } from '../components/ask_tier';
 import { type FieldOf, Form, useDraft } from '../components/form';
 import { note } from '../components/notes';
+import { missing_of, TooFew } from '../components/sum';
 import { useReading } from '../components/use';
 import { Banner, Bones, Button, Card, Page } from '../components/ui';
 import { able, app_of, apps, deployments, may_deploy, offer, put, serves_domains, type Tier, tiers } from '../data';
@@ -14,6 +15,7 @@ import { normalized_image } from '../images';
 import { t } from '../messages';
 import { me, simulated } from '../session';
 import { app_to_deploy, default_port, first_tier, type Sandbox } from '../start';
+import { useBalance } from './balance';
 import { container_fields, tier_field, variables_field } from './deployment_fields';
 
 type Creation = Body<'post', '/api/deploy/apps'> & { app: string; app_name: string };
@@ -54,15 +56,6 @@ function useName(name: string): NameAnswer | null {
     };
   }, [name]);
   return said?.name === name ? said : null;
-}
-
-async function balance_of(app: string): Promise<number | null> {
-  try {
-    return (await call('get', '/api/external/app/balance', { app })).balance;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return null;
-    throw error;
-  }
 }
 
 interface Shown {
@@ -183,12 +176,12 @@ function NewDeployment() {
   const [entered, enter, forget] = draft;
   const typed = entered as { app?: string; image?: string; name?: string; tier?: string };
   const app = typed.app ?? able.value[0]?.id;
-  const balance = useReading(async () => (app ? balance_of(app) : null), [app]);
+  const balance = useBalance(app);
   const free = useReading(async () => (app ? call('get', '/api/deploy/sandbox-status', { app }) : null), [app]);
   const tier = typed.tier ?? (free.done ? first_tier(free.value) : undefined);
   const chosen = tiers.value?.find((one) => one.slug === tier);
   const price = chosen?.monthly_cost_points ?? 0;
-  const missing = balance.value === null ? 0 : price - balance.value;
+  const missing = missing_of({ now: price, balance });
   const image = typed.image ?? '';
   const name = (typed.name ?? name_of(image)).trim();
   const said = useName(name);
@@ -242,6 +235,7 @@ function NewDeployment() {
       aside={t.create.cost}
       action={t.create.submit}
       acting={t.create.sending}
+      disabled={missing > 0}
       run={create}>
       {chosen ? (
         <div class="sum">
@@ -253,16 +247,22 @@ function NewDeployment() {
             <span class="soft">{t.create.now}</span>
             <span class="number">{t.points(price)}</span>
           </div>
-          {balance.value !== null && (
+          {typeof balance === 'number' && (
             <div>
               <span class="soft">{t.create.balance}</span>
-              <span class="number">{t.points(balance.value)}</span>
+              <span class="number">{t.points(balance)}</span>
             </div>
           )}
           <div class="total">
             <span>{t.create.each_period}</span>
             <span class="number">{price === 0 ? t.create.free : t.points(price)}</span>
           </div>
+          {!!chosen.points_per_hour && (
+            <div>
+              <span>{t.create.each_hour}</span>
+              <span class="number">{t.points(chosen.points_per_hour)}</span>
+            </div>
+          )}
         </div>
       ) : (
         <Bones />
@@ -272,11 +272,7 @@ function NewDeployment() {
           <p>{t.create.awaiting_text}</p>
         </Banner>
       )}
-      {missing > 0 && (
-        <Banner kind="warn">
-          <p>{t.create.short(number(missing))}</p>
-        </Banner>
-      )}
+      {missing > 0 && <TooFew app={app}>{t.create.short(number(missing))}</TooFew>}
       <p class="small faint">{t.create.refund}</p>
     </Form>
   );

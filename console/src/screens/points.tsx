@@ -2,13 +2,14 @@
 import { useState } from 'preact/hooks';
 import { type Body, call } from '../api';
 import { type FieldOf, Filter, FormDialog } from '../components/form';
+import { LazyOwnRefunds } from '../components/lazy';
 import { note } from '../components/notes';
 import { Days } from '../components/days';
 import { SaveReceipt } from '../components/receipt';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Copy, Empty, LinkButton, Page, Time } from '../components/ui';
-import { useReading } from '../components/use';
+import { useReading, useReturn } from '../components/use';
 import { number, signed } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -30,6 +31,11 @@ interface Filtered {
   to: string;
 }
 
+// How long a spend can be given back, in milliseconds.
+const refundable_for = 90 * 86_400_000;
+const can_be_asked = (entry: { kind: string; inserted_at: string }) =>
+  entry.kind === 'spend' && Date.now() - Date.parse(entry.inserted_at) <= refundable_for;
+
 // The days are the reader's.
 const query_of = ({ from, to, ...rest }: Partial<Filtered>) => ({
   ...rest,
@@ -41,8 +47,10 @@ export function PointsScreen() {
   const [filter, set_filter] = useState<Partial<Filtered>>({});
   const [page, turn] = useState(1);
   const [sending, send] = useState(() => location.search === '?send');
+  const [asking, ask] = useState<{ id: string; amount: number } | null>(null);
   const [round, next] = useState(0); // counts what was sent, after which the days are read again
   const balance = useReading(() => call('get', '/api/points/balance'), []);
+  useReturn(balance.again);
   const newest = useReading(() => call('get', '/api/points/history', { query: { page_size: newest_entries } }), []);
   const history = useReading(
     () => call('get', '/api/points/history', { query: { ...query_of(filter), page, page_size } }),
@@ -170,7 +178,16 @@ export function PointsScreen() {
                       <td class="soft">
                         <Time at={entry.inserted_at} />
                       </td>
-                      <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>{signed(entry.amount)}</td>
+                      <td class={`end number ${entry.amount > 0 ? 'plus' : ''}`}>
+                        {signed(entry.amount)}
+                        {can_be_asked(entry) && (
+                          <div>
+                            <Button slim onClick={() => ask(entry)}>
+                              {t.points_screen.ask_back}
+                            </Button>
+                          </div>
+                        )}
+                      </td>
                       <td class="end">
                         <SaveReceipt of={entry.id} />
                       </td>
@@ -186,13 +203,14 @@ export function PointsScreen() {
           }
         </Read>
       </Card>
+      <LazyOwnRefunds asking={asking} onClose={() => ask(null)} round={round} />
       {sending && (
         <FormDialog
           title={t.points_screen.send}
           fields={send_fields}
           action={t.points_screen.send}
           onClose={() => send(false)}
-          below={({ amount }) => <Sum now={whole(amount)} balance={balance.value?.points} whose={t.sum.you_have} />}
+          cost={({ amount }) => ({ now: whole(amount), balance: balance.value?.points, whose: t.sum.you_have })}
           run={async (body, once) => {
             await call('post', '/api/points/transfer', { once, body });
             note(t.points_screen.sent(number(body.amount), body.to_username ?? ''));

@@ -144,4 +144,14 @@ void remember_network(db::Tx& tx, const std::string& user_id, const std::string&
       user_id, tx.now() - networks_known_for, max_known_networks);
 }
 
+bool share_network(db::Tx& tx, const std::string& user_id, const std::string& other_id) {
+  return tx.number(R"(
+      SELECT 1
+      FROM login_networks n
+      JOIN login_networks o ON o.user_id = $2 AND o.network = n.network
+      WHERE n.user_id = $1 AND n.last_at > $3 AND o.last_at > $3
+      LIMIT 1)",
+                   user_id, other_id, tx.now() - networks_known_for) > 0;
+}
+
 }  // namespace berth::accounts

@@ -64,4 +64,7 @@ bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& ne
 // older than networks_known_for.
 void remember_network(db::Tx& tx, const std::string& user_id, const std::string& network);
 
+// Whether both users have logged in from one network within networks_known_for.
+bool share_network(db::Tx& tx, const std::string& user_id, const std::string& other_id);
+
 }  // namespace berth::accounts

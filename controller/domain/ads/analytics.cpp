@@ -1,5 +1,8 @@
 #include "controller/domain/ads/analytics.h"
 
+#include <map>
+#include <utility>
+
 namespace berth::ads {
 namespace {
 
@@ -48,6 +51,23 @@ DayRow sum(const std::vector<DayRow>& rows) {
     total.spend += row.spend;
   }
   return total;
+}
+
+std::vector<Viewer> viewers_since(db::Tx& tx, Instant since, int most) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> events;
+  auto rows = tx.query(R"(
+      SELECT app_id, user_id
+      FROM ad_events
+      WHERE inserted_at >= $1
+      ORDER BY inserted_at DESC
+      LIMIT $2)",
+                       since, most);
+  while (rows.next()) ++events[{rows.text("app_id"), rows.text("user_id")}];
+  std::vector<Viewer> all;
+  all.reserve(events.size());
+  for (const auto& [who, count] : events)
+    all.push_back({.app_id = who.first, .user_id = who.second, .events = count});
+  return all;
 }
 
 }  // namespace berth::ads

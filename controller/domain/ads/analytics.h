@@ -24,4 +24,13 @@ std::vector<DayRow> recounted(db::Tx& tx, const std::string& campaign_id, std::i
                               std::int64_t last);
 DayRow sum(const std::vector<DayRow>& rows);
 
+// How many of an app's events of ads, views and clicks, a viewer has caused.
+struct Viewer {
+  std::string app_id;
+  std::string user_id;
+  std::int64_t events = 0;
+};
+// The viewers of the newest events since a time, at most `most` events: each app and user once.
+std::vector<Viewer> viewers_since(db::Tx& tx, Instant since, int most);
+
 }  // namespace berth::ads

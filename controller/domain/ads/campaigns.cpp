@@ -71,8 +71,9 @@ void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment, std::int64_
   if (budget > 0) transaction.legs.push_back({app, ledger::campaign_account(campaign.id), budget});
   if (payment > budget) transaction.legs.push_back({app, ledger::treasury(), payment - budget});
   if (!ledger::post(tx, transaction))
-    throw Error(Code::insufficient_balance,
-                "the app has fewer than " + std::to_string(payment) + " points");
+    throw Error(Code::insufficient_balance, "the app has fewer than " + std::to_string(payment) +
+                                                " points to spend" +
+                                                ledger::words_for_held(tx, app));
 }
 
 void check(const Order& order, Instant now) {

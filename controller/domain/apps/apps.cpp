@@ -62,9 +62,33 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
              app.refresh_requires_client, tx.now(), app.is_public);
   ledger::open_account(tx, ledger::app_account(id));
   store_origins(tx, id, app.allowed_origins);
+  note_spend_wishes(tx, owner_id);
   AppWithSecret created = {.app = *find(tx, id), .client_secret = secret};
   created.scope_request = ask_for_new_scopes(tx, created.app, ScopeSet());
   return created;
+}
+
+// Only rows that change are written, because spends read them.
+void note_spend_wishes(db::Tx& tx, const std::string& owner_id) {
+  tx.execute(R"(
+      UPDATE apps
+      SET tells_of_spends = 1 - tells_of_spends
+      WHERE owner_id = $1
+        AND deleted_at IS NULL
+        AND tells_of_spends <> CASE
+          WHEN EXISTS (SELECT 1
+                       FROM webhooks w
+                       WHERE w.app_id = apps.id AND w.ended_at IS NULL
+                         AND w.events LIKE '%"points.spent"%')
+            OR EXISTS (SELECT 1
+                       FROM alerts a
+                       WHERE a.owner_id = apps.owner_id AND a.disabled_at IS NULL
+                         AND (a.app_id IS NULL OR a.app_id = apps.id)
+                         AND a.events LIKE '%"points.spent"%')
+            THEN 1
+          ELSE 0
+        END)",
+             owner_id);
 }
 
 std::optional<App> find(db::Tx& tx, const std::string& id) {

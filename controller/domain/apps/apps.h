@@ -155,6 +155,9 @@ Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest&
 Page<App> list_all(db::Tx& tx, const std::optional<std::string>& search, const PageRequest& page);
 // Returns the apps that are listed and not suspended, newest first.
 Page<App> list_public(db::Tx& tx, const PageRequest& page);
+// Notes for each app of the account whether a webhook or an alert wants the events of its spends.
+// To be called after every change of those; create() does it for a new app.
+void note_spend_wishes(db::Tx& tx, const std::string& owner_id);
 // Returns how many users have connected the app at present.
 std::int64_t count_users(db::Tx& tx, const std::string& app_id);
 

@@ -54,8 +54,7 @@ Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& 
                     id);
   NewGeneration next = {.status = starts ? Status::deploying : Status::stopped,
                         .request_id = action.request_id};
-  if (find(tx, id)->billing_status == billing::Status::suspended)
-    next.message = billing::points_missing;
+  next.message = billing::why_suspended(tx, id);
   begin_generation(tx, id, next);
   log(tx, id, LogAction::reactivate, "reactivated_by_admin");
   audit::record(tx, action.admin, "deployment.reactivate", id);

@@ -5,6 +5,7 @@
 #include "controller/db/enum_column.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/metering/prices.h"
 
 namespace berth::tiers {
 namespace {
@@ -13,7 +14,7 @@ const std::string select_tiers = R"(
     SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
            memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
            auto_approve, monthly_stipend_points, ad_reach_multiplier, runtime_class,
-           user_namespaces, smtp, bandwidth_mbit, build_points_per_minute
+           user_namespaces, smtp, bandwidth_mbit, build_points_per_minute, points_per_hour
     FROM deploy_tiers
 )";
 
@@ -36,7 +37,8 @@ Tier tier_of(const db::Query& row) {
                                .user_namespaces = {},
                                .smtp = row.flag("smtp"),
                                .bandwidth = {}},
-               .build_points_per_minute = row.integer("build_points_per_minute")};
+               .build_points_per_minute = row.integer("build_points_per_minute"),
+               .points_per_hour = row.integer_or_null("points_per_hour")};
   if (!row.null("user_namespaces")) tier.confinement.user_namespaces = row.flag("user_namespaces");
   if (!row.null("bandwidth_mbit")) tier.confinement.bandwidth = int(row.integer("bandwidth_mbit"));
   if (!row.null("max_deployments")) tier.max_deployments = int(row.integer("max_deployments"));
@@ -53,15 +55,19 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
         (id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
          memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
          auto_approve, monthly_stipend_points, ad_reach_multiplier, runtime_class,
-         user_namespaces, smtp, bandwidth_mbit, build_points_per_minute, position)
+         user_namespaces, smtp, bandwidth_mbit, build_points_per_minute, points_per_hour,
+         position)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+              $20,
               (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers)))",
              id, tier.name, tier.slug, tier.description, to_string(tier.payment_method),
              tier.monthly_cost_points, tier.monthly_cost_sats, tier.memory_limit_mb,
              tier.cpu_limit_millicores, tier.max_deployments, tier.custom_domain_allowed,
              tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier,
              tier.confinement.runtime_class, tier.confinement.user_namespaces,
-             tier.confinement.smtp, tier.confinement.bandwidth, tier.build_points_per_minute);
+             tier.confinement.smtp, tier.confinement.bandwidth, tier.build_points_per_minute,
+             tier.points_per_hour);
+  metering::price_created(tx, id, tier.points_per_hour);
 }
 
 // The cluster's objects of all of the tier's deployments are made again.
@@ -83,6 +89,11 @@ void check_price(const Tier& tier) {
   };
   price(!bitcoin, tier.monthly_cost_points.has_value(), "monthly_cost_points");
   price(bitcoin, tier.monthly_cost_sats.has_value(), "monthly_cost_sats");
+  if (!tier.points_per_hour) return;
+  if (bitcoin) throw invalid_field("points_per_hour", "must not be set for this payment method");
+  if (*tier.points_per_hour < 1 || *tier.points_per_hour > metering::max_points_per_hour)
+    throw invalid_field("points_per_hour",
+                        "must be from 1 to 1000000; leave it out, or null, for no price");
 }
 
 }  // namespace
@@ -122,14 +133,15 @@ Tier update(db::Tx& tx, const Tier& tier) {
           memory_limit_mb = $6, cpu_limit_millicores = $7, max_deployments = $8,
           custom_domain_allowed = $9, auto_approve = $10, monthly_stipend_points = $11,
           ad_reach_multiplier = $12, runtime_class = $13, user_namespaces = $14, smtp = $15,
-          bandwidth_mbit = $16, build_points_per_minute = $17
+          bandwidth_mbit = $16, build_points_per_minute = $17, points_per_hour = $18
       WHERE id = $1)",
              tier.id, tier.name, tier.description, tier.monthly_cost_points, tier.monthly_cost_sats,
              tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
              tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
              tier.ad_reach_multiplier, tier.confinement.runtime_class,
              tier.confinement.user_namespaces, tier.confinement.smtp, tier.confinement.bandwidth,
-             tier.build_points_per_minute);
+             tier.build_points_per_minute, tier.points_per_hour);
+  metering::price_changed(tx, tier.id, tier.points_per_hour);
   if (before && before->confinement != tier.confinement) confinement_changed(tx, tier.id);
   billing::tier_changed(tx, tier.id);
   campaigns::tiers_changed(tx);

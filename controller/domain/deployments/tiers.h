@@ -48,6 +48,10 @@ struct Tier {
   Confinement confinement = {};
   // What a minute of building an image costs (builds/builds.h).
   std::int64_t build_points_per_minute = 0;
+  // What an hour of each container costs while it runs (metering/settlement.h), for tiers that are
+  // paid with points; 1 to metering::max_points_per_hour, empty for none. A new price applies from
+  // the next UTC midnight.
+  std::optional<std::int64_t> points_per_hour = {};
 };
 // The most that a minute of building may cost.
 inline constexpr std::int64_t max_build_points_per_minute = 1'000'000;
@@ -60,9 +64,9 @@ std::optional<Tier> find(db::Tx& tx, const std::string& id);
 // doesn't fit the payment method.
 Tier create(db::Tx& tx, const Tier& tier);
 // Stores every field of `tier` except id, slug and payment method. A new price applies from each
-// deployment's next period; new sizes apply to deployments that move to the tier later; another
-// confinement applies to all of the tier's deployments at once, and replaces their containers.
-// Throws what create() throws.
+// deployment's next period, and one by the hour from the next UTC midnight; new sizes apply to
+// deployments that move to the tier later; another confinement applies to all of the tier's
+// deployments at once, and replaces their containers. Throws what create() throws.
 Tier update(db::Tx& tx, const Tier& tier);
 // Fills an empty table. Changes nothing if the table has rows.
 void seed(db::Tx& tx, const std::vector<Tier>& tiers);

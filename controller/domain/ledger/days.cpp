@@ -126,6 +126,26 @@ std::vector<KindDay> kinds(db::Tx& tx, const Account& account, std::int64_t firs
   return all;
 }
 
+bool each_account_day(db::Tx& tx, std::int64_t first, std::int64_t last, std::int64_t most,
+                      const std::function<void(const AccountDay&)>& take) {
+  std::int64_t read = 0;
+  auto rows = tx.query(R"(
+      SELECT account_id, day, credited, debited
+      FROM ledger_kind_days
+      WHERE day BETWEEN $1 AND $2
+      ORDER BY day, account_id, kind
+      LIMIT $3)",
+                       first, last, most + 1);
+  while (rows.next()) {
+    if (++read > most) return false;
+    take({.account_id = rows.text("account_id"),
+          .day = rows.integer("day"),
+          .credited = rows.integer("credited"),
+          .debited = rows.integer("debited")});
+  }
+  return true;
+}
+
 bool has_kind_sums(const Account& account) {
   return account.kind == "app" || account.kind == "treasury" || account.kind == "issuance";
 }

@@ -133,6 +133,10 @@ std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
   return points;
 }
 
+std::int64_t sum_open(db::Tx& tx) {
+  return tx.number(R"(SELECT coalesce(sum(amount), 0) FROM ledger_holds WHERE state = 'open')");
+}
+
 std::int64_t count_open(db::Tx& tx) {
   return tx.number(R"(SELECT count(*) AS open FROM ledger_holds WHERE state = 'open')");
 }

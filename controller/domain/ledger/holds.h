@@ -57,6 +57,9 @@ std::int64_t void_all(db::Tx& tx, const ledger::Account& source);
 // Returns how many holds are open. Reads an entry of an index for each of them.
 std::int64_t count_open(db::Tx& tx);
 
+// Returns how many points all open holds have together. Reads as much.
+std::int64_t sum_open(db::Tx& tx);
+
 // Whether expire() would find a hold.
 bool is_any_due(db::Tx& tx);
 // Returns the points of expired holds to their sources, at most `limit` holds at a time, and

@@ -14,13 +14,13 @@ namespace berth::ledger {
 namespace {
 
 // Starts the change, after which crediting_of(tx).changed() says what it has done. A conditional
-// UPDATE checks the balance and takes the points; it changes no row if there weren't enough. The
-// issuance account may go down to -max_points.
+// UPDATE checks the balance and takes the points; it changes no row if there weren't enough that
+// aren't held. The issuance account may go down to -max_points.
 db::Query take_later(db::Tx& tx, const Account& account, std::int64_t amount) {
   static const std::string update = R"(
       UPDATE ledger_accounts
       SET balance = balance - $2, debited = debited + $2
-      WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
+      WHERE id = $1 AND (balance - held >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
       )";
   static const std::string update_and_return = update + and_return_changed;
   return tx.query_later(crediting_of(tx).text_of({update, update_and_return}), account.id(), amount,
@@ -327,6 +327,38 @@ std::int64_t balance(db::Tx& tx, const Account& account) {
 
 db::Query balance_later(db::Tx& tx, const Account& account) {
   return tx.query_later(balance_sql(tx, account), account.id());
+}
+
+std::int64_t held(db::Tx& tx, const Account& account) {
+  return tx.number(R"(SELECT held FROM ledger_accounts WHERE id = $1)", account.id());
+}
+
+bool set_held(db::Tx& tx, const Account& account, std::int64_t points) {
+  const auto set = [&] {
+    return tx.execute(R"(
+        UPDATE ledger_accounts
+        SET held = $2
+        WHERE id = $1 AND balance >= $2)",
+                      account.id(), points) == 1;
+  };
+  bool is_set = set();
+  // Credits that are pending may be what is missing; see take_with_pending().
+  for (bool is_more = !is_set && may_have_pending(tx, account); is_more && !is_set;) {
+    is_more = fold(tx, account) > 0;
+    is_set = set();
+  }
+  return is_set;
+}
+
+std::int64_t spendable(db::Tx& tx, const Account& account) {
+  return balance(tx, account) - held(tx, account);
+}
+
+std::string words_for_held(db::Tx& tx, const Account& account) {
+  const std::int64_t points = held(tx, account);
+  if (points == 0) return "";
+  return " (" + std::to_string(points) + " of its points " + (points == 1 ? "is" : "are") +
+         " held for what runs by the hour)";
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {

@@ -40,6 +40,20 @@ std::int64_t balance(db::Tx& tx, const Account& account);
 // account doesn't exist.
 db::Query balance_later(db::Tx& tx, const Account& account);
 
+// Points that are held for what runs by the hour (deployments/metering/settlement.h) stay on the
+// account, as a part of its balance, but can't leave it: whoever posts a movement has the others
+// alone. Unlike the holds of holds.h they are a number of the account and no movement, because they
+// change all the time. The audit finds more held than an account has.
+std::int64_t held(db::Tx& tx, const Account& account);
+// Sets how many of the account's points are held. Returns false, and changes nothing, if the
+// account has fewer.
+bool set_held(db::Tx& tx, const Account& account, std::int64_t points);
+// The balance less what is held: what may leave the account.
+std::int64_t spendable(db::Tx& tx, const Account& account);
+// Returns " (20 of its points are held for what runs by the hour)", to follow a sentence that says
+// that the account has too few points; nothing if none are.
+std::string words_for_held(db::Tx& tx, const Account& account);
+
 // Bonus points are a part of an account's balance: what the treasury gave its owner for nothing
 // (rewards.h). The ledger keeps the mark on them wherever they go, and refuses nothing because of
 // it; accounts/bonuses.h says what may be done with them. What goes to the treasury is taken from
@@ -63,8 +77,8 @@ struct Movement {
   std::optional<std::int64_t> bonus_given_back = {};
 };
 // Posts the movement and returns the id of the transaction. Returns nothing, and changes nothing,
-// if `from` has too few points. The accounts must exist and differ. Throws validation_failed if the
-// balance of `to` would exceed max_points.
+// if `from` has too few points that aren't held. The accounts must exist and differ. Throws
+// validation_failed if the balance of `to` would exceed max_points.
 std::optional<std::string> post(db::Tx& tx, const Movement& movement);
 
 // What a movement has to do with the bonus points of `from`.

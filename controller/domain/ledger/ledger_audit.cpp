@@ -65,7 +65,7 @@ constexpr std::string_view transactions_with_receipts = R"(
     SELECT t.id_high, t.id_low
     FROM ledger_transactions t
     JOIN ledger_kinds k ON k.number = t.kind
-    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund', 'refund'))";
+    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund', 'refund', 'metering'))";
 
 // An account's points in and out, less those of its newest day, and less its balance.
 constexpr std::string_view totals_that_differ = R"(
@@ -184,6 +184,12 @@ constexpr std::string_view bonuses_that_exceed = R"(
       WHERE a.bonus > 0 AND a.bonus > a.balance
     ) AS balances
     WHERE bonus > balance
+    ORDER BY id)";
+
+constexpr std::string_view held_that_exceeds = R"(
+    SELECT id, held - balance AS difference
+    FROM ledger_accounts
+    WHERE held > 0 AND held > balance
     ORDER BY id)";
 
 constexpr std::string_view all_accounts = R"(SELECT count(*) FROM ledger_accounts)";
@@ -318,6 +324,8 @@ std::vector<AuditPart> audit_parts(db::Tx& tx) {
       part_of("each account's points in and out are its newest day's and give its balance",
               "accounts", 1, totals_that_differ, all_accounts),
       part_of("no account has more bonus than points", "accounts", 1, bonuses_that_exceed,
+              all_accounts),
+      part_of("no account has more points held than it has", "accounts", 1, held_that_exceeds,
               all_accounts),
       part_of_days("each day's sums of an account are its postings", "days of accounts",
                    postings * 2, day_sums_that_differ, all_account_days),

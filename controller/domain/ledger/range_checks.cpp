@@ -66,6 +66,39 @@ constexpr std::string_view builds = R"(
     ORDER BY build_id
     LIMIT $2)";
 
+// What apps were charged for what ran by the hour, in the same form. Receipts are kept longer than
+// the days that say for which deployments they were, so the two are compared for as many days as
+// are certainly there.
+constexpr std::string_view settlements = R"(
+    SELECT s.app_id AS id, s.transaction_id, s.points AS amount, a.number AS account
+    FROM meter_settlements s
+    LEFT JOIN ledger_accounts a ON a.id = 'app:' || s.app_id
+    WHERE s.app_id > $1 AND (s.app_id <= $2 OR $2 IS NULL))";
+constexpr std::string_view settlements_that_differ = R"(
+    SELECT id, settled - used AS difference
+    FROM (
+      SELECT m.app_id AS id,
+             coalesce((SELECT sum(s.points)
+                       FROM meter_settlements s
+                       WHERE s.app_id = m.app_id
+                         AND s.day > (SELECT max(day) - 300 FROM ledger_kind_days)), 0) AS settled,
+             coalesce((SELECT sum(u.points)
+                       FROM deployments d
+                       JOIN meter_days u ON u.deployment_id = d.id
+                       WHERE d.app_id = m.app_id
+                         AND u.day > (SELECT max(day) - 300 FROM ledger_kind_days)), 0) AS used
+      FROM meter_apps m
+      WHERE m.app_id > $1 AND (m.app_id <= $2 OR $2 IS NULL)
+    ) AS apps
+    WHERE settled <> used
+    ORDER BY id)";
+constexpr std::string_view metered_apps = R"(
+    SELECT app_id AS id
+    FROM meter_apps
+    WHERE app_id > $1
+    ORDER BY app_id
+    LIMIT $2)";
+
 // What users spent and got back, in the same form with the user's account. Spends that have a row
 // are compared with it.
 constexpr std::string_view spends_and_refunds = R"(
@@ -195,6 +228,14 @@ constexpr std::array all = {
                .what = "builds",
                .broken = charges_without_transaction<charges_of_builds>,
                .keys = builds},
+    RangeCheck{.name = "each charge by the hour is its ledger transaction",
+               .what = "metered apps",
+               .broken = charges_without_transaction<settlements>,
+               .keys = metered_apps},
+    RangeCheck{.name = "each app was charged by the hour what its deployments' days say",
+               .what = "metered apps",
+               .broken = select<settlements_that_differ>,
+               .keys = metered_apps},
     RangeCheck{.name = "each spend that may be given back, and each refund, is its transaction",
                .what = "spends",
                .broken = charges_without_transaction<spends_and_refunds>,
@@ -238,6 +279,7 @@ std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id) {
            + (SELECT count(*) FROM deployment_tier_changes WHERE transaction_id = $1)
            + (SELECT count(*) FROM deployment_refunds WHERE transaction_id = $1)
            + (SELECT count(*) FROM build_charges WHERE transaction_id = $1)
+           + (SELECT count(*) FROM meter_settlements WHERE transaction_id = $1)
            + (SELECT count(*) FROM refunds WHERE id = $1))",
                    transaction_id);
 }

@@ -6,6 +6,7 @@
 #include "controller/domain/apps/app_changes.h"
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/holds.h"
@@ -35,6 +36,7 @@ void remove(db::Tx& tx, const App& app) {
     throw Error(Code::invalid_state, "the app has campaigns; cancel them first");
   const ledger::Account account = ledger::app_account(app.id);
   holds::void_all(tx, account);
+  metering::close_app(tx, app.id);
   if (const std::int64_t left = ledger::balance(tx, account); left > 0) {
     ledger::open_account(tx, ledger::treasury());
     ledger::post(tx, {.kind = "app_deletion",

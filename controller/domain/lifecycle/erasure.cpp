@@ -11,6 +11,8 @@
 #include "controller/domain/kernel/idempotency_keys.h"
 #include "controller/domain/ledger/memo_erasure.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/social/chat.h"
 
 namespace berth::erasure {
@@ -33,11 +35,16 @@ int erase_audit_details(db::Tx& tx, const std::string& user_id, int limit) {
 
 // The functions that erase the texts of a deleted user. A module whose rows may have such texts
 // adds its own here.
-constexpr std::array<eraser::Erase, 5> erasers = {erase_answers, chat::erase, erase_audit_details,
-                                                  deployments::erase_words, ledger::erase_memos};
+constexpr std::array<eraser::Erase, 7> erasers = {erase_answers,
+                                                  chat::erase,
+                                                  refund_requests::erase_of_user,
+                                                  proposals::erase_of_user,
+                                                  erase_audit_details,
+                                                  deployments::erase_words,
+                                                  ledger::erase_memos};
 // The functions that erase the texts of a deleted app.
-constexpr std::array<eraser::Erase, 3> erasers_of_app = {apps::erase_words, campaigns::erase_words,
-                                                         builds::erase};
+constexpr std::array<eraser::Erase, 4> erasers_of_app = {
+    apps::erase_words, campaigns::erase_words, builds::erase, refund_requests::erase_of_app};
 
 int erase_app(db::Tx& tx, const std::string& app_id, int limit) {
   const int erased = eraser::run(tx, erasers_of_app, app_id, limit);

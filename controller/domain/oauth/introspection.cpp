@@ -29,7 +29,8 @@ Caller caller_of(const db::Query& row, Instant now) {
           .scopes = narrowed ? holder.scopes & stored_scopes(*narrowed) : holder.scopes,
           .expires_at = std::min(expires_at, holder.family_end),
           .first_party = holder.built_in,
-          .owns_app = holder.owns_app};
+          .owns_app = holder.owns_app,
+          .tells_of_spends = holder.tells_of_spends};
 }
 
 // Introspection reports a refused token as inactive: returns nothing if `look` throws an Error.

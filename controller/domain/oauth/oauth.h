@@ -116,7 +116,8 @@ struct Caller {
   // user's apps that the request is about, and empty if it is about none or all of them; grant_id
   // is empty in the console.
   bool first_party = false;
-  bool owns_app = false;  // the app is the user's own; false for first_party callers
+  bool owns_app = false;         // the app is the user's own; false for first_party callers
+  bool tells_of_spends = false;  // somebody wants the events of the app's spends
 };
 // Returns the caller. Throws invalid_token, token_expired, token_revoked or account_suspended.
 Caller check_access_token(db::Tx& tx, const std::string& token);

@@ -139,7 +139,7 @@ const std::string select_holder = R"(
            a.deleted_at AS app_deleted_at, f.expires_at AS family_end,
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
            f.id AS family_id, g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes,
-           a.approved_scopes, a.built_in,
+           a.approved_scopes, a.built_in, a.tells_of_spends,
            CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
            )";
 const std::string of_token = R"(
@@ -157,7 +157,8 @@ Holder holder_of(const db::Query& row) {
                            stored_scopes(row.text("approved_scopes")), row.flag("bears_operators")),
           .family_end = row.instant("family_end"),
           .built_in = row.flag("built_in"),
-          .owns_app = row.flag("bears_operators") && !row.flag("built_in")};
+          .owns_app = row.flag("bears_operators") && !row.flag("built_in"),
+          .tells_of_spends = row.flag("tells_of_spends")};
 }
 
 bool is_held_by(const db::Query& row, const std::string& app_id) {

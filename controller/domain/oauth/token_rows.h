@@ -68,8 +68,9 @@ struct Holder {
   std::string app_id;
   ScopeSet scopes;  // the family's scopes that can be used at present
   Instant family_end;
-  bool built_in = false;  // whether the app is berth's own client
-  bool owns_app = false;  // whether the user is the owner of another app
+  bool built_in = false;         // whether the app is berth's own client
+  bool owns_app = false;         // whether the user is the owner of another app
+  bool tells_of_spends = false;  // whether somebody wants the events of the app's spends
 };
 Holder holder_of(const db::Query& row);
 bool is_held_by(const db::Query& row, const std::string& app_id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
@@ -13,6 +14,7 @@
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/blocks.h"
 #include "controller/domain/social/user_search.h"
+#include "controller/domain/webhooks/webhooks.h"
 
 namespace berth::points {
 namespace {
@@ -77,6 +79,17 @@ std::string find_recipient(db::Tx& tx, const std::string& from_user_id, const Re
   const std::string id = named ? named->id : *to.user_id;
   blocks::require_visible(tx, from_user_id, id);
   return id;
+}
+
+// The last digit of a transaction's id is random.
+void tell(db::Tx& tx, const Spending& spending, const std::string& spend_id) {
+  static_assert(spend_orders == 16);
+  webhooks::emit(tx, spending.app_id, webhooks::spend_type,
+                 "spends:" + spending.app_id + ":" + spend_id.back(),
+                 {{"spend_id", spend_id},
+                  {"user_id", spending.user_id},
+                  {"amount", spending.amount},
+                  {"description", spending.description}});
 }
 
 // What an account's owner sees of the postings of a page. The counterparty is the account whose
@@ -229,6 +242,8 @@ Spent spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
                 .bonus = spending.amount - taken.own,
                 .own_use = taken.own_use,
                 .referral = is_referral ? taken.own : 0});
+  // Last, because whoever adds an event makes others who do so wait for the end of the write.
+  if (spending.is_told) tell(tx, spending, taken.transaction_id);
   return {.id = taken.transaction_id, .balance = left.next() ? left.integer("points") : 0};
 }
 
@@ -244,6 +259,22 @@ std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to
                 .amount = amount,
                 .memo = description});
   return ledger::balance(tx, ledger::user_account(from.user_id));
+}
+
+ToppedUp top_up(db::Tx& tx, const debits::Payer& from, const std::string& app_id,
+                std::int64_t amount, const std::string& description) {
+  const apps::App app = apps::get_owned(tx, from.user_id, app_id);
+  const ledger::Account account = ledger::app_account(app.id);
+  auto taken = debits::begin(tx, from,
+                             {.kind = "top_up",
+                              .to = account,
+                              .reaches = from.user_id,
+                              .amount = amount,
+                              .memo = description});
+  debits::finish(taken);
+  return {.id = taken.transaction_id,
+          .balance = ledger::balance(tx, ledger::user_account(from.user_id)),
+          .app_balance = ledger::balance(tx, account)};
 }
 
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,

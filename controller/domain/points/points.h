@@ -31,7 +31,13 @@ struct Spending {
   std::string description;
   // Whether the app is known to be the user's own. Otherwise that is looked up where it matters.
   bool in_own_app = false;
+  // Whether a webhook or an alert wants the event points.spent of the app; nothing is looked up.
+  bool is_told = false;
 };
+// The events of an app's spends are told in this many orders beside each other, so that one spend
+// doesn't wait for the delivery of the one before, and that no more of their rows are kept than of
+// so many subjects (app_events::kept_of_a_subject). A power of 16.
+inline constexpr int spend_orders = 16;
 struct Spent {
   std::string id;            // that of the ledger transaction, by which it can be given back
   std::int64_t balance = 0;  // the user's, afterwards
@@ -51,6 +57,17 @@ struct Recipient {  // exactly one of the two is set
 std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to,
                       std::int64_t amount, const std::string& description);
 
+struct ToppedUp {
+  std::string id;                // that of the ledger transaction
+  std::int64_t balance = 0;      // the user's, afterwards
+  std::int64_t app_balance = 0;  // the app's
+};
+// Moves points from a user to an app of their own, where they pay for its deployments and
+// campaigns. They don't count as spent: what was a bonus stays one. Throws app_not_found, forbidden
+// if somebody else owns the app, insufficient_balance and spend_limit_reached.
+ToppedUp top_up(db::Tx& tx, const debits::Payer& from, const std::string& app_id,
+                std::int64_t amount, const std::string& description);
+
 // A posting on an account, in the form that its owner sees.
 struct Entry {
   std::string transaction_id;
@@ -63,14 +80,15 @@ struct Entry {
   Instant at;
 };
 // The kinds of movements on the accounts of users.
-inline constexpr std::array<std::string_view, 13> kinds_of_users = {
+inline constexpr std::array<std::string_view, 15> kinds_of_users = {
     "mint",           "spend",
     "refund",         "transfer",
     "signup_bonus",   "referral_reward",
     "session_reward", "learning_reward",
     "viewer_reward",  "cosmetic_purchase",
     "cosmetic_gift",  "account_deleted",
-    "stipend"};
+    "stipend",        "claw_back",
+    "top_up"};
 enum class Direction { in, out };
 struct Filter {
   std::optional<std::string> kind;

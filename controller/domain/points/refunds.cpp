@@ -44,6 +44,15 @@ std::optional<Spend> find_spend(db::Tx& tx, const ledger::IdParts& id) {
                .at = ledger::time_of_number(rows.integer("number"))};
 }
 
+// The least UUIDv7 of a time: its upper 48 bits are the time in milliseconds (RFC 9562,
+// section 5.7).
+std::string first_id(Instant at) {
+  constexpr int bits_of_time = 48;
+  const std::int64_t millis =
+      std::clamp<std::int64_t>(to_millis(at), 0, (std::int64_t(1) << bits_of_time) - 1);
+  return ledger::id_of_parts({.high = millis << (64 - bits_of_time), .low = 0});
+}
+
 Spend get_spend(db::Tx& tx, const ledger::IdParts& id, const std::optional<std::string>& app_id) {
   const auto spend = find_spend(tx, id);
   if (!spend || (app_id && spend->app_id != *app_id))
@@ -52,7 +61,7 @@ Spend get_spend(db::Tx& tx, const ledger::IdParts& id, const std::optional<std::
 }
 
 void require_refundable(db::Tx& tx, const Spend& spend, const RefundOrder& order) {
-  if (order.app_id && tx.now() - spend.at > refundable_for)
+  if (order.app_id && !order.asked_in_time && tx.now() - spend.at > refundable_for)
     throw Error(
         Code::invalid_state,
         "a spend can be given back for " +
@@ -150,13 +159,55 @@ std::string move_back(db::Tx& tx, const Spend& spend, const RefundOrder& order,
                                     .memo = order.reason,
                                     .bonus_given_back = bonus});
   if (!id)
-    throw Error(Code::insufficient_balance, "the app's balance is lower than the " +
-                                                std::to_string(order.amount) +
-                                                " points that it would give back");
+    throw Error(Code::insufficient_balance,
+                "the app's balance is lower than the " + std::to_string(order.amount) +
+                    " points that it would give back" +
+                    ledger::words_for_held(tx, ledger::app_account(spend.app_id)));
   return *id;
 }
 
 }  // namespace
+
+std::optional<RefundableSpend> find_refundable(db::Tx& tx, const std::string& spend_id) {
+  const ledger::IdParts parts = ledger::parts_of_id(spend_id);
+  const auto spend = find_spend(tx, parts);
+  if (!spend) return std::nullopt;
+  const std::string id = ledger::id_of_parts(parts);
+  return RefundableSpend{
+      .id = id,
+      .user_id = spend->user_id,
+      .app_id = spend->app_id,
+      .amount = spend->amount,
+      .refunded = tx.number(R"(SELECT refunded FROM refundable_spends WHERE id = $1)", id),
+      .at = spend->at};
+}
+
+std::vector<BonusSpend> newest_bonus_spends(db::Tx& tx, Instant since, int most) {
+  struct Row {
+    std::string id;
+    std::int64_t bonus = 0;
+  };
+  std::vector<Row> spends;
+  {
+    // The ids begin with their times, so the newest ones are the last of the key.
+    auto rows = tx.query(R"(
+        SELECT id, bonus
+        FROM refundable_spends
+        WHERE id >= $1 AND bonus > 0
+        ORDER BY id DESC
+        LIMIT $2)",
+                         first_id(since), most);
+    while (rows.next()) spends.push_back({.id = rows.text("id"), .bonus = rows.integer("bonus")});
+  }
+  std::vector<BonusSpend> all;
+  for (const Row& row : spends)
+    if (const auto spend = find_spend(tx, ledger::parts_of_id(row.id)))
+      all.push_back({.user_id = spend->user_id,
+                     .app_id = spend->app_id,
+                     .bonus = row.bonus,
+                     .at = spend->at});
+  return all;
+}
 
 std::int64_t share(std::int64_t of, std::int64_t refunded, std::int64_t whole) {
   __extension__ using Wide = __int128;  // the product has up to 106 bits

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/enum_text.h"
 #include "controller/db/database.h"
@@ -30,7 +31,8 @@ struct RefundOrder {
   std::string reason;  // at most max_description_length characters; both sides see it
   // The app that asks, on behalf of its owner. Empty if an administrator does.
   std::optional<std::string> app_id;
-  std::string admin = {};  // who the administrator is, for the audit log
+  std::string admin = {};      // who the administrator is, for the audit log
+  bool asked_in_time = false;  // the user has asked for it while the app could give it back
 };
 struct Refund {
   std::string id;  // that of the ledger transaction
@@ -47,6 +49,28 @@ struct Refund {
 // user's balance would exceed ledger::max_points. The write, or the nested part of it that throws,
 // has to be rolled back.
 Refund refund(db::Tx& tx, const RefundOrder& order);
+
+// A spend as far as somebody wants it back.
+struct RefundableSpend {
+  std::string id;  // in lower case
+  std::string user_id;
+  std::string app_id;
+  std::int64_t amount = 0;
+  std::int64_t refunded = 0;
+  Instant at;
+};
+// Returns nothing if there is no such spend. `spend_id` is a UUID.
+std::optional<RefundableSpend> find_refundable(db::Tx& tx, const std::string& spend_id);
+
+// A spend that took bonus points.
+struct BonusSpend {
+  std::string user_id;
+  std::string app_id;
+  std::int64_t bonus = 0;
+  Instant at;
+};
+// Those since a time, newest first, at most `most`.
+std::vector<BonusSpend> newest_bonus_spends(db::Tx& tx, Instant since, int most);
 
 // Of `of` points that are a part of `whole`, those in the first `refunded` points of it, rounded
 // down. So the differences that the parts of a spend make sum to those of the whole. `of` and

@@ -539,6 +539,10 @@ bool Container::end(const Look& look, milliseconds grace, Ending ending) {
   }
   RunState state;
   if (!stopped(look, state, ending)) return false;
+  // It may have run before the kubelet saw it run.
+  if (stage_ == Stage::starting && state.stage == RunState::Stage::ended &&
+      !state.started_at.empty())
+    begin_run(look, state);
   if (running()) exit(look, state.stage == RunState::Stage::ended ? state : lost());
   stage_ = Stage::ended;
   ready_ = false;

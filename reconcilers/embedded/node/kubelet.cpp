@@ -356,11 +356,14 @@ std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run
   if (const auto next =
           end(pod, run, grace * node_.timing.second, Container::Ending::known_after_a_crash, now))
     return next;
-  if (grace > 0 && !at_path(pod, "/metadata/finalizers").empty()) {
-    Json next = pod;
-    next["metadata"]["deletionGracePeriodSeconds"] = 0;
-    node_.registry.write_status(key, std::move(next), "kubelet");
-  }
+  // A kubelet says how the containers have ended before the pod goes, also in its DELETED event
+  // (kubernetes, pkg/kubelet, SyncTerminatedPod).
+  Json last = pod;
+  if (!run.containers.empty()) last["status"] = status_of(pod, run);
+  if (has_ended(pod)) last["status"]["phase"] = pod["status"]["phase"];
+  if (grace > 0 && !at_path(pod, "/metadata/finalizers").empty())
+    last["metadata"]["deletionGracePeriodSeconds"] = 0;
+  node_.registry.write_status(key, std::move(last), "kubelet");
   node_.registry.finish(key);
   return std::nullopt;
 }

@@ -11,12 +11,17 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/dry_run.h"
+#include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
+#include "controller/domain/money/anomalies.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
+#include "controller/domain/webhooks/alerts.h"
 #include "controller/domain/webhooks/webhooks.h"
 
 namespace {
@@ -65,6 +70,10 @@ std::map<std::string, Texts> enums_of_code() {
       {"/CosmeticCategory", all<cosmetics::Category>()},
       {"/CosmeticRarity", all<cosmetics::Rarity>()},
       {"/CreateTierRequest/properties/payment_method", all<tiers::PaymentMethod>()},
+      {"/Budget/properties/at_limit", all<metering::AtLimit>()},
+      {"/Budget/properties/period", all<metering::BudgetPeriod>()},
+      {"/BudgetRequest/properties/at_limit", all<metering::AtLimit>()},
+      {"/BudgetRequest/properties/period", all<metering::BudgetPeriod>()},
       {"/Build/properties/reason", all<builds::Reason>()},
       {"/Build/properties/status", all<builds::Status>()},
       {"/CustomDomain/properties/reason", all<custom_domains::Reason>()},
@@ -92,12 +101,22 @@ std::map<std::string, Texts> enums_of_code() {
        all<isolation::Wanted>()},
       {"/IsolationState", all<isolation::State>()},
       {"/LearningPathResponse/properties/status", all<learning::PathStatus>()},
+      {"/AlertChannel", all<alerts::Channel>()},
+      {"/AlertEventType", {alerts::types.begin(), alerts::types.end()}},
       {"/MatchMode", all<ads::MatchMode>()},
       {"/ModuleProgress/allOf/1/properties/unpaid_reason", unpaid},
       {"/ModuleStatus/properties/status", all<learning::Status>()},
       {"/OpenChannelRequest/properties/type", all<chat::ChannelType>()},
+      {"/PlatformMoney/properties/anomalies/items/properties/rule", all<money::Rule>()},
+      {"/PointProposal/properties/kind", all<proposals::Kind>()},
+      {"/PointProposal/properties/status", all<proposals::Status>()},
       {"/PointsRefundedEvent/properties/initiated_by", all<points::Initiator>()},
       {"/PublicUser/properties/friendship_status", all<friends::Status>()},
+      {"/PointsRefundRequest/properties/answered_by", all<points::Initiator>()},
+      {"/PointsRefundRequest/properties/status", all<refund_requests::Status>()},
+      {"/RefundRequestEvent/properties/status",
+       only({refund_requests::Status::open, refund_requests::Status::approved,
+             refund_requests::Status::rejected, refund_requests::Status::expired})},
       {"/ScopeRequest/properties/status", all<apps::RequestStatus>()},
       {"/ScopeRequestEvent/properties/status",
        only({apps::RequestStatus::approved, apps::RequestStatus::rejected})},
@@ -112,6 +131,8 @@ std::map<std::string, Texts> enums_of_code() {
 // The enums of the document that aren't.
 const std::set<std::string> others = {
     "/AppSettings/properties/token_endpoint_auth_method",
+    "/BudgetReachedEvent/properties/at_limit",
+    "/BudgetReachedEvent/properties/period",
     "/ClientTokenIntrospection/properties/token_type",
     "/CreateAppRequest/properties/token_endpoint_auth_method",
     "/CustomDomain/properties/records/items/properties/type",
@@ -119,6 +140,7 @@ const std::set<std::string> others = {
     "/HealthResponse/properties/status",
     "/MintRequest/properties/account/properties/kind",
     "/OAuthTokenResponse/properties/token_type",
+    "/PayoutEvent/properties/kind",
     "/PresenceEntry/properties/status",
     "/PresenceUpdate/properties/status",
     "/TablePresenceEntry/properties/status",

@@ -230,9 +230,10 @@ const std::map<std::string, std::string> silent = {
     {"introspect", "only tells about a token"},
     {"sessionHeartbeat", "comes every half minute; the session's start and end are noted"},
     {"testWebhook", "sends a test event and changes nothing"},
+    {"testAlert", "sends a test message and changes nothing"},
 };
-const std::string concerned[] = {"/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/",
-                                 "/api/operator/apps"};
+const std::string concerned[] = {"/api/auth/",     "/api/oauth/",        "/api/sessions/",
+                                 "/api/internal/", "/api/operator/apps", "/api/operator/alerts"};
 
 bool concerns_security(const Route& route) {
   const bool changes = route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run);

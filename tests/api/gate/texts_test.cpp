@@ -26,6 +26,7 @@ const std::string sealed = "a secret of the container's, encrypted and given to 
 const std::map<std::string, std::string> raw_texts = {
     {"AdEventRequest.impression_token", compared},
     {"CreateCreativeRequest.image", "a file in base64, of which only the pixels are kept"},
+    {"BudgetRequest.password", secret},
     {"ChangeDeploymentRequest.env.*", sealed},
     {"ChangeDeploymentRequest.env_vars.*", sealed},
     {"ChangeDeploymentRequest.registry_credentials.password", sealed},

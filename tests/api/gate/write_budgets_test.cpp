@@ -27,6 +27,7 @@ TEST_CASE("each operation that may write says what it stores") {
   const std::set<std::string_view> that_store_nothing = {"awardPoints",
                                                          "cancelBuild",
                                                          "cancelCampaign",
+                                                         "deleteAlert",
                                                          "deleteDeployment",
                                                          "deleteMe",
                                                          "deleteOperatorApp",
@@ -48,6 +49,7 @@ TEST_CASE("each operation that may write says what it stores") {
                                                          "unblockUser",
                                                          "verifyToken",
                                                          "withdrawFriendRequest",
+                                                         "withdrawRefundRequest",
                                                          "withdrawScopeRequest"};
   int walked = 0;
   std::set<std::string_view> found;

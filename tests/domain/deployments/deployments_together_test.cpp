@@ -90,6 +90,22 @@ TEST_CASE("deployments together: the limit holds for those that are moved to the
   CHECK(w.of_tier("free") == 3);
 }
 
+TEST_CASE("deployments together: each holds an hour of its own") {
+  Crowd w;
+  w.write([](db::Tx& tx) {
+    tiers::Tier tier = *tiers::find_by_slug(tx, "wide");
+    tier.slug = tier.name = "hourly";
+    tier.points_per_hour = 100;
+    tiers::create(tx, tier);
+  });
+  const ledger::Account account = ledger::app_account(w.adas.id);
+  w.mint(account, 399);
+  const auto answers =
+      Crowd::all([&](int i) { w.deploy(w.adas, order(Crowd::name_of(i), "hourly")); });
+  CHECK(answers == "5 422 insufficient_balance, 3 done");
+  CHECK(w.read([&](db::Tx& tx) { return ledger::held(tx, account); }) == 300);
+}
+
 TEST_CASE("deployments together: one of them gets the name") {
   Crowd w;
   const auto answers =

@@ -20,6 +20,9 @@
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
+#include "controller/domain/deployments/metering/budgets.h"
+#include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/deployments/stipends.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/kernel/outbox.h"
@@ -29,9 +32,13 @@
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/oauth/play_sessions.h"
+#include "controller/domain/points/claw_backs.h"
+#include "controller/domain/points/proposals.h"
+#include "controller/domain/points/refund_requests.h"
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/friends.h"
+#include "controller/domain/webhooks/alerts.h"
 #include "controller/domain/webhooks/webhooks.h"
 #include "tests/domain/world.h"
 #include "tests/totp.h"
@@ -317,10 +324,34 @@ const std::vector<Deciding> deciding = {
                         webhooks::Schemes::only_https, f.world.keys.data);
      }},
     {"webhooks::test", [](db::Tx& tx, Fixture&) { webhooks::test(tx, {}); }},
+    {"alerts::create",
+     [](db::Tx& tx, Fixture& f) {
+       alerts::create(tx, f.ada.id,
+                      {.name = "Mail",
+                       .app_id = {},
+                       .channel = alerts::Channel::mail,
+                       .target = {},
+                       .events = {"balance.low"}},
+                      webhooks::Schemes::only_https, f.world.keys.data);
+     }},
+    {"alerts::change",
+     [](db::Tx& tx, Fixture& f) {
+       alerts::change(tx, {}, {}, webhooks::Schemes::only_https, f.world.keys.data);
+     }},
+    {"alerts::test", [](db::Tx& tx, Fixture&) { alerts::test(tx, {}); }},
     {"points::refund",
      [](db::Tx& tx, Fixture&) {
        points::refund(tx, {.spend_id = {}, .reason = {}, .app_id = {}});
      }},
+    {"points::claw_back", [](db::Tx& tx, Fixture&) { points::claw_back(tx, {}); }},
+    {"refund_requests::ask_for_spend",
+     [](db::Tx& tx, Fixture& f) {
+       refund_requests::ask_for_spend(tx, f.ada, "", {}, "", f.world.keys);
+     }},
+    {"refund_requests::approve_spend",
+     [](db::Tx& tx, Fixture& f) { refund_requests::approve_spend(tx, {}, {}, f.world.keys); }},
+    {"proposals::propose", [](db::Tx& tx, Fixture&) { proposals::propose(tx, {}, "admin", 0); }},
+    {"proposals::confirm", [](db::Tx& tx, Fixture&) { proposals::confirm(tx, "", "admin"); }},
     {"friends::ask", [](db::Tx& tx, Fixture& f) { friends::ask(tx, f.ada.id, f.bob.id); }},
     {"chat::open",
      [](db::Tx& tx, Fixture& f) { chat::open(tx, f.ada.id, chat::ChannelType::table, "t"); }},
@@ -336,6 +367,13 @@ const std::vector<Deciding> deciding = {
      [](db::Tx& tx, Fixture&) { ads::add_segment(tx, {}, "campaign", "placement", {}); }},
     {"certificate_orders::take", [](db::Tx& tx, Fixture&) { certificate_orders::take(tx, {}); }},
     {"stipends::pay_if_due", [](db::Tx& tx, Fixture& f) { stipends::pay_if_due(tx, f.ada.id); }},
+    {"metering::record", [](db::Tx& tx, Fixture&) { metering::record(tx, "deployment", {}, {}); }},
+    {"metering::settle_due", [](db::Tx& tx, Fixture&) { metering::settle_due(tx, "app", ""); }},
+    {"metering::charge_now", [](db::Tx& tx, Fixture&) { metering::charge_now(tx, "app"); }},
+    {"metering::set_budget",
+     [](db::Tx& tx, Fixture& f) {
+       metering::set_budget(tx, {.app_id = f.app.id, .deployment_id = {}, .limit = 1});
+     }},
     {"billing::settle_due",
      [](db::Tx& tx, Fixture&) { billing::settle_due(tx, "deployment", ""); }},
     {"billing::resume", [](db::Tx& tx, Fixture&) { billing::resume(tx, {}, "deployment"); }},
@@ -345,7 +383,7 @@ const std::vector<Deciding> deciding = {
 
 TEST_CASE("functions that decide by what they have read need a serializable write") {
   Fixture f;
-  CHECK(deciding.size() == 31);
+  CHECK(deciding.size() == 43);
   for (const Deciding& one : deciding) {
     INFO(one.name);
     const auto run = [&](db::Tx& tx) { one.run(tx, f); };

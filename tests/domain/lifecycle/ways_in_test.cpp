@@ -55,6 +55,7 @@ const std::map<std::string, Opens> secrets = {
     {"apps.previous_secret_expires_at", Opens::nothing},
     {"apps.session_tokens", Opens::nothing},
     {"webhooks.secret_sealed", Opens::app},
+    {"alerts.target_sealed", Opens::nothing},  // lets berth write to a chat
     {"deployments.env_sealed", Opens::app},
     {"deployments.credentials_sealed", Opens::app},
     {"deployment_revisions.env_sealed", Opens::app},

@@ -109,6 +109,7 @@ def new_tier(scene):
         "memory_limit_mb": 64,
         "cpu_limit_millicores": 50,
         "monthly_cost_points": 5,
+        "points_per_hour": 1,
     }
     return scene.admin.post("/api/internal/deploy/tiers", body)
 
@@ -125,6 +126,12 @@ def change_tier(scene):
         "description": "For games", "runtime_class": "gvisor", "user_namespaces": True, "smtp": False, "bandwidth": 100})
 
 
+@driver("previewTierPrice")
+def preview_tier_price(scene):
+    tier = new_tier(scene).expect(201)["tier"]["id"]
+    return scene.admin.get(f"/api/internal/deploy/tiers/{tier}/price-change?points_per_hour=3")
+
+
 @driver("listOrphans")
 def list_orphans(scene):
     return scene.admin.get("/api/internal/deploy/orphans")
@@ -133,6 +140,25 @@ def list_orphans(scene):
 @driver("deploymentBilling")
 def deployment_billing(scene):
     return scene.owner_api.get(of(scene, "/billing"))
+
+
+@driver("deploymentUsage")
+def deployment_usage(scene):
+    return scene.owner_api.get(of(scene, "/usage?from=2026-01-01&to=2026-01-31&page_size=5"))
+
+
+@driver("listBudgets")
+def list_budgets(scene):
+    scene.owner_api.put("/api/operator/budgets", {"period": "30d", "limit": 1_000_000_000}).expect(200)
+    return scene.owner_api.get("/api/operator/budgets")
+
+
+@driver("putBudget")
+def put_budget(scene):
+    order = {"deployment_id": scene.deployment, "period": "day", "limit": 1_000_000, "at_limit": "stop_metered"}
+    scene.owner_api.put("/api/operator/budgets", order).expect(200)
+    higher = {**order, "limit": 2_000_000, "password": scene.operator.password}
+    return scene.owner_api.put("/api/operator/budgets", higher)
 
 
 @driver("deploymentMetrics")

@@ -1,5 +1,7 @@
 """Drivers of points: users' balances, spends and transfers, and apps' revenue."""
 
+from scene import PLAYER_SCOPES, Client
+
 from . import driver
 
 
@@ -106,3 +108,104 @@ def operator_analytics(scene):
 @driver("operatorAnalyticsDays")
 def operator_analytics_days(scene):
     return scene.owner_api.get("/api/operator/analytics/days")
+
+
+@driver("topUpApp")
+def top_up_app(scene):
+    scene.rich(scene.operator)
+    body = {"app_id": scene.app.id, "amount": 1, "description": "hosting"}
+    return scene.operator.post("/api/points/top-up", body)
+
+
+@driver("appMoney")
+def app_money(scene):
+    return scene.owner_api.get("/api/operator/money?days=7")
+
+
+@driver("appHistory")
+def app_history(scene):
+    return scene.owner_api.get("/api/operator/money/history")
+
+
+@driver("platformMoney")
+def platform_money(scene):
+    return scene.admin.get("/api/internal/money?days=7")
+
+
+def request_refund(scene):
+    """A request of a user of their own, since each one may ask only some times a day."""
+    user = scene.rich(scene.new_user())
+    player = Client(scene.base, scene.new_tokens(user, PLAYER_SCOPES)["access_token"])
+    spent = player.post("/api/external/points/spend", {"amount": 1}).expect(200)
+    body = {"spend_id": spent["spend_id"], "amount": 1, "reason": "the hat never came"}
+    return user, user.post("/api/points/refund-requests", body)
+
+
+@driver("requestRefund")
+def request_refund_once(scene):
+    return request_refund(scene)[1]
+
+
+@driver("listOwnRefundRequests")
+def list_own_refund_requests(scene):
+    return scene.user.get("/api/points/refund-requests")
+
+
+@driver("withdrawRefundRequest")
+def withdraw_refund_request(scene):
+    user, asked = request_refund(scene)
+    return user.delete(f"/api/points/refund-requests/{asked['request']['id']}")
+
+
+@driver("listRefundRequests")
+def list_refund_requests(scene):
+    return scene.owner_api.get("/api/operator/refund-requests?status=open")
+
+
+@driver("answerRefundRequest")
+def answer_refund_request(scene):
+    asked = request_refund(scene)[1]
+    path = f"/api/operator/refund-requests/{asked['request']['id']}/answer"
+    return scene.owner_api.post(path, {"approve": True, "note": "sorry"})
+
+
+@driver("internalListRefundRequests")
+def internal_list_refund_requests(scene):
+    return scene.admin.get("/api/internal/refund-requests?status=open")
+
+
+@driver("internalAnswerRefundRequest")
+def internal_answer_refund_request(scene):
+    asked = request_refund(scene)[1]
+    path = f"/api/internal/refund-requests/{asked['request']['id']}/answer"
+    return scene.admin.post(path, {"approve": False, "note": "it came"})
+
+
+def claw_back(scene, amount):
+    minted = scene.mint({"kind": "user", "id": scene.user.id}, 100_000)
+    body = {"transaction_id": minted["transaction_id"], "amount": amount, "reason": "twice"}
+    return scene.admin.post("/api/internal/points/claw-backs", body)
+
+
+def proposal(scene):  # more than one admin may take back alone
+    return claw_back(scene, 50_000).expect(201)["proposal"]["id"]
+
+
+@driver("clawBack")
+def claw_back_once(scene):
+    return claw_back(scene, 1)
+
+
+@driver("listPointProposals")
+def list_point_proposals(scene):
+    return scene.admin.get("/api/internal/points/proposals")
+
+
+@driver("confirmPointProposal", status=403)  # the internal secret is nobody by name
+def confirm_point_proposal(scene):
+    return scene.admin.post(f"/api/internal/points/proposals/{proposal(scene)}/confirm")
+
+
+@driver("rejectPointProposal")
+def reject_point_proposal(scene):
+    return scene.admin.post(f"/api/internal/points/proposals/{proposal(scene)}/reject")

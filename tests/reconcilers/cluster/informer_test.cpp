@@ -52,9 +52,16 @@ class Watched {
   const std::string name = "berth-test-" + hex(random_bytes(6));
   kube::Client client{cluster_.config()};
   std::atomic<int> heard = 0;
-  Informer informer{
-      client, kube::services, Need::always, "informer-test=" + name,
-      Informer::Listener{.changed = [this](const Object&) { ++heard; }, .connected = [] {}}};
+  std::atomic<int> gone = 0;
+  std::atomic<Instant> last_seen = Instant();
+  Informer informer{client, kube::services, Need::always, "informer-test=" + name,
+                    Informer::Listener{.changed = [this](const Object&) { ++heard; },
+                                       .connected = [] {},
+                                       .gone =
+                                           [this](const Object&, Instant at) {
+                                             last_seen = at;
+                                             ++gone;
+                                           }}};
 };
 
 }  // namespace
@@ -72,6 +79,24 @@ TEST_CASE(
   CHECK(watched.port_of("a") == 80);
   CHECK(watched.heard == 2);
   CHECK(watched.informer.state().connected);
+}
+
+TEST_CASE("an informer tells of what is gone, and when it was seen last") {
+  Watched watched;
+  watched.client.apply(watched.service("a", 80));
+  watched.client.apply(watched.service("b", 81));
+  watched.informer.start();
+  REQUIRE(eventually([&] { return watched.informer.state().synced; }));
+  CHECK(watched.gone == 0);
+  watched.client.apply(watched.service("b", 82));
+  REQUIRE(watched.has("b", 82));
+  CHECK(watched.gone == 0);
+  const Instant before = system_time();
+  CHECK(watched.informer.state().in_step_until <= before);
+  watched.client.remove(kube::services, watched.name, "a");
+  REQUIRE(eventually([&] { return watched.gone == 1; }));
+  CHECK(watched.last_seen.load() >= before);
+  CHECK(watched.last_seen.load() <= watched.informer.state().in_step_until);
 }
 
 TEST_CASE("an informer follows creations, changes, deletions and changed labels") {

@@ -6,6 +6,7 @@
 #include "controller/base/id.h"
 #include "controller/db/sqlite/copy.h"
 #include "controller/db/sqlite/database.h"
+#include "controller/domain/ledger/ledger.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/store.h"
 
@@ -18,14 +19,14 @@ bool is_write(std::string_view verb) {
          verb == "delete";
 }
 
-std::vector<tiers::Tier> test_tiers() {
-  tiers::Tier small;
-  small.name = small.slug = "small";
-  small.monthly_cost_points = 0;
-  small.memory_limit_mb = 128;
-  small.cpu_limit_millicores = 100;
-  small.auto_approve = true;
-  return {small};
+tiers::Tier test_tier(const std::string& slug) {
+  tiers::Tier tier;
+  tier.name = tier.slug = slug;
+  tier.monthly_cost_points = 0;
+  tier.memory_limit_mb = 128;
+  tier.cpu_limit_millicores = 100;
+  tier.auto_approve = true;
+  return tier;
 }
 
 std::unique_ptr<db::sqlite::Database> new_database(const std::filesystem::path& file,
@@ -51,7 +52,7 @@ World::World(kube::Kubeconfig cluster, std::string instance)
                       .after_crash = std::chrono::seconds(2),
                       .creating = std::chrono::seconds(2)};
   listen();
-  act([](db::Tx& tx) { tiers::seed(tx, test_tiers()); });
+  act([](db::Tx& tx) { tiers::seed(tx, {test_tier("small")}); });
 }
 
 World::~World() {
@@ -155,6 +156,16 @@ std::string World::deploy(const std::string& app, const Wanted& wanted) {
     id = deployments::create(tx, {app, app, "request-1"}, order, rules, data_key).id;
   });
   return id;
+}
+
+void World::new_tier(const std::string& slug, std::int64_t points_per_hour) {
+  tiers::Tier tier = test_tier(slug);
+  tier.points_per_hour = points_per_hour;
+  act([&](db::Tx& tx) { tiers::create(tx, tier); });
+}
+
+void World::give(const std::string& app, std::int64_t points) {
+  act([&](db::Tx& tx) { ledger::mint(tx, ledger::app_account(app), points, "test"); });
 }
 
 void World::stop(const std::string& id) {

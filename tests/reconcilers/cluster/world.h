@@ -36,6 +36,9 @@ class World {
 
   std::string new_app();
   std::string deploy(const std::string& app, const Wanted& wanted = {});
+  // Makes a tier that costs so many points an hour, and gives an app points.
+  void new_tier(const std::string& slug, std::int64_t points_per_hour);
+  void give(const std::string& app, std::int64_t points);
   void stop(const std::string& id);
   void restart(const std::string& id);
   void unset(const std::string& id, const std::string& variable);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -110,8 +111,37 @@ View view(db::Tx& tx, const std::string& deployment_id);
 std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
                     const std::string& deployment_id, std::int64_t amount,
                     const std::string& reason);
-// Returns how many points can be refunded. Throws nothing for an unknown deployment.
+// Returns how many points can be refunded, of those that were charged by the hour only what its
+// days still say (metering/meter.h). Throws nothing for an unknown deployment.
 std::int64_t refundable(db::Tx& tx, const std::string& deployment_id);
+
+// A renewal that is to come.
+struct Renewal {
+  std::string deployment_id;
+  std::string name;
+  std::int64_t price = 0;  // points for a period, at the tier's present price
+  Instant at;
+};
+inline constexpr int max_renewals = 200;
+// The next renewal of each of the app's deployments that runs and costs something, the earliest
+// first; at most max_renewals.
+std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id);
+
+// ---- For metering -------------------------------------------------------------------------------
+
+// Suspends a deployment that runs, for another reason than that the points for 30 days are missing:
+// the same as if they were, but for the message, and without a mail, as metering writes one for the
+// whole app. `points_per_hour` is what webhooks get as the amount, and `details` are those of the
+// log entries. settle_due() starts it again once metering lets it (metering::admit).
+void suspend_metered(db::Tx& tx, const std::string& deployment_id, StoppedFor why,
+                     std::int64_t points_per_hour, const nlohmann::json& details);
+// Adds the log entry that says that the points run out.
+void log_warning(db::Tx& tx, const std::string& deployment_id, const nlohmann::json& details);
+// The billing loop looks at the deployment at once.
+void look_at(db::Tx& tx, const std::string& deployment_id);
+
+// What the owner of a deployment is told that billing has suspended; nothing if it hasn't.
+std::optional<std::string> why_suspended(db::Tx& tx, const std::string& deployment_id);
 
 // ---- For the billing loop -----------------------------------------------------------------------
 
@@ -120,8 +150,8 @@ std::vector<std::string> due(db::Tx& tx, int most);
 // Returns when the next deployment becomes due, which may be in the past.
 std::optional<Instant> next_due(db::Tx& tx);
 // Returns the ids, in ascending order and greater than `after`, of deployments that are warned or
-// suspended and whose price is covered by their app's balance; for one app, or for all apps if
-// `app_id` is empty.
+// suspended and whose price is covered by their app's balance without what is held; for one app, or
+// for all apps if `app_id` is empty. Those that a budget has stopped aren't among them.
 std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const std::string& after,
                                  int most);
 

@@ -6,6 +6,7 @@
 #include "controller/base/error.h"
 #include "controller/db/enum_column.h"
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/webhooks/webhooks.h"
 
@@ -22,6 +23,9 @@ bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
 
 // Returns false, and changes nothing, if the app has too few points.
 bool charge(db::Tx& tx, const Account& account, const Period& period) {
+  // The charge counts in the app's budgets. All writes change the app's row of metering before
+  // those of the ledger, so that they can't deadlock.
+  metering::look_at(tx, account.app_id);
   ledger::open_account(tx, ledger::treasury());
   const auto transaction =
       ledger::post(tx, {.kind = "deployment",
@@ -43,7 +47,8 @@ std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id
   auto row = tx.query(R"(
       SELECT d.id, d.app_id, d.owner_id, d.name, d.status, d.suspended_at, d.inserted_at, d.tier_id,
              t.slug, coalesce(t.monthly_cost_points, 0) AS price, t.monthly_stipend_points,
-             d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes
+             d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes,
+             b.stopped_for
       FROM deployment_billing b
       JOIN deployments d ON d.id = b.deployment_id
       JOIN deploy_tiers t ON t.id = d.tier_id
@@ -66,7 +71,8 @@ std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id
                  .rate = row.integer("rate"),
                  .due_at = row.instant_or_null("due_at"),
                  .warned_at = row.instant_or_null("warned_at"),
-                 .resumes = row.flag("resumes")};
+                 .resumes = row.flag("resumes"),
+                 .stopped_for = db::enum_or_null<StoppedFor>(row, "stopped_for")};
 }
 
 Account get_account(db::Tx& tx, const std::string& deployment_id) {
@@ -78,10 +84,10 @@ Account get_account(db::Tx& tx, const std::string& deployment_id) {
 void store(db::Tx& tx, const Account& account) {
   tx.execute(R"(
       UPDATE deployment_billing
-      SET paid_until = $2, rate = $3, due_at = $4, warned_at = $5, resumes = $6
+      SET paid_until = $2, rate = $3, due_at = $4, warned_at = $5, resumes = $6, stopped_for = $7
       WHERE deployment_id = $1)",
              account.id, account.paid_until, account.rate, account.due_at, account.warned_at,
-             account.resumes);
+             account.resumes, to_string(account.stopped_for));
   const int changed = tx.execute(R"(
       UPDATE deployments
       SET billing_status = $2, updated_at = $3
@@ -115,6 +121,22 @@ void follow_price(Account& account, Instant now) {
   }
 }
 
+std::int64_t points_due(db::Tx& tx, const Account& account) {
+  if (account.price == 0 || tx.now() < account.paid_until) return 0;
+  return is_charged(tx, account, period_at(account.created_at, tx.now())) ? 0 : account.price;
+}
+
+bool is_admitted(db::Tx& tx, Account& account) {
+  const auto refused = metering::try_to_admit(tx, account.id, points_due(tx, account));
+  if (refused) account.stopped_for = refused;
+  return !refused;
+}
+
+const char* message_of(const std::optional<StoppedFor>& why) {
+  if (!why) return points_missing;
+  return *why == StoppedFor::points ? metering::hour_missing : metering::budget_spent;
+}
+
 bool pay(db::Tx& tx, Account& account) {
   const Period period = period_at(account.created_at, tx.now());
   if (tx.now() >= account.paid_until) {
@@ -135,14 +157,17 @@ void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::A
                                 {.status = deployments::Status::deploying,
                                  .request_id = actor ? actor->request_id : request_of_loop});
   account.deployment_status = deployments::Status::deploying;
-  deployments::write_log(tx, account.id,
-                         {.action = deployments::LogAction::reactivate,
-                          .status = deployments::LogStatus::succeeded,
-                          .initiated_by = actor ? std::optional(actor->user_id) : std::nullopt,
-                          .details = nlohmann::json{{"reason", "paid"},
-                                                    {"amount", account.price},
-                                                    {"paid_until", to_iso8601(account.paid_until)}}
-                                         .dump()});
+  const bool was_for_budget = account.stopped_for == StoppedFor::budget;
+  account.stopped_for.reset();
+  deployments::write_log(
+      tx, account.id,
+      {.action = deployments::LogAction::reactivate,
+       .status = deployments::LogStatus::succeeded,
+       .initiated_by = actor ? std::optional(actor->user_id) : std::nullopt,
+       .details = nlohmann::json{{"reason", was_for_budget ? "budget_left" : "paid"},
+                                 {"amount", account.price},
+                                 {"paid_until", to_iso8601(account.paid_until)}}
+                      .dump()});
   webhooks::emit(tx, account.app_id, "billing.reactivated", account.id,
                  {{"deployment_id", account.id},
                   {"name", account.name},

@@ -27,6 +27,8 @@ struct Account {
   std::optional<Instant> due_at;
   std::optional<Instant> warned_at;
   bool resumes = false;  // whether it starts again when an admin's suspension ends
+  // Why it is suspended, if not because the points for 30 days are missing.
+  std::optional<StoppedFor> stopped_for = {};
 
   bool operator==(const Account&) const = default;
 };
@@ -49,6 +51,15 @@ void follow_price(Account& account, Instant now);
 // Charges the current period if it isn't paid yet. Afterwards it is paid until the period's end,
 // and a warning is withdrawn. Returns false, and changes nothing, if the app's balance is too low.
 bool pay(db::Tx& tx, Account& account);
+// Returns the points that pay() would charge now.
+std::int64_t points_due(db::Tx& tx, const Account& account);
+
+// Lets metering raise the hold for the deployment, which is to start without being asked for.
+// Otherwise returns false and notes in the account why not.
+bool is_admitted(db::Tx& tx, Account& account);
+
+// What the owner of a suspended deployment is told.
+const char* message_of(const std::optional<StoppedFor>& why);
 
 // Ends a suspension for lack of points: the deployment is deploying again, with a log entry.
 // `actor` is empty if the billing loop does it.

@@ -1,17 +1,23 @@
 // How changes that owners and admins make affect what a deployment pays.
+#include <algorithm>
+
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
+#include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/rewards.h"
 
 namespace berth::billing {
 namespace {
 
-[[noreturn]] void refuse_payment(const Account& account) {
-  throw TooFewPoints(account.price, "the app's balance is lower than the price of " +
-                                        std::to_string(account.price) +
-                                        " points for 30 days on the tier " + account.tier_slug);
+[[noreturn]] void refuse_payment(db::Tx& tx, const Account& account) {
+  throw TooFewPoints(account.price,
+                     "the app's balance is lower than the price of " +
+                         std::to_string(account.price) + " points for 30 days on the tier " +
+                         account.tier_slug +
+                         ledger::words_for_held(tx, ledger::app_account(account.app_id)));
 }
 
 // Makes the deployment due at once, so that the billing loop determines what is due when.
@@ -49,14 +55,21 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
   if (transaction) return transaction;
   if (is_charge)
     throw TooFewPoints(amount, "the app's balance is lower than the " + std::to_string(amount) +
-                                   " points that the tier costs for the rest of the period");
+                                   " points that the tier costs for the rest of the period" +
+                                   ledger::words_for_held(tx, app));
   throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
+}
+
+// What another price costs for the rest of a paid or free period; below 0 for a credit.
+std::int64_t price_of_rest(db::Tx& tx, const Account& account) {
+  const Period period = period_at(account.created_at, tx.now());
+  return price_of_change(account.rate, account.price, period.end - tx.now());
 }
 
 // Settles the rest of a paid or free period at another price.
 std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_tier) {
   const Period period = period_at(account.created_at, tx.now());
-  const std::int64_t amount = price_of_change(account.rate, account.price, period.end - tx.now());
+  const std::int64_t amount = price_of_rest(tx, account);
   const auto transaction = amount == 0 ? std::optional<std::string>() : move(tx, account, amount);
   tx.execute(R"(
       INSERT INTO deployment_tier_changes
@@ -70,10 +83,10 @@ std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_t
   return amount;
 }
 
-// Pays, and ends a suspension for lack of points.
+// Pays, and ends a suspension for lack of points. The deployment was admitted before.
 void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor) {
   const bool was_suspended = account.status == Status::suspended;
-  if (!pay(tx, account)) refuse_payment(account);
+  if (!pay(tx, account)) refuse_payment(tx, account);
   if (was_suspended && !account.suspended_by_admin) reactivate(tx, account, actor);
   have_looked_at(account, tx.now());
 }
@@ -87,7 +100,8 @@ void open_account(db::Tx& tx, const deployments::Deployment& deployment, const t
              deployment.id, deployment.app_id, deployment.inserted_at);
   Account account = get_account(tx, deployment.id);
   account.price = tier.monthly_cost_points.value_or(0);
-  if (!pay(tx, account)) refuse_payment(account);
+  metering::admit(tx, account.id, points_due(tx, account));
+  if (!pay(tx, account)) refuse_payment(tx, account);
   have_looked_at(account, tx.now());
   store(tx, account);
 }
@@ -96,6 +110,7 @@ void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& depl
   tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   follow_price(account, tx.now());
+  metering::admit(tx, account.id, points_due(tx, account));
   pay_and_go_on(tx, account, actor);
   store(tx, account);
 }
@@ -109,10 +124,12 @@ bool stop_renewal(db::Tx& tx, const std::string& deployment_id) {
                account.id);
   account.resumes = false;
   account.due_at.reset();
+  account.stopped_for.reset();
   // Nothing is due while only the owner can start the deployment. When it is started, billing
   // decides again whether to warn them.
   if (account.status != Status::exempt) account.status = Status::current;
   store(tx, account);
+  metering::look_at(tx, account.app_id);
   return would_start;
 }
 
@@ -125,8 +142,12 @@ std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
   const Instant now = tx.now();
   const bool is_free = account.status == Status::exempt;
   if (is_free && account.paid_until <= now) account.rate = 0;
+  metering::tier_changes(tx, account.id);
   put_on(tx, account, tier);
   const bool is_paid = is_free || account.paid_until > now;
+  metering::admit(
+      tx, account.id,
+      is_paid ? std::max<std::int64_t>(price_of_rest(tx, account), 0) : points_due(tx, account));
   const std::int64_t amount = is_paid ? settle_rest(tx, account, from_tier) : account.price;
   pay_and_go_on(tx, account, actor);
   store(tx, account);
@@ -140,6 +161,7 @@ void suspended_by_admin(db::Tx& tx, const std::string& deployment_id) {
   account.due_at.reset();
   if (account.status == Status::warning) account.status = Status::current;
   store(tx, account);
+  metering::look_at(tx, account.app_id);
 }
 
 bool released_by_admin(db::Tx& tx, const std::string& deployment_id) {
@@ -148,7 +170,9 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id) {
   const bool was_to_run = account.resumes;
   account.resumes = false;
   follow_price(account, tx.now());
-  const bool is_paid = was_to_run && pay(tx, account);
+  const bool may_start = was_to_run && is_admitted(tx, account);
+  const bool is_paid = may_start && pay(tx, account);
+  if (may_start) account.stopped_for.reset();
   if (was_to_run && !is_paid) account.status = Status::suspended;
   have_looked_at(account, tx.now());
   store(tx, account);

@@ -10,14 +10,13 @@ namespace berth::billing {
 
 using messages::say;
 
-namespace {
-
-// Returns the time in the form "2026-01-31 12:00 UTC".
 std::string for_people(Instant at) {
   std::string text = to_iso8601(at).substr(0, 16);
   text[10] = ' ';
   return text + " UTC";
 }
+
+namespace {
 
 // Puts the letter into the outbox that `write` returns for the owner's language: the subject, and
 // the sentences that say what has happened.

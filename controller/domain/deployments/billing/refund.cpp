@@ -15,6 +15,7 @@ std::int64_t refundable(db::Tx& tx, const std::string& deployment_id) {
   const std::int64_t left = tx.number(R"(
       SELECT coalesce((SELECT sum(amount) FROM deployment_charges WHERE deployment_id = $1), 0)
            + coalesce((SELECT sum(amount) FROM deployment_tier_changes WHERE deployment_id = $1), 0)
+           + coalesce((SELECT sum(points) FROM meter_days WHERE deployment_id = $1), 0)
            - coalesce((SELECT sum(amount) FROM deployment_refunds WHERE deployment_id = $1), 0))",
                                       deployment_id);
   return std::max<std::int64_t>(left, 0);

@@ -15,4 +15,11 @@ constexpr auto texts_of(Status) {
   return EnumTexts<Status::exempt>{"current", "warning", "suspended", "exempt"};
 }
 
+// Why a suspended deployment was stopped, if not because the points for 30 days are missing.
+enum class StoppedFor {
+  points,  // those for the next hour are missing (metering/settlement.h)
+  budget   // one is spent (metering/budgets.h)
+};
+constexpr auto texts_of(StoppedFor) { return EnumTexts<StoppedFor::budget>{"points", "budget"}; }
+
 }  // namespace berth::billing

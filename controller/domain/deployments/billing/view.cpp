@@ -69,4 +69,29 @@ View view(db::Tx& tx, const std::string& deployment_id) {
   return shown;
 }
 
+std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id) {
+  std::vector<std::string> ids;
+  {
+    auto rows = tx.query(R"(
+        SELECT deployment_id
+        FROM deployment_billing
+        WHERE app_id = $1 AND due_at IS NOT NULL
+        ORDER BY paid_until
+        LIMIT $2)",
+                         app_id, max_renewals);
+    while (rows.next()) ids.push_back(rows.text("deployment_id"));
+  }
+  std::vector<Renewal> all;
+  for (const std::string& id : ids) {
+    Account account = get_account(tx, id);
+    follow_price(account, tx.now());
+    if (runs(account) && account.price > 0)
+      all.push_back({.deployment_id = id,
+                     .name = account.name,
+                     .price = account.price,
+                     .at = account.paid_until});
+  }
+  return all;
+}
+
 }  // namespace berth::billing

@@ -81,12 +81,12 @@ void check_balance(db::Tx& tx, const std::string& app_id, const tiers::Tier& tie
                    const Limits& limits) {
   if (tier.build_points_per_minute == 0) return;
   const std::int64_t most = tier.build_points_per_minute * minutes_of(limits.time);
-  const std::int64_t balance = ledger::balance(tx, ledger::app_account(app_id));
-  if (balance < most)
+  const ledger::Account payer = ledger::app_account(app_id);
+  if (ledger::spendable(tx, payer) < most)
     throw Error(Code::insufficient_balance,
                 "a build may cost up to " + std::to_string(most) + " points (" +
                     std::to_string(tier.build_points_per_minute) + " a minute), and the app has " +
-                    std::to_string(balance));
+                    std::to_string(ledger::balance(tx, payer)) + ledger::words_for_held(tx, payer));
 }
 
 // Old builds of a name go when there are many, so that their number is bounded.
@@ -113,7 +113,7 @@ void charge(db::Tx& tx, const Build& build, const Limits& limits) {
   const ledger::Account payer = ledger::app_account(build.app_id);
   // The balance was enough when the build was asked for. What was spent since is the platform's
   // loss, which one build at a time keeps small.
-  const std::int64_t amount = std::min(minutes * build.price, ledger::balance(tx, payer));
+  const std::int64_t amount = std::min(minutes * build.price, ledger::spendable(tx, payer));
   if (amount <= 0) return;
   ledger::open_account(tx, ledger::treasury());
   const auto transaction =

@@ -160,9 +160,19 @@ void end_processes(const fs::path& directory) {
   }
 }
 
+// What the program said last, which is the reason of its failure.
+std::string last_words(const CommandResult& result) {
+  if (result.status == CommandResult::timed_out) return "it took too long";
+  const std::size_t end = result.errors.find_last_not_of('\n');
+  if (end == std::string::npos) return "exit code " + std::to_string(result.status);
+  const std::size_t line = result.errors.rfind('\n', end);
+  const std::size_t begin = line == std::string::npos ? 0 : line + 1;
+  return result.errors.substr(begin, end + 1 - begin);
+}
+
 // Files of containers belong to users that only podman's user namespace may act for. A process that
-// was just killed may still hold some of them.
-void remove_files_of_containers(const fs::path& directory, const Service& service) {
+// was just killed may still hold some of them. Returns podman's words if it couldn't remove all.
+std::string remove_files_of_containers(const fs::path& directory, const Service& service) {
   constexpr int attempts = 30;
   constexpr std::chrono::milliseconds pause{100};
   Command removal{.args = {"podman", "unshare", "rm", "-rf"},
@@ -170,11 +180,13 @@ void remove_files_of_containers(const fs::path& directory, const Service& servic
                   .directory = directory};
   for (const char* name : {"storage", "pods", "home", "tmp"})
     removal.args.push_back(directory / name);
+  CommandResult last;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(pause);
-    (void)run(removal);
-    if (!fs::exists(directory / "storage")) return;
+    last = run(removal);
+    if (last.good()) return {};
   }
+  return last_words(last);
 }
 
 }  // namespace
@@ -198,13 +210,15 @@ void clean(const RuntimeOptions& options) {
   Firewall firewall({}, service.environment());
   if (root) firewall.remove(table_of(instance_of(directory)));
   if (root) firewall.remove(table_of_builds);
-  if (!root) remove_files_of_containers(directory, service);
+  const std::string why = root ? "" : remove_files_of_containers(directory, service);
   std::vector<std::string> left;
   for (const char* name : own_files) {
     fs::remove_all(directory / name, failed);
     if (failed) left.push_back((directory / name).string() + ": " + failed.message());
   }
-  if (!left.empty()) throw std::runtime_error("Not removed: " + joined(left, "; ") + ".");
+  if (!left.empty())
+    throw std::runtime_error("Not removed: " + joined(left, "; ") + "." +
+                             (why.empty() ? "" : " podman unshare rm says: " + shown(why)));
   fs::remove(directory, failed);  // fails, and may, if others have files there
 }
 

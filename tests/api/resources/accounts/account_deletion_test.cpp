@@ -103,7 +103,7 @@ std::optional<std::string> opened(const std::string& sealed, const std::string& 
   const auto bytes = parse_base64(sealed);
   if (!bytes) return std::nullopt;
   for (const std::string& value : row)
-    for (const char* prefix : {"", "env:", "credentials:", "webhook:", "totp:"})
+    for (const char* prefix : {"", "env:", "credentials:", "webhook:", "alert:", "totp:"})
       if (auto plain = open_sealed(key, *bytes, prefix + value)) return plain;
   return std::nullopt;
 }
@@ -234,10 +234,21 @@ class Life {
     const auto me = g.world.find_user(user_id);
     const Header in_bobs = token(bobs, me, "points:spend points:transfer profile:read");
     const json spent = ask({in_bobs}, "POST", "/api/external/points/spend", {},
-                           {{"amount", 2}, {"description", word}});
+                           {{"amount", 6}, {"description", word}});
     const json refund = {{"spend_id", spent["spend_id"]}, {"amount", 1}, {"reason", word}};
-    ask({token(bobs, bob, "profile:read")}, "POST", "/api/external/points/refunds", {}, refund);
-    ask(g.admin, "POST", "/api/internal/points/refunds", {}, refund);
+    const Header bobs_own = token(bobs, bob, "profile:read points:read");
+    ask({bobs_own}, "POST", "/api/external/points/refunds", {}, refund);
+    const json given = ask(g.admin, "POST", "/api/internal/points/refunds", {}, refund)["refund"];
+    ask(g.admin, "POST", "/api/internal/points/claw-backs", {},
+        {{"transaction_id", given["id"]}, {"amount", 1}, {"reason", word}});
+    const auto request = [&] {
+      return mine("POST", "/api/points/refund-requests", {}, refund)["request"]["id"]
+          .get<std::string>();
+    };
+    ask({bobs_own}, "POST", "/api/operator/refund-requests/{id}/answer", {request()},
+        {{"approve", true}, {"note", word}});
+    ask(g.admin, "POST", "/api/internal/refund-requests/{id}/answer", {request()},
+        {{"approve", false}, {"note", word}});
     ask({in_bobs}, "POST", "/api/external/points/transfer", {},
         {{"to_username", "bob"}, {"amount", 1}, {"description", word}});
     mine("PATCH", "/api/oauth/connected-apps/{app_id}", {bobs.id}, {{"daily_spend_limit", 100}});
@@ -279,7 +290,16 @@ class Life {
     const std::string hook_id = hook["webhook"]["id"];
     mine("PATCH", "/api/operator/apps/{id}/webhooks/{webhook_id}", {app_id, hook_id},
          {{"url", "https://zqmarker.example.org/other"}});
+    const json alert = mine("POST", "/api/operator/alerts", {},
+                            {{"channel", "discord"},
+                             {"name", word},
+                             {"target", {{"url", "https://zqmarker.example.org/hook"}}},
+                             {"events", {"deployment.failed", "certificate.failed"}}});
+    mine("PATCH", "/api/operator/alerts/{id}", {alert["alert"]["id"]},
+         {{"name", word}, {"target", {{"url", "https://zqmarker.example.org/other"}}}});
     mint("app", app_id);
+    mine("POST", "/api/points/top-up", {},
+         {{"app_id", app_id}, {"amount", 1}, {"description", word}});
     const auto bobs_in_mine = token(g.world.find_app(app_id), bob, "points:spend profile:read");
     ask({bobs_in_mine}, "POST", "/api/external/points/spend", {},
         {{"amount", 1}, {"description", word}});
@@ -393,15 +413,31 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   life.advertise();
   // Makes sure that the word was written at all, so that the search below means something.
   const auto before = places_of(life.g.world, word);
-  for (const char* place :
-       {"ad_creatives.link",          "ad_creatives.text",     "ad_creatives.title",
-        "apps.app_description",       "apps.redirect_uris",    "audience_segments.metadata",
-        "audit_log.details",          "avatars.appearance",    "campaigns.targeting_metadata",
-        "chat_entries.sealed_body",   "custom_domains.domain", "deploy_logs.details",
-        "deployments.image",          "idempotency_keys.body", "learning_paths.path",
-        "ledger_transactions.memo",   "outbox.sealed",         "placement_segments.segment_value",
-        "scope_requests.reason",      "sessions.user_agent",   "users.username",
-        "username_suffixes.username", "webhooks.url"}) {
+  for (const char* place : {"ad_creatives.link",
+                            "ad_creatives.text",
+                            "ad_creatives.title",
+                            "alerts.name",
+                            "alerts.target_sealed",
+                            "apps.app_description",
+                            "apps.redirect_uris",
+                            "audience_segments.metadata",
+                            "audit_log.details",
+                            "avatars.appearance",
+                            "campaigns.targeting_metadata",
+                            "chat_entries.sealed_body",
+                            "custom_domains.domain",
+                            "deploy_logs.details",
+                            "deployments.image",
+                            "idempotency_keys.body",
+                            "learning_paths.path",
+                            "ledger_transactions.memo",
+                            "outbox.sealed",
+                            "placement_segments.segment_value",
+                            "scope_requests.reason",
+                            "sessions.user_agent",
+                            "users.username",
+                            "username_suffixes.username",
+                            "webhooks.url"}) {
     INFO(place);
     CHECK(before.contains(place));
   }

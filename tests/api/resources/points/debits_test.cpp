@@ -60,12 +60,13 @@ const Member members[] = {{"spendPoints",
                            }}};
 
 // Operations that an app's token may call, and that take points from the account of the app itself,
-// for which its owner's budgets are there. The last one takes the tokens of the built-in client,
-// which stand for the user themselves; it is tried below.
+// for which its owner's budgets are there. transferPoints and topUpApp take the tokens of the
+// built-in client, which stand for the user themselves; the first one is tried below.
 const std::set<std::string_view> others = {
     "createDeployment", "changeDeployment",     "restartDeployment", "rollbackDeployment",
     "createCampaign",   "createMarketCampaign", "changeCampaign",    "buyAdPackage",
-    "createBuild",      "createFirstBuild",     "transferPoints",    "refundSpend"};
+    "createBuild",      "createFirstBuild",     "transferPoints",    "refundSpend",
+    "topUpApp",         "answerRefundRequest"};
 
 bool takes_apps_token(const Route& route) {
   return route.guards.access.kind == Access::Kind::oauth ||
@@ -89,7 +90,8 @@ TEST_CASE("the daily limit of an app holds for each operation that takes a user'
     CHECK((is_member || others.contains(route.name)));
     const bool says_so =
         std::ranges::find(route.errors, Code::spend_limit_reached) != route.errors.end();
-    CHECK(says_so == (is_member || route.name == "transferPoints"));
+    const bool is_of_client = route.name == "transferPoints" || route.name == "topUpApp";
+    CHECK(says_so == (is_member || is_of_client));
     if (is_member) found.insert(route.name);
   }
   CHECK(found.size() == 4);

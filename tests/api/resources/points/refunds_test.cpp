@@ -26,7 +26,19 @@ struct Fixture {
     return g.world.find_app(registered.app.id);
   }();
   Header player = bearer(g.world.tokens(app, bob, "points:spend").access_token);
+  Header owners = bearer(g.world.tokens(app, owner, "deploy:manage").access_token);
   std::string spend_id;
+
+  // A token of the grant client_credentials; with an empty text, one with all scopes.
+  Header own_token(const std::string& scope = "") {
+    json body = {{"grant_type", "client_credentials"},
+                 {"client_id", app.client_id},
+                 {"client_secret", registered.client_secret}};
+    if (!scope.empty()) body["scope"] = scope;
+    const auto credentials = g.ask("POST", "/api/oauth/token", {}, body.dump());
+    REQUIRE(credentials.status == 200);
+    return bearer(credentials.body.at("access_token"));
+  }
 
   Fixture() {
     g.world.write([](db::Tx& tx) { apps::add_built_in(tx); });
@@ -64,15 +76,24 @@ TEST_CASE("tokens of the app's owner and of the app itself give points back, oth
   CHECK(f.refund({f.player}).error() == "403 forbidden");
   CHECK(f.refund({bearer(f.g.world.jwt(f.owner))}).status == 401);
   CHECK(f.points() == 40);
-  CHECK(f.refund({bearer(f.g.world.tokens(f.app, f.owner).access_token)}).status == 201);
-  const auto credentials = f.g.ask("POST", "/api/oauth/token", {},
-                                   json{{"grant_type", "client_credentials"},
-                                        {"client_id", f.app.client_id},
-                                        {"client_secret", f.registered.client_secret}}
-                                       .dump());
-  REQUIRE(credentials.status == 200);
-  CHECK(f.refund({bearer(credentials.body.at("access_token"))}).status == 201);
+  CHECK(f.refund({f.owners}).status == 201);
+  CHECK(f.refund({f.own_token()}).status == 201);
   CHECK(f.points() == 42);
+}
+
+TEST_CASE("a token that was narrowed to less than the app's points gives none of them back") {
+  Fixture f;
+  const Header of_player = bearer(f.g.world.tokens(f.app, f.owner, "profile:read").access_token);
+  CHECK(f.refund({of_player}).error() == "403 insufficient_scope");
+  CHECK(f.refund({f.own_token("profile:read points:read")}).error() == "403 insufficient_scope");
+  CHECK(f.points() == 40);
+  CHECK(f.refund({f.own_token("deploy:manage")}).status == 201);
+  CHECK(f.points() == 41);
+  // An app that has no scopes of its own: all that every app has.
+  f.g.world.write(
+      [&](db::Tx& tx) { apps::revoke_scopes(tx, f.app.id, {Scope::deploy_manage}, "root"); });
+  CHECK(f.refund({f.own_token("profile:read")}).error() == "403 insufficient_scope");
+  CHECK(f.refund({f.own_token()}).status == 201);
 }
 
 TEST_CASE("berth's own client gives back what its scopes could spend") {
@@ -87,7 +108,7 @@ TEST_CASE("berth's own client gives back what its scopes could spend") {
 
 TEST_CASE("a repeated refund has one effect and one answer") {
   Fixture f;
-  const Header token = bearer(f.g.world.tokens(f.app, f.owner).access_token);
+  const Header token = f.owners;
   const Header key = {"Idempotency-Key", "refund-1"};
   const auto first = f.refund({token, key}, 20);
   CHECK(first.status == 201);
@@ -103,7 +124,7 @@ TEST_CASE("a repeated refund has one effect and one answer") {
 
 TEST_CASE("a suspended or deleted app gives nothing back, but an administrator does for it") {
   Fixture f;
-  const Header token = bearer(f.g.world.tokens(f.app, f.owner).access_token);
+  const Header token = f.owners;
   f.g.world.write([&](db::Tx& tx) { apps::suspend(tx, f.app.id, "root"); });
   CHECK(f.refund({token}).status >= 401);
   const auto by_admin = [&] {

@@ -269,6 +269,11 @@ TEST_CASE("an account gets one stipend in 30 days, however many deployments run"
   CHECK(f.got() == 30);
   f.run_until(f.start + month);
   CHECK(f.got() == 60);
+  // The app of the oldest deployment that has the tier is told.
+  CHECK(f.read([&](db::Tx& tx) {
+    return tx.number(R"(SELECT count(*) FROM app_events WHERE type = 'payout' AND app_id = $1)",
+                     f.app.id);
+  }) == 2);
   CHECK(f.broken_invariants().empty());
 }
 

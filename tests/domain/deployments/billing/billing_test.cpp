@@ -2,6 +2,7 @@
 #include "controller/domain/deployments/billing/billing.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/kernel/outbox.h"
@@ -49,6 +50,18 @@ TEST_CASE("a renewal that would fail is announced 24 h before, and fails at its 
   CHECK(f.billing_of(f.id) == billing::Status::warning);
   CHECK(f.logs(f.id).back().action == deployments::LogAction::billing_warning);
   CHECK(f.mails() == std::vector<std::string>{"Your deployment shop will be stopped"});
+  const auto low = f.read([](db::Tx& tx) {
+    std::vector<nlohmann::json> events;
+    auto rows = tx.query("SELECT data FROM app_events WHERE type = 'balance.low'");
+    while (rows.next()) events.push_back(nlohmann::json::parse(rows.text("data")));
+    return events;
+  });
+  REQUIRE(low.size() == 1);
+  CHECK(low[0] == nlohmann::json{{"deployment_id", f.id},
+                                 {"balance", price - 1},
+                                 {"held", 0},
+                                 {"points_per_hour", price / 720},
+                                 {"hours_left", 24}});
   f.run_until(f.start + month - 1ms);
   CHECK(f.status() == Status::running);
   f.run_until(f.start + month);

@@ -1,0 +1,166 @@
+// What admins take back.
+#include "controller/domain/points/claw_backs.h"
+
+#include <catch2/catch.hpp>
+
+#include "controller/domain/ledger/ledger_audit.h"
+#include "controller/domain/points/points.h"
+#include "controller/domain/points/refunds.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+
+struct Fixture {
+  World world;
+  rewards::Rules rules;
+  accounts::User ada = world.verified_user("ada");
+  apps::App app = world.approved_app(ada, {Scope::profile_read, Scope::points_spend});
+  accounts::User bob = world.verified_user("bob");
+
+  ~Fixture() {
+    for (const auto& check : world.read([](db::Tx& tx) { return ledger::audit(tx); })) {
+      INFO(check.name << ": " << check.detail);
+      CHECK(check.ok);
+    }
+  }
+
+  std::string mint(const ledger::Account& to, std::int64_t points) {
+    return world.write([&](db::Tx& tx) { return ledger::mint(tx, to, points, "test"); });
+  }
+  std::string spend(std::int64_t points) {
+    const auto caller = world.check(world.tokens(app, bob, "points:spend").access_token);
+    return world.write([&](db::Tx& tx) {
+      return points::spend(tx,
+                           {.grant_id = caller.grant_id,
+                            .user_id = caller.user_id,
+                            .app_id = caller.app_id,
+                            .amount = points,
+                            .description = ""},
+                           rules)
+          .id;
+    });
+  }
+  std::string refund(const std::string& spend_id, std::int64_t amount) {
+    return world
+        .write([&](db::Tx& tx) {
+          return points::refund(
+              tx, {.spend_id = spend_id, .amount = amount, .reason = "", .app_id = app.id});
+        })
+        .id;
+  }
+  points::ClawBack take(const std::string& transaction_id, std::int64_t amount) {
+    return world.write([&](db::Tx& tx) {
+      return points::claw_back(
+          tx,
+          {.transaction_id = transaction_id, .amount = amount, .reason = "twice", .admin = "root"});
+    });
+  }
+  std::string refused(const std::string& transaction_id, std::int64_t amount) {
+    return refusal([&] { take(transaction_id, amount); });
+  }
+  std::int64_t of(const ledger::Account& account) { return world.balance(account); }
+};
+
+TEST_CASE("a refund is taken back to the app, in parts, and never more than it was") {
+  Fixture f;
+  const ledger::Account bob = ledger::user_account(f.bob.id);
+  const ledger::Account app = ledger::app_account(f.app.id);
+  f.mint(bob, 100);
+  const std::string refund = f.refund(f.spend(60), 50);
+  CHECK(f.of(bob) == 90);
+  const auto first = f.take(refund, 20);
+  CHECK(first.taken_back == 20);
+  CHECK(first.left == 30);
+  CHECK(f.of(bob) == 70);
+  CHECK(f.of(app) == 30);
+  CHECK(f.refused(refund, 31) == "422 validation_failed");
+  CHECK(f.take(refund, 30).left == 0);
+  CHECK(f.refused(refund, 1) == "422 validation_failed");
+  CHECK(f.of(bob) == 40);
+  CHECK(f.of(app) == 60);
+}
+
+TEST_CASE("what was minted goes to the treasury, and the supply stays") {
+  Fixture f;
+  const std::string minted = f.mint(ledger::app_account(f.app.id), 100);
+  const std::int64_t supply = f.of(ledger::issuance());
+  f.take(minted, 100);
+  CHECK(f.of(ledger::app_account(f.app.id)) == 0);
+  CHECK(f.of(ledger::treasury()) == 100);
+  CHECK(f.of(ledger::issuance()) == supply);
+}
+
+TEST_CASE("no balance goes below zero") {
+  Fixture f;
+  const std::string minted = f.mint(ledger::user_account(f.bob.id), 100);
+  f.spend(60);
+  CHECK(f.refused(minted, 41) == "422 insufficient_balance");
+  CHECK(f.of(ledger::user_account(f.bob.id)) == 40);
+  CHECK(f.take(minted, 40).left == 60);
+  CHECK(f.of(ledger::user_account(f.bob.id)) == 0);
+}
+
+TEST_CASE("what people have given each other, and what was spent, isn't taken back") {
+  Fixture f;
+  f.mint(ledger::user_account(f.bob.id), 100);
+  CHECK(f.refused(f.spend(10), 1) == "404 not_found");
+  const auto back = f.take(f.mint(ledger::user_account(f.bob.id), 5), 5);
+  CHECK(f.refused(back.id, 1) == "404 not_found");
+  CHECK(f.refused("01936f5e-7c1a-7000-8000-000000000007", 1) == "404 not_found");
+}
+
+TEST_CASE("both sides see in their histories what was taken back, with the reason") {
+  Fixture f;
+  f.mint(ledger::user_account(f.bob.id), 100);
+  const auto back = f.take(f.refund(f.spend(60), 50), 50);
+  for (const ledger::Account& account :
+       {ledger::user_account(f.bob.id), ledger::app_account(f.app.id)}) {
+    const auto entries = f.world.read([&](db::Tx& tx) {
+      return points::history(tx, account,
+                             {.kind = "claw_back", .direction = {}, .from = {}, .until = {}}, {});
+    });
+    REQUIRE(entries.items.size() == 1);
+    CHECK(entries.items[0].transaction_id == back.id);
+    CHECK(entries.items[0].description == "twice");
+  }
+}
+
+TEST_CASE("bonus points that a refund gave go back as a bonus") {
+  Fixture f;
+  const ledger::Account bob = ledger::user_account(f.bob.id);
+  f.world.write([&](db::Tx& tx) {
+    ledger::mint(tx, ledger::treasury(), 100, "test");
+    rewards::give(tx, {.kind = rewards::Kind::signup,
+                       .user_id = f.bob.id,
+                       .app_owner_id = {},
+                       .amount = 100,
+                       .memo = ""});
+  });
+  const std::string refund = f.refund(f.spend(60), 60);
+  f.take(refund, 60);
+  f.world.read([&](db::Tx& tx) {
+    CHECK(ledger::bonus(tx, bob) == 40);
+    CHECK(ledger::bonus(tx, ledger::app_account(f.app.id)) == 60);
+  });
+}
+
+TEST_CASE("owners move points to their apps, and to no others") {
+  Fixture f;
+  f.mint(ledger::user_account(f.ada.id), 100);
+  const auto top_up = [&](const accounts::User& user, std::int64_t amount) {
+    return f.world.write([&](db::Tx& tx) {
+      return points::top_up(tx, {.user_id = user.id, .grant_id = {}}, f.app.id, amount, "hosting");
+    });
+  };
+  const auto moved = top_up(f.ada, 30);
+  CHECK(moved.balance == 70);
+  CHECK(moved.app_balance == 30);
+  CHECK(refusal([&] { top_up(f.ada, 71); }) == "422 insufficient_balance");
+  CHECK(refusal([&] { top_up(f.bob, 1); }) == "403 forbidden");
+  CHECK(f.of(ledger::app_account(f.app.id)) == 30);
+}
+
+}  // namespace

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""The comparison finds what is metered twice, too long, too short or not at all."""
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from compare import Interval, Kill, check_charges, compare, reached_at  # noqa: E402
+from watcher import Run, runs_of  # noqa: E402
+
+KILLS = [Kill(at=100, watched_until=95, back=116)]
+
+
+def problems(run, interval, kills=KILLS):
+    return compare({"u/0": run} if run else {}, {"u/0": interval} if interval else {}, kills).problems
+
+
+class Comparison(unittest.TestCase):
+    def test_what_is_right_is_right(self):
+        result = compare({"u/0": Run("d", 10, 50), "u/1": Run("d", 60, 98)},
+                         {"u/0": Interval("d", 10.4, 50, "finished"), "u/1": Interval("d", 60, 95, "vanished")}, KILLS)
+        self.assertEqual(result.problems, [])
+        self.assertEqual((result.starts, result.vanished, result.lost, result.missed), (2, 1, 3, 0))
+        self.assertEqual((result.ran, round(result.metered, 3)), (78, 74.6))
+
+    def test_other_times_are_found(self):
+        for interval, word in ((Interval("d", 11.5, 50, "finished"), "began"),
+                               (Interval("d", 10, 51.5, "finished"), "ended"),
+                               (Interval("d", 10, 48, "finished"), "ended"), (Interval("d", 10, None, None), "no end"),
+                               (Interval("e", 10, 50, "finished"), "another deployment")):
+            with self.subTest(word):
+                self.assertIn(word, "".join(problems(Run("d", 10, 50), interval)))
+
+    def test_what_vanished_is_metered_until_it_was_seen_last(self):
+        run = Run("d", 10, 110)
+        self.assertEqual(problems(run, Interval("d", 10, 95, "vanished")), [])
+        self.assertIn("beyond", problems(run, Interval("d", 10, 112, "vanished"))[0])
+        self.assertIn("for less", problems(run, Interval("d", 10, 90, "vanished"))[0])
+        self.assertIn("never away", problems(Run("d", 10, 50), Interval("d", 10, 46, "vanished"))[0])
+        self.assertEqual(problems(Run("d", 10, 50), Interval("d", 10, 48, "vanished")), [])
+
+    def test_what_never_ran_or_is_missing_is_found(self):
+        self.assertIn("never ran", problems(None, Interval("d", 10, 50, "finished"))[0])
+        self.assertIn("isn't metered", problems(Run("d", 10, 50), None)[0])
+        self.assertIn("still runs", problems(Run("d", 10), None)[0])
+        self.assertEqual(problems(Run("d", 101, 115), None), [])
+        self.assertEqual(problems(Run("d", 101, 140), None, [*KILLS, Kill(120, 95, 138)]), [])
+        self.assertIn("isn't metered", problems(Run("d", 101, 160), None, [*KILLS, Kill(150, 95, 158)])[0])
+        self.assertEqual(problems(Run("d", 10, 12), None), [])
+
+    def test_points_are_those_of_the_time(self):
+        self.assertEqual(check_charges({"a": (10_900, 10, 10)}, 3600), [])
+        self.assertIn("charged 12", check_charges({"a": (10_900, 12, 12)}, 3600)[0])
+        self.assertIn("charged 8", check_charges({"a": (10_900, 8, 8)}, 3600)[0])
+        self.assertIn("left its account", check_charges({"a": (10_900, 10, 20)}, 3600)[0])
+
+    def test_when_a_limit_was_reached(self):
+        runs = [Run("d", 0, 30), Run("e", 10, 30)]
+        self.assertEqual(reached_at(runs, 5, 3600), 5)
+        self.assertEqual(reached_at(runs, 20, 3600), 15)
+        self.assertEqual(reached_at(runs, 50, 3600), 30)
+        self.assertIsNone(reached_at(runs, 51, 3600))
+
+
+class Watching(unittest.TestCase):
+    def test_the_runs_of_a_pod(self):
+        def pod(restarts, state, last=None):
+            return {"metadata": {"uid": "u", "labels": {"berth/deployment": "d"}}, "status": {"containerStatuses": [
+                {"name": "app", "restartCount": restarts, "state": state, "lastState": last or {}},
+                {"name": "proxy", "restartCount": 9, "state": {"running": {"startedAt": "2026-05-01T00:00:09Z"}}}]}}
+
+        start, end = "1970-01-02T00:00:00Z", "1970-01-02T00:00:05Z"
+        ended = {"terminated": {"startedAt": start.replace("1970", "2026"), "finishedAt": end.replace("1970", "2026")}}
+        running = {"running": {"startedAt": "2026-05-01T00:00:09Z"}}
+        self.assertEqual([name for name, _ in runs_of(pod(3, running, ended))], ["u/3", "u/2"])
+        self.assertEqual([name for name, _ in runs_of(pod(3, {"waiting": {}}, ended))], ["u/3"])
+        (_, run), = runs_of(pod(0, ended))
+        self.assertEqual((run.deployment, run.finished - run.started), ("d", 5))
+        never = {"terminated": {"startedAt": "1970-01-01T00:00:00Z", "finishedAt": end}}
+        self.assertEqual(list(runs_of(pod(0, never))), [])
+
+
+unittest.main()

@@ -1,0 +1,93 @@
+"""What really ran: reads every change of every pod from the API server, beside berth and without its code."""
+import dataclasses
+import datetime
+import http.client
+import json
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+LABEL = "berth/deployment"
+CONTAINER = "app"
+
+
+@dataclasses.dataclass
+class Run:
+    """One run of a deployment's container, by the runtime's own times, in seconds since 1970."""
+    deployment: str
+    started: float
+    finished: float | None = None
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def runs_of(pod):
+    """Yields (name, Run) for each run that the pod's status names."""
+    for status in pod.get("status", {}).get("containerStatuses", []):
+        if status["name"] != CONTAINER:
+            continue
+        state, last = status.get("state", {}), status.get("lastState", {}).get("terminated")
+        states = [(status["restartCount"], state.get("running") or state.get("terminated"))]
+        if last:
+            waits = "waiting" in state
+            states.append((status["restartCount"] - (0 if waits else 1), last))
+        for number, times in states:
+            if times and times.get("startedAt") and not times["startedAt"].startswith("1970"):
+                finished = times.get("finishedAt")
+                yield f"{pod['metadata']['uid']}/{number}", Run(
+                    pod["metadata"]["labels"][LABEL], seconds(times["startedAt"]), finished and seconds(finished))
+
+
+class Watcher(threading.Thread):
+    """Collects all runs from the moment at which it is made."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.url = url + "/api/v1/pods?labelSelector=" + urllib.parse.quote(LABEL)
+        self.lock = threading.Lock()
+        self.known = {}
+        self.alive = {}  # pods that are there: uid -> deployment
+        self.lost = None  # why changes may be missing; then nothing can be compared
+        with urllib.request.urlopen(self.url) as answer:
+            pods = json.load(answer)
+        self.version = pods["metadata"]["resourceVersion"]
+        for pod in pods["items"]:
+            self.take({"type": "ADDED", "object": pod | {"kind": "Pod"}}, self.version)
+
+    def runs(self):
+        with self.lock:
+            return {name: dataclasses.replace(run) for name, run in self.known.items()}
+
+    def pods(self, deployments):
+        """Returns how many pods these deployments have."""
+        with self.lock:
+            return sum(deployment in deployments for deployment in self.alive.values())
+
+    def run(self):
+        while self.lost is None:
+            try:
+                with urllib.request.urlopen(f"{self.url}&watch=true&allowWatchBookmarks=true"
+                                            f"&resourceVersion={self.version}") as answer:
+                    for line in answer:
+                        self.take(json.loads(line))
+            except (OSError, http.client.HTTPException, urllib.error.URLError, ValueError):
+                time.sleep(0.05)  # the watch was broken off, and goes on from the same version
+
+    def take(self, event, version=None):
+        pod = event["object"]
+        if event["type"] == "ERROR":
+            self.lost = json.dumps(pod)
+            return
+        with self.lock:
+            if event["type"] != "BOOKMARK":
+                self.known.update(runs_of(pod))
+                uid = pod["metadata"]["uid"]
+                if event["type"] == "DELETED":
+                    self.alive.pop(uid, None)
+                else:
+                    self.alive[uid] = pod["metadata"]["labels"][LABEL]
+            self.version = version or pod["metadata"]["resourceVersion"]
