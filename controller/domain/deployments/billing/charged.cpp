@@ -3,6 +3,11 @@
 #include "controller/domain/deployments/billing/period.h"
 
 namespace berth::billing {
+namespace {
+
+constexpr Duration day_length = std::chrono::hours(24);
+
+}  // namespace
 
 std::optional<Charged> charged_by(db::Tx& tx, const std::string& transaction_id) {
   auto rows = tx.query(R"(
@@ -18,11 +23,15 @@ std::optional<Charged> charged_by(db::Tx& tx, const std::string& transaction_id)
       FROM deployment_refunds
       WHERE transaction_id = $1
       UNION ALL
+      SELECT NULL, NULL, day * $3, (day + 1) * $3
+      FROM meter_settlements
+      WHERE transaction_id = $1
+      UNION ALL
       SELECT NULL, c.build_id, b.started_at, b.ended_at
       FROM build_charges c
       LEFT JOIN builds b ON b.id = c.build_id
       WHERE c.transaction_id = $1)",
-                       transaction_id, period_length.count());
+                       transaction_id, period_length.count(), day_length.count());
   if (!rows.next()) return std::nullopt;
   return Charged{.deployment_id = rows.text_or_null("deployment_id"),
                  .build_id = rows.text_or_null("build_id"),
