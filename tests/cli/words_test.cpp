@@ -96,6 +96,10 @@ TEST_CASE("no flag and no argument of any command can be empty") {
     if (command->path == "berth tiers")
       flags.insert(flags.end(), root.flags.begin(), root.flags.end());
     Words before = words_in(command->path);
+    // A first argument that nothing but the empty flag is wrong with.
+    std::string argument = "1";
+    for (const FlagInfo& flag : flags)
+      if (flag.positional && !flag.choices.empty()) argument = flag.choices[0];
     for (const FlagInfo& flag : flags) {
       if (!flag.takes_value) continue;
       CAPTURE(command->path, flag.names[0]);
@@ -107,7 +111,7 @@ TEST_CASE("no flag and no argument of any command can be empty") {
         before.push_back(flag.choices.empty() ? "1" : flag.choices[0]);
       } else {
         const Words start = words_in(command->path);
-        ways = {with(start, {flag.names[0], ""}), with(start, {flag.names[0] + "=", "1"}),
+        ways = {with(start, {flag.names[0], ""}), with(start, {flag.names[0] + "=", argument}),
                 with(start, {flag.names[0], "  "})};
       }
       if (fine.contains(name)) {
@@ -247,6 +251,8 @@ const std::map<std::string, Guard> guards = {
     {"berth deploy stop", Guard::none},
     {"berth env unset", Guard::none},
     {"berth scopes withdraw", Guard::none},
+    {"berth refunds withdraw", Guard::none},
+    {"berth budget remove", Guard::none},
     {"berth sessions end", Guard::none},
     {"berth totp disable", Guard::none},
 };

@@ -389,9 +389,13 @@ TEST_CASE(
   // The choice of a language leads to what the form was about.
   CHECK_THAT(again.text, Contains("value=\"/api/oauth/authorize?response_type=code&amp;client_id=" +
                                   p.app.client_id + "&amp;redirect_uri="));
-  const std::string place = p.authorization_path();
-  CHECK(expect(303, p.browser.send("/language", {{"language", "de"}, {"next", place}}))
-            .header("Location") == place);
+  const std::string next =
+      expect(303,
+             p.browser.send("/language", {{"language", "de"}, {"next", p.authorization_path()}}))
+          .header("Location");
+  CHECK_THAT(next, Contains("/api/oauth/authorize?") && Contains("client_id=" + p.app.client_id) &&
+                       Contains("code_challenge=" + std::string(challenge)) &&
+                       Contains("scope=profile:read"));
 }
 
 TEST_CASE("consent can't be forged") {

@@ -1,10 +1,12 @@
 #include "controller/domain/ledger/recorded.h"
 
+#include "controller/base/id.h"
 #include "controller/domain/ledger/numbers.h"
 
 namespace berth::ledger {
 
 std::optional<Recorded> find_recorded(db::Tx& tx, const std::string& id) {
+  if (!is_uuid(id)) return std::nullopt;
   const IdParts parts = parts_of_id(id);
   const std::int64_t first = first_number(time_of_id(parts));
   auto rows = tx.query(R"(

@@ -202,7 +202,7 @@ TEST_CASE("operations that read very many rows have connections of their own") {
     if (route.readers == db::Readers::heavy) heavy.insert(route.name);
   CHECK(heavy == std::set<std::string_view>{"anyReceipt", "campaignAnalytics", "ledgerAudit",
                                             "listAllDeployments", "operatorAnalytics",
-                                            "platformMoney", "receipt"});
+                                            "platformMoney", "previewTierPrice", "receipt"});
 }
 
 TEST_CASE("a page with a high number doesn't take the connections of others") {

@@ -113,7 +113,11 @@ TEST_CASE("every operation has a summary, a success, and a body for each error")
       success = success || status.starts_with('2');
       if (status == "204" || status == "303" || status == "304") continue;
       REQUIRE_FALSE(response.at("content").empty());
-      for (const json& content : response["content"]) CHECK(content["schema"].contains("$ref"));
+      for (const auto& [type, content] : response["content"].items()) {
+        INFO(type);
+        const bool is_text = type == "text/csv" || type == "application/x-ndjson";
+        CHECK(content["schema"].contains("$ref") != is_text);
+      }
       if (!status.starts_with('4') && status != "default") continue;
       CHECK(response["content"].size() == 1);
       CHECK(schema_of(response["content"].begin().value()).ends_with("Error"));

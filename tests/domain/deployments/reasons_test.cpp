@@ -54,8 +54,8 @@ TEST_CASE("each reason of a deployment is explained") {
 
 TEST_CASE("each reason of an entry about money or admins is explained") {
   CHECK(explained("Why was it suspended, or started again?") ==
-        std::set<std::string>{"insufficient_balance", "paid", "suspended_by_admin",
-                              "reactivated_by_admin"});
+        std::set<std::string>{"insufficient_balance", "paid", "budget_reached", "budget_left",
+                              "suspended_by_admin", "reactivated_by_admin"});
 }
 
 TEST_CASE("each reason of the sandbox's status is explained") {

@@ -55,6 +55,7 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/social/blocks", "an id"},
     {"POST /api/avatars/me/equip", "ids"},
     {"POST /api/deploy/apps/{id}/rollback", "an id"},
+    {"PUT /api/operator/budgets", "an id, a number, a password and a code"},
     {"POST /api/deploy/dry-run", "nothing is kept, because all of it is undone"},
     {"POST /api/external/ads/event", "an id and a token"},
     {"POST /api/internal/backup", "a key that is used and not kept"},
@@ -452,11 +453,15 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
                              "deployments.container_id", "deployments.custom_domain",
                              "deployments.image",        "deployments.image_digest",
                              "deployments.name",         "deployments.request_id"};
-  // Kept for a day: the keys of others' requests, which contain the word in this test. Kept for a
+  // Kept for a day: the keys of others' requests, which contain the word in this test, and the
+  // answers to them, such as those of whoever answered the person's refund request. Kept for a
   // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
   // that confirms the deletion.
-  const Places for_days = {"idempotency_keys.key", "certificate_orders.domain",
-                           "certificate_orders.registered_domain", "outbox.sealed",
+  const Places for_days = {"idempotency_keys.key",
+                           "idempotency_keys.body",
+                           "certificate_orders.domain",
+                           "certificate_orders.registered_domain",
+                           "outbox.sealed",
                            "outbox.to_address"};
   // Kept until nobody has been there for long: a channel belongs to everybody who knows the name of
   // its lobby or table, and nothing tells who opened it.

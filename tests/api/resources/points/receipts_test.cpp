@@ -71,8 +71,10 @@ TEST_CASE("the parties of a transaction get its receipt, and others learn nothin
   CHECK(f.g.ask("GET", "/api/internal/points/receipts/" + f.id, f.g.admin).status == 200);
   CHECK(f.g.ask("GET", "/api/internal/points/receipts/" + f.id, {bearer(f.g.world.jwt(f.bob))})
             .status >= 401);
-  f.id = "01936f5e-7c1a-7000-8000-000000000007";
-  CHECK(f.get(f.bob).error() == "404 not_found");
+  for (const char* none : {"01936f5e-7c1a-7000-8000-000000000007", "no-id"}) {
+    f.id = none;
+    CHECK(f.get(f.bob).error() == "404 not_found");
+  }
 }
 
 TEST_CASE("once the day is closed, the receipt stands in the ledger that berthd publishes") {
