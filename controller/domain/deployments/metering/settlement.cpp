@@ -157,9 +157,12 @@ std::vector<Line> lines_to_settle(const AppState& app) {
 
 // ---- Holds --------------------------------------------------------------------------------------
 
-// What has to be held for what is used, and for the next hour.
+// What has to be held for what is used, and for the next hour. If nothing goes on, the rest of a
+// point is only carried, and holding a point for it would hold it for good.
 std::int64_t target_of(const Spending& spending) {
-  const Wide target = Wide(rounded_up(spending.units())) + spending.rate();
+  const std::int64_t used =
+      spending.rate() > 0 ? rounded_up(spending.units()) : spending.units() / units_of_point;
+  const Wide target = Wide(used) + spending.rate();
   return std::int64_t(std::min<Wide>(target, ledger::max_points));
 }
 
