@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -127,18 +128,29 @@ class Planner {
   bool has_nothing_to_do() const { return !metered_from_ && open_.empty(); }
 
   Plan plan(const std::vector<Run>& runs) {
-    std::map<Name, const Run*> named;
+    Named named;
     for (const Run& run : runs) named.emplace(parse_name(run.name), &run);
-    size_t left = max_runs_at_once;
-    for (const auto& [name, run] : named) {
-      if (left-- == 0) break;
-      look_at(name, *run);
-    }
-    if (vanished_at_ && named.size() <= max_runs_at_once) close_all_but(named);
+    for (const auto& [name, run] : newest_of(named)) look_at(name, *run);
+    if (vanished_at_) close_all_but(named);
     return std::move(plan_);
   }
 
  private:
+  using Named = std::map<Name, const Run*>;
+
+  // Those that run, or ran until now for the meter, and those that ended last; at most
+  // max_runs_at_once.
+  Named newest_of(const Named& named) const {
+    if (named.size() <= max_runs_at_once) return named;
+    std::vector<std::pair<Name, const Run*>> all(named.begin(), named.end());
+    const auto end_of = [&](const auto& one) {
+      return open_.contains(one.first) ? Instant::max()
+                                       : one.second->ended_at.value_or(Instant::max());
+    };
+    std::ranges::partial_sort(all, all.begin() + max_runs_at_once, std::ranges::greater(), end_of);
+    return Named(all.begin(), all.begin() + max_runs_at_once);
+  }
+
   void look_at(const Name& name, const Run& run) {
     std::optional<Known> known;
     if (const auto open = open_.find(name); open != open_.end())
@@ -217,7 +229,7 @@ class Planner {
     plan_.changed.push_back(std::move(ended));
   }
 
-  void close_all_but(const std::map<Name, const Run*>& named) {
+  void close_all_but(const Named& named) {
     for (auto& [name, known] : open_) {
       if (named.contains(name)) continue;
       known.ended_at = std::max(std::min(*vanished_at_, tx_.now()), known.started_at);

@@ -54,7 +54,8 @@ struct Recorded {
 inline constexpr Duration max_skew = std::chrono::minutes(5);
 // The cluster's times are whole seconds; less isn't counted as skewed.
 inline constexpr Duration resolution = std::chrono::seconds(1);
-// More runs of one deployment aren't read at once; the others are left for the next call.
+// Of more runs of one deployment, those that run and those that ended last are looked at: a cluster
+// may keep thousands of pods that have ended, and these were recorded when they did.
 inline constexpr size_t max_runs_at_once = 1'000;
 
 // Records what the cluster says about the deployment's runs. `vanished_at` is set if `runs` are all
