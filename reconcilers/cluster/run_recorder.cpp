@@ -101,11 +101,25 @@ void RunRecorder::begin(db::Tx& tx) {
   }
 }
 
+// A tier that has no price on a day gets none before the day ends, so what isn't metered costs one
+// look-up a day for each tier.
+bool RunRecorder::has_price(db::Tx& tx, const deployments::Deployment& row) {
+  const std::int64_t today = utc_day(tx.now());
+  if (!row.points_per_hour) {
+    const std::lock_guard lock(mutex_);
+    const auto day = without_price_.find(row.tier_id);
+    if (day != without_price_.end() && day->second == today) return false;
+  }
+  if (metering::Prices(tx).is_metered(row.tier_id, today)) return true;
+  const std::lock_guard lock(mutex_);
+  without_price_[row.tier_id] = today;
+  return false;
+}
+
 void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Deployment* row) {
   begin(tx);
   const bool is_removed = row != nullptr && row->removed_at;
-  const bool has_price = row != nullptr && !is_removed &&
-                         metering::Prices(tx).is_metered(row->tier_id, utc_day(tx.now()));
+  const bool has_price = row != nullptr && !is_removed && this->has_price(tx, *row);
   Instant watched_before;
   {
     const std::lock_guard lock(mutex_);

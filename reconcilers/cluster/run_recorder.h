@@ -96,6 +96,7 @@ class RunRecorder {
   };
 
   void begin(db::Tx& tx);
+  bool has_price(db::Tx& tx, const deployments::Deployment& row);
   bool follows_pods() const;
   std::vector<metering::Run> known_runs(const std::string& id) const;
   void settle_locked(const std::string& id, const std::vector<metering::Run>& runs);
@@ -117,6 +118,8 @@ class RunRecorder {
   // Until when the process that led before was in step, by the machine's clock; empty until that
   // was read.
   std::optional<Instant> watched_before_;
+  // By tier: the UTC day on which it has no price by the hour, which is the last one that was read.
+  std::map<std::string, std::int64_t> without_price_;
   // Deployments with open runs that weren't looked at since this process leads.
   std::set<std::string> unseen_;
 

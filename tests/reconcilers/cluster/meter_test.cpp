@@ -297,6 +297,32 @@ TEST_CASE("until when pods were followed isn't stored before all that runs was l
   cache.stop();
 }
 
+TEST_CASE("a deployment without a price by the hour needs no statement for that") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  const auto row = world.row(world.deploy(world.new_app()));
+  kube::Client client(config_of(cluster));
+  const Cache cache(client, manifests::selector(world.settings()),
+                    {.deployment_changed = [](const std::string&, const Object&) {},
+                     .app_changed = [](const std::string&) {},
+                     .connected = [] {}});
+  prometheus::Registry registry;
+  RunRecorder recorder(world.database(), cache, registry);
+  const auto look = [&] {
+    world.database().read([&](db::Tx& tx) {
+      recorder.look(tx, row.id, &row);
+      return true;
+    });
+  };
+  look();
+  world.database().write([](db::Tx& tx) {
+    tx.execute("ALTER TABLE tier_prices RENAME TO tier_prices_aside");
+    tx.execute("ALTER TABLE meter_intervals RENAME TO meter_intervals_aside");
+  });
+  CHECK_NOTHROW(look());
+  CHECK_FALSE(recorder.news(row.id));
+}
+
 TEST_CASE("a run of a deployment that is removed already is closed by the next start") {
   Running r;
   r.world.sleep();
