@@ -120,8 +120,9 @@ void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Dep
   begin(tx);
   const bool is_removed = row != nullptr && row->removed_at;
   const bool has_price = row != nullptr && !is_removed && this->has_price(tx, *row);
-  Instant watched_before;
+  Instant vanished_at;
   {
+    const Instant in_step_until = cache_.state(kube::pods).in_step_until;
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
     const bool may_have_open = is_removed || unseen_.contains(id) ||
@@ -132,15 +133,19 @@ void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Dep
     }
     Entry& entry = entries_[id];
     entry.is_metered = true;
-    if (entry.is_known) return;
-    watched_before = *watched_before_;
+    if (entry.is_known && !entry.is_doubted) return;
+    vanished_at = entry.is_known ? in_step_until : *watched_before_;
   }
   if (!follows_pods()) return;
   const std::vector<Run> runs = known_runs(id);
-  if (metering::would_change(tx, id, by_our_clock(tx, runs), watched_before + ahead_of_machine(tx)))
-    return;
+  const bool is_lacking =
+      metering::would_change(tx, id, by_our_clock(tx, runs), vanished_at + ahead_of_machine(tx));
   const std::lock_guard lock(mutex_);
-  entries_[id].is_known = true;
+  Entry& entry = entries_[id];
+  entry.is_doubted = false;
+  entry.is_lacking = is_lacking;
+  if (is_lacking) return;
+  entry.is_known = true;
   settle_locked(id, runs);
 }
 
@@ -177,7 +182,7 @@ std::optional<RunRecorder::News> RunRecorder::news(const std::string& id) {
   const Instant in_step_until = cache_.state(kube::pods).in_step_until;
   const std::lock_guard lock(mutex_);
   const Entry& entry = entries_[id];
-  if (entry.is_known && are_recorded(runs, entry.recorded)) {
+  if (entry.is_known && !entry.is_lacking && are_recorded(runs, entry.recorded)) {
     settle_locked(id, runs);
     return std::nullopt;
   }
@@ -212,6 +217,7 @@ void RunRecorder::settle_locked(const std::string& id, const std::vector<Run>& r
     --left_;
     return true;
   });
+  entry.is_lacking = false;
   entry.taken_at.reset();
   entry.vanished_at.reset();
   unseen_.erase(id);
@@ -241,6 +247,11 @@ void RunRecorder::begin_to_lead() {
     entry.is_known = false;
     entry.recorded.clear();
   }
+}
+
+void RunRecorder::doubt() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, entry] : entries_) entry.is_doubted = entry.is_known;
 }
 
 void RunRecorder::keep_watch(bool leads) {

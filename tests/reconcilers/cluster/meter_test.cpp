@@ -297,6 +297,16 @@ TEST_CASE("until when pods were followed isn't stored before all that runs was l
   cache.stop();
 }
 
+TEST_CASE("a run that was closed by a process that no longer leads is opened again") {
+  Running r;
+  r.world.database().write([&](db::Tx& tx) {
+    tx.execute(R"(UPDATE meter_intervals SET ended_at = started_at, ending = 'vanished')");
+  });
+  REQUIRE(open_runs(r.world, r.id) == 0);
+  r.world.engine().look_at_all();
+  CHECK(eventually([&] { return open_runs(r.world, r.id) == 1; }));
+}
+
 TEST_CASE("a deployment without a price by the hour needs no statement for that") {
   embedded::Cluster cluster{quick()};
   World world(config_of(cluster));
