@@ -16,6 +16,10 @@
 namespace berth::metering {
 namespace {
 
+// A run that ended so long ago and isn't known was recorded, and has been removed since. Less than
+// what intervals are kept for, so that a clock that is set back doesn't have it charged twice.
+constexpr Duration recorded_within = intervals_kept_for - std::chrono::days(1);
+
 // What names a run: the pod, and how often its container was restarted before.
 struct Name {
   std::string pod;
@@ -197,7 +201,7 @@ class Planner {
     if (run.ended_at) {
       // It cost nothing, or was recorded and removed.
       if (*run.ended_at <= *metered_from_ && known.started_at < *metered_from_) return;
-      if (*run.ended_at <= tx_.now() - intervals_kept_for) return;
+      if (*run.ended_at <= tx_.now() - recorded_within) return;
       end(known, *run.ended_at, Ending::finished);
     }
     ++plan_.recorded.opened;

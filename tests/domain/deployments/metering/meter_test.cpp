@@ -281,4 +281,11 @@ TEST_CASE("old intervals and days are removed, and not recorded again") {
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("what isn't known isn't recorded a day before it would be removed, or later") {
+  Fixture f;
+  f.clock.advance(metering::intervals_kept_for - 24h + 1h);
+  CHECK_FALSE(f.record({run("a/0", f.at(0s), f.at(1h))}).is_changed());
+  CHECK(f.record({run("b/0", f.at(0s), f.at(2h))}).opened == 1);
+}
+
 }  // namespace
