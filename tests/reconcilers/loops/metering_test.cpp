@@ -109,6 +109,30 @@ TEST_CASE("an app that can't be settled doesn't hold up the others") {
   CHECK(loop.totals().failed == 1);
 }
 
+TEST_CASE("an app with which a whole write fails doesn't hold up the others") {
+  MeteredWorld world;
+  const auto broken = world.begin();
+  const auto well = world.begin();
+  world.clock.advance(30s);
+  world.end(broken);
+  world.end(well);
+  world.write([&](db::Tx& tx) {
+    tx.execute(
+        "CREATE TRIGGER no_settlement BEFORE INSERT ON meter_settlements WHEN NEW.app_id = '" +
+        broken.app.id + "' BEGIN SELECT RAISE(ROLLBACK, 'broken'); END");
+  });
+  MeteringLoop loop(world.keys.data);
+  Round round(world.db);
+  REQUIRE_NOTHROW(run(loop, round));
+  CHECK(loop.totals().failed == 1);
+  CHECK(world.points_of(well) == given - 30);
+  CHECK(world.points_of(broken) == given);
+  world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER no_settlement"); });
+  world.clock.advance(1min);
+  run(loop, round);
+  CHECK(world.points_of(broken) == given - 30);
+}
+
 TEST_CASE("the metering loop removes what the meter has kept for long enough") {
   MeteredWorld world;
   const auto one = world.begin();
