@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "controller/domain/deployments/metering/usage.h"
 #include "reconcilers/cluster/run_recorder.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
@@ -23,7 +24,9 @@ using metering::Interval;
 namespace {
 
 std::vector<Interval> intervals(World& world, const std::string& id) {
-  return world.database().read([&](db::Tx& tx) { return metering::intervals(tx, id); });
+  return world.database().read([&](db::Tx& tx) {
+    return metering::interval_page(tx, id, 0, utc_day(tx.now()), {.page_size = 100}).items;
+  });
 }
 
 std::optional<Interval> interval(World& world, const std::string& run) {

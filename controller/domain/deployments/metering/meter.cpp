@@ -389,25 +389,6 @@ std::int64_t open_runs(db::Tx& tx) {
   return tx.number(R"(SELECT count(*) AS open FROM meter_intervals WHERE ended_at IS NULL)");
 }
 
-std::vector<Interval> intervals(db::Tx& tx, const std::string& deployment_id) {
-  static const std::string sql = select_known + R"(
-      WHERE deployment_id = $1
-      ORDER BY started_at DESC, pod DESC, restart DESC
-      LIMIT $2)";
-  std::vector<Interval> found;
-  auto rows = tx.query(sql, deployment_id, max_intervals);
-  while (rows.next()) {
-    const Known known = known_of(rows);
-    found.push_back({.run = known.name.pod + "/" + std::to_string(known.name.restart),
-                     .process = known.process,
-                     .quantity = known.quantity,
-                     .started_at = known.started_at,
-                     .ended_at = known.ended_at,
-                     .ending = known.ending});
-  }
-  return found;
-}
-
 std::vector<DayUse> uses(db::Tx& tx, const std::string& deployment_id, std::int64_t first,
                          std::int64_t last) {
   if (last - first >= max_use_days) throw std::logic_error("too many days of use are asked for");

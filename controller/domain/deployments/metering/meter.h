@@ -102,11 +102,8 @@ struct Interval {
   std::optional<Instant> ended_at;  // empty while it runs
   std::optional<Ending> ending;
 };
-// Returns the newest intervals of the deployment, the latest first; at most max_intervals. They are
-// kept for intervals_kept_for after their ends.
-inline constexpr int max_intervals = 200;
+// Intervals (usage.h lists them) are kept for so long after their ends.
 inline constexpr Duration intervals_kept_for = std::chrono::days(35);
-std::vector<Interval> intervals(db::Tx& tx, const std::string& deployment_id);
 
 // What a deployment used on a UTC day.
 struct DayUse {
