@@ -63,7 +63,7 @@ void RunRecorder::changed(const std::string& deployment_id) {
 
 void RunRecorder::left(const Object& pod, Instant last_seen) {
   const std::string id = label_of(pod, manifests::deployment_label);
-  const std::vector<Run> runs = runs_of(pod);
+  const std::vector<Run> runs = runs_of(pod, system_time());
   if (id.empty() || runs.empty()) return;
   // A kubelet that obeys has killed the container by the end of the pod's grace period.
   const auto grace_ends = instant_at(pod, {"metadata", "deletionTimestamp"});
@@ -157,8 +157,9 @@ bool RunRecorder::follows_pods() const {
 // The runs of the pods that are there, and of those that have left.
 std::vector<Run> RunRecorder::known_runs(const std::string& id) const {
   std::vector<Run> runs;
+  const Instant now = system_time();
   for (const ObjectPtr& pod : cache_.store(kube::pods).of_deployment(id))
-    std::ranges::move(runs_of(*pod), std::back_inserter(runs));
+    std::ranges::move(runs_of(*pod, now), std::back_inserter(runs));
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(id);
   if (entry == entries_.end()) return runs;
