@@ -102,7 +102,7 @@ struct Interval {
   std::optional<Instant> ended_at;  // empty while it runs
   std::optional<Ending> ending;
 };
-// Intervals (usage.h lists them) are kept for so long after their ends.
+// How long intervals are kept after their ends; usage.h lists them.
 inline constexpr Duration intervals_kept_for = std::chrono::days(35);
 
 // What a deployment used on a UTC day.
