@@ -119,7 +119,7 @@ bool RunRecorder::has_price(db::Tx& tx, const deployments::Deployment& row) {
 void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Deployment* row) {
   begin(tx);
   const bool is_removed = row != nullptr && row->removed_at;
-  const bool has_price = row != nullptr && !is_removed && this->has_price(tx, *row);
+  const bool is_priced = row != nullptr && !is_removed && has_price(tx, *row);
   Instant vanished_at;
   {
     const Instant in_step_until = cache_.state(kube::pods).in_step_until;
@@ -127,7 +127,7 @@ void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Dep
     const auto found = entries_.find(id);
     const bool may_have_open = is_removed || unseen_.contains(id) ||
                                (found != entries_.end() && any_open(found->second.recorded));
-    if (!has_price && !may_have_open) {
+    if (!is_priced && !may_have_open) {
       forget_locked(id);
       return;
     }
