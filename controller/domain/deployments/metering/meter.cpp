@@ -325,14 +325,6 @@ void wake(db::Tx& tx, const std::string& app_id) {
 
 }  // namespace
 
-void Recorded::add(const Recorded& other) {
-  opened += other.opened;
-  closed += other.closed;
-  vanished += other.vanished;
-  skewed += other.skewed;
-  missed += other.missed;
-}
-
 Recorded record(db::Tx& tx, const std::string& deployment_id, const std::vector<Run>& runs,
                 const std::optional<Instant>& vanished_at) {
   tx.require_serializable();

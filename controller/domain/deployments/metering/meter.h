@@ -47,7 +47,6 @@ struct Recorded {
   int skewed = 0;    // times that can't be, and were cut to what is possible
   int missed = 0;    // runs between two known ones of a pod that nobody saw; they cost nothing
   bool is_changed() const { return opened > 0 || closed > 0 || vanished > 0; }
-  void add(const Recorded& other);
 };
 
 // How far a time of the cluster may be ahead of berthd's clock without being cut.
