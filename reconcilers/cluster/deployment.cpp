@@ -111,7 +111,11 @@ Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
   Outcome outcome;
   try {
     outcome = row->status == Status::destroyed ? remove(*row) : make(*row);
-  } catch (const kube::ApiError&) {
+  } catch (const kube::Fenced&) {
+    throw;  // another process leads, and tells the meter
+  } catch (const std::exception&) {
+    // Whatever fails, what runs is recorded: nobody runs things for nothing, or keeps the others'
+    // days from being charged, with a deployment that can't be made.
     record_runs(id);
     throw;
   }

@@ -312,6 +312,7 @@ void Engine::keep_watch() {
 }
 
 bool Engine::scan() {
+  runs_.doubt();
   try {
     const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
     for (const std::string& id : rows) queue_.add(id);

@@ -69,6 +69,7 @@ void Informer::list() {
   version_ = all.resource_version;
   refused_watches_ = 0;
   doubts_ = false;
+  seen_before_outage_.reset();
   for (const ObjectPtr& object : changed) tell(*object, last_seen);
   {
     const std::lock_guard lock(mutex_);
@@ -114,6 +115,7 @@ void Informer::miss(const kube::ApiError& error) {
 void Informer::ask() {
   client_.raw("/version");
   doubts_ = false;
+  if (!seen_before_outage_) seen_before_outage_ = state().in_step_until;
   contact();
 }
 
@@ -127,6 +129,7 @@ void Informer::watch(const std::stop_token& stop) {
   else
     ++failures_;
   watching_since_.reset();
+  seen_before_outage_.reset();
   in_step();
 }
 
@@ -136,12 +139,15 @@ void Informer::take(kube::EventType type, const Object& object) {
   watching_since_ = SteadyClock::time_point::min();
   refused_watches_ = 0;
   in_step();
-  if (type == kube::EventType::bookmark) return;
+  if (type == kube::EventType::bookmark) {
+    seen_before_outage_.reset();
+    return;
+  }
   if (type == kube::EventType::deleted)
     store_.erase(object);
   else if (!store_.put(object))
     return;
-  tell(object, state().in_step_until);
+  tell(object, seen_before_outage_.value_or(state().in_step_until));
 }
 
 void Informer::in_step() {

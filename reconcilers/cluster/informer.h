@@ -104,6 +104,9 @@ class Informer {
   std::string version_;  // the resourceVersion to watch from; empty: list first
   bool doubts_ = false;  // the last request failed, so it is unknown whether the server answers
   int failures_ = 0;     // consecutive failures
+  // Until when the store followed the server before that couldn't be reached; until the watch
+  // certainly has sent what has happened since. Its events may be as old.
+  std::optional<Instant> seen_before_outage_;
   std::optional<SteadyClock::time_point> watching_since_;
   int refused_watches_ = 0;
   std::minstd_rand random_{std::random_device{}()};

@@ -63,7 +63,7 @@ void RunRecorder::changed(const std::string& deployment_id) {
 
 void RunRecorder::left(const Object& pod, Instant last_seen) {
   const std::string id = label_of(pod, manifests::deployment_label);
-  const std::vector<Run> runs = runs_of(pod);
+  const std::vector<Run> runs = runs_of(pod, system_time());
   if (id.empty() || runs.empty()) return;
   // A kubelet that obeys has killed the container by the end of the pod's grace period.
   const auto grace_ends = instant_at(pod, {"metadata", "deletionTimestamp"});
@@ -101,32 +101,51 @@ void RunRecorder::begin(db::Tx& tx) {
   }
 }
 
+// A tier that has no price on a day gets none before the day ends, so what isn't metered costs one
+// look-up a day for each tier.
+bool RunRecorder::has_price(db::Tx& tx, const deployments::Deployment& row) {
+  const std::int64_t today = utc_day(tx.now());
+  if (!row.points_per_hour) {
+    const std::lock_guard lock(mutex_);
+    const auto day = without_price_.find(row.tier_id);
+    if (day != without_price_.end() && day->second == today) return false;
+  }
+  if (metering::Prices(tx).is_metered(row.tier_id, today)) return true;
+  const std::lock_guard lock(mutex_);
+  without_price_[row.tier_id] = today;
+  return false;
+}
+
 void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Deployment* row) {
   begin(tx);
   const bool is_removed = row != nullptr && row->removed_at;
-  const bool has_price = row != nullptr && !is_removed &&
-                         metering::Prices(tx).is_metered(row->tier_id, utc_day(tx.now()));
-  Instant watched_before;
+  const bool is_priced = row != nullptr && !is_removed && has_price(tx, *row);
+  Instant vanished_at;
   {
+    const Instant in_step_until = cache_.state(kube::pods).in_step_until;
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
     const bool may_have_open = is_removed || unseen_.contains(id) ||
                                (found != entries_.end() && any_open(found->second.recorded));
-    if (!has_price && !may_have_open) {
+    if (!is_priced && !may_have_open) {
       forget_locked(id);
       return;
     }
     Entry& entry = entries_[id];
     entry.is_metered = true;
-    if (entry.is_known) return;
-    watched_before = *watched_before_;
+    if (entry.is_known && !entry.is_doubted) return;
+    vanished_at = entry.is_known ? in_step_until : *watched_before_;
   }
   if (!follows_pods()) return;
   const std::vector<Run> runs = known_runs(id);
-  if (metering::would_change(tx, id, by_our_clock(tx, runs), watched_before + ahead_of_machine(tx)))
-    return;
+  const bool is_lacking =
+      metering::would_change(tx, id, by_our_clock(tx, runs), vanished_at + ahead_of_machine(tx));
   const std::lock_guard lock(mutex_);
-  entries_[id].is_known = true;
+  Entry& entry = entries_[id];
+  entry.is_doubted = false;
+  entry.is_lacking = is_lacking;
+  if (is_lacking) return;
+  entry.is_known = true;
   settle_locked(id, runs);
 }
 
@@ -138,8 +157,9 @@ bool RunRecorder::follows_pods() const {
 // The runs of the pods that are there, and of those that have left.
 std::vector<Run> RunRecorder::known_runs(const std::string& id) const {
   std::vector<Run> runs;
+  const Instant now = system_time();
   for (const ObjectPtr& pod : cache_.store(kube::pods).of_deployment(id))
-    std::ranges::move(runs_of(*pod), std::back_inserter(runs));
+    std::ranges::move(runs_of(*pod, now), std::back_inserter(runs));
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(id);
   if (entry == entries_.end()) return runs;
@@ -163,7 +183,7 @@ std::optional<RunRecorder::News> RunRecorder::news(const std::string& id) {
   const Instant in_step_until = cache_.state(kube::pods).in_step_until;
   const std::lock_guard lock(mutex_);
   const Entry& entry = entries_[id];
-  if (entry.is_known && are_recorded(runs, entry.recorded)) {
+  if (entry.is_known && !entry.is_lacking && are_recorded(runs, entry.recorded)) {
     settle_locked(id, runs);
     return std::nullopt;
   }
@@ -198,6 +218,7 @@ void RunRecorder::settle_locked(const std::string& id, const std::vector<Run>& r
     --left_;
     return true;
   });
+  entry.is_lacking = false;
   entry.taken_at.reset();
   entry.vanished_at.reset();
   unseen_.erase(id);
@@ -227,6 +248,11 @@ void RunRecorder::begin_to_lead() {
     entry.is_known = false;
     entry.recorded.clear();
   }
+}
+
+void RunRecorder::doubt() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, entry] : entries_) entry.is_doubted = entry.is_known;
 }
 
 void RunRecorder::keep_watch(bool leads) {

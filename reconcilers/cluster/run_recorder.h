@@ -64,6 +64,9 @@ class RunRecorder {
 
   // Forgets what was recorded, because another process may have led since.
   void begin_to_lead();
+  // Asks the meter again, at the next look, whether it has everything: a process that led before,
+  // and was held up in a write, may have overtaken this one.
+  void doubt();
   // To be called about every second: drops what is too old, and, if this process leads and anything
   // runs, says every metering::watch_interval until when the cluster has been in step. Throws what
   // writes throw.
@@ -85,6 +88,8 @@ class RunRecorder {
   };
   struct Entry {
     bool is_known = false;    // `recorded` is what the meter has
+    bool is_doubted = false;  // it is asked again
+    bool is_lacking = false;  // it was, and lacks something
     bool is_metered = false;  // or was, while what has run is still open
     std::vector<metering::Run> recorded;
     std::vector<Left> left;
@@ -96,6 +101,7 @@ class RunRecorder {
   };
 
   void begin(db::Tx& tx);
+  bool has_price(db::Tx& tx, const deployments::Deployment& row);
   bool follows_pods() const;
   std::vector<metering::Run> known_runs(const std::string& id) const;
   void settle_locked(const std::string& id, const std::vector<metering::Run>& runs);
@@ -117,6 +123,8 @@ class RunRecorder {
   // Until when the process that led before was in step, by the machine's clock; empty until that
   // was read.
   std::optional<Instant> watched_before_;
+  // By tier: the UTC day on which it has no price by the hour, which is the last one that was read.
+  std::map<std::string, std::int64_t> without_price_;
   // Deployments with open runs that weren't looked at since this process leads.
   std::set<std::string> unseen_;
 

@@ -47,7 +47,7 @@ std::int64_t number_of_last(const Object& status) {
 
 }  // namespace
 
-std::vector<Run> runs_of(const Object& pod) {
+std::vector<Run> runs_of(const Object& pod, Instant now) {
   std::vector<Run> runs;
   const Object& status = container_status(pod);
   if (status.is_null() || uid_of(pod).empty()) return runs;
@@ -59,7 +59,14 @@ std::vector<Run> runs_of(const Object& pod) {
   add(number_of_last(status), field(status, {"lastState", "terminated"}), true);
   add(restarts, field(status, {"state", "terminated"}), true);
   // A pod that has ended for good may still say that its container runs, if its node was lost.
-  if (!is_over(pod)) add(restarts, field(status, {"state", "running"}), false);
+  const Object& state = field(status, {"state", "running"});
+  if (is_over(pod) || !state.is_object()) return runs;
+  auto present = run_of(pod, restarts, state, false);
+  if (!present) return runs;
+  const auto grace_ends = instant_at(pod, {"metadata", "deletionTimestamp"});
+  if (grace_ends && *grace_ends + reported_within < now)
+    present->ended_at = std::max(*grace_ends, present->started_at);
+  runs.push_back(*std::move(present));
   return runs;
 }
 

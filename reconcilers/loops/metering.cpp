@@ -32,7 +32,27 @@ int MeteringLoop::run_once(Round& round) {
   return looked;
 }
 
+// An app whose points are moved all the time can have the whole write given up, on PostgreSQL after
+// many attempts. The apps are then looked at one by one, so that it doesn't hold up the others.
 void MeteringLoop::look_at(Round& round, const std::vector<std::string>& apps) {
+  try {
+    look_at_together(round, apps);
+  } catch (const std::exception& failure) {
+    if (round.is_stopping()) throw;
+    if (apps.size() > 1) {
+      for (const std::string& app : apps) look_at(round, {app});
+      return;
+    }
+    round.write(
+        [&](db::Tx& tx) { metering::postpone(tx, apps.front(), tx.now() + tried_again_after); });
+    log::error("what an app has used couldn't be stored and will be tried again",
+               {{"app", apps.front()}, {"error", failure.what()}});
+    const std::lock_guard lock(mutex_);
+    ++totals_.failed;
+  }
+}
+
+void MeteringLoop::look_at_together(Round& round, const std::vector<std::string>& apps) {
   Totals of_batch;
   round.write([&](db::Tx& tx) {
     of_batch = {};  // an earlier run of this transaction may have filled it

@@ -57,6 +57,7 @@ class MeteringLoop {
   static constexpr std::chrono::minutes first_clean_up{1};
 
   void look_at(Round& round, const std::vector<std::string>& apps);
+  void look_at_together(Round& round, const std::vector<std::string>& apps);
   void clean_up(Round& round);
 
   const std::string data_key_;

@@ -305,7 +305,8 @@ void Model::look_at(const std::string& id) {
       }
     return;
   }
-  const Wide target = (owed + hour - 1) / hour + rate(app);
+  // The rest of a point is held only while something goes on.
+  const Wide target = (rate(app) > 0 ? owed + hour - 1 : owed) / hour + rate(app);
   const Wide spare = Wide(app.held) * hour - owed;
   if (app.held > target || spare <= Wide(rate(app)) * (hour / 6))
     app.held = std::int64_t(std::min(target, Wide(points)));

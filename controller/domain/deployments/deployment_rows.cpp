@@ -50,7 +50,7 @@ Value from_json(const std::string& text, std::string_view nothing) {
 }  // namespace
 
 const std::string select_deployments = R"(
-    SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug AS tier_slug, d.name,
+    SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug AS tier_slug, t.points_per_hour, d.name,
            )" + std::string(container_columns) +
                                        R"(, d.env_keys, d.labels,
            d.custom_domain, c.domain AS served_domain,
@@ -79,6 +79,7 @@ Deployment deployment_of(const db::Query& row) {
           .served_domain = row.text_or_null("served_domain"),
           .memory_limit_mb = int(row.integer("memory_limit_mb")),
           .cpu_limit_millicores = int(row.integer("cpu_limit_millicores")),
+          .points_per_hour = row.integer_or_null("points_per_hour"),
           .generation = row.integer("generation"),
           .rollout = row.integer("rollout"),
           .status = db::enum_of<Status>(row, "status"),

@@ -15,7 +15,6 @@
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/erasure.h"
-#include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/kernel/read_page.h"
@@ -175,7 +174,6 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
              .details = {}});
   custom_domains::release(tx, id);
   billing::stop_renewal(tx, id);
-  metering::remove_budgets_of_deployment(tx, deployment.app_id, id);
   forget_revisions(tx, id);
   erase_secrets(tx, deployment);
   begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});

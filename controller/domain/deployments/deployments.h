@@ -106,6 +106,8 @@ struct Deployment {
   std::optional<std::string> served_domain;
   int memory_limit_mb = 0;
   int cpu_limit_millicores = 0;
+  // The tier's price of an hour, which counts from the next UTC midnight on at the latest.
+  std::optional<std::int64_t> points_per_hour;
 
   std::int64_t generation = 0;  // raised by each change of what is wanted
   // Raised if the container has to be replaced although nothing else differs.

@@ -99,6 +99,37 @@ TEST_CASE("an informer tells of what is gone, and when it was seen last") {
   CHECK(watched.last_seen.load() <= watched.informer.state().in_step_until);
 }
 
+TEST_CASE("what went while the API server was away was seen last before that") {
+  embedded::Cluster cluster{quick()};
+  kube::Client client(config_of(cluster));
+  client.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "n"}}}});
+  client.create({{"apiVersion", "v1"},
+                 {"kind", "Service"},
+                 {"metadata", {{"name", "a"}, {"namespace", "n"}, {"labels", {{"seen", "yes"}}}}},
+                 {"spec", {{"ports", {{{"name", "http"}, {"port", 80}}}}}}});
+  std::atomic<int> gone = 0;
+  std::atomic<Instant> last_seen = Instant();
+  Informer informer{client, kube::services, Need::always, "seen=yes",
+                    Informer::Listener{.changed = [](const Object&) {},
+                                       .connected = [] {},
+                                       .gone =
+                                           [&](const Object&, Instant at) {
+                                             last_seen = at;
+                                             ++gone;
+                                           }}};
+  informer.start();
+  REQUIRE(eventually([&] { return informer.store().find("n", "a") != nullptr; }));
+  cluster.go_down();
+  REQUIRE(cluster.remove("services", "n", "a"));
+  REQUIRE(eventually([&] { return !informer.state().connected; }));
+  const Instant back_at = system_time();
+  cluster.come_back();
+  REQUIRE(eventually([&] { return gone == 1; }));
+  CHECK(last_seen.load() < back_at);
+  informer.request_stop();
+  informer.join();
+}
+
 TEST_CASE("an informer follows creations, changes, deletions and changed labels") {
   Watched watched;
   watched.informer.start();

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "controller/domain/deployments/metering/usage.h"
 #include "reconcilers/cluster/run_recorder.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
@@ -23,7 +24,9 @@ using metering::Interval;
 namespace {
 
 std::vector<Interval> intervals(World& world, const std::string& id) {
-  return world.database().read([&](db::Tx& tx) { return metering::intervals(tx, id); });
+  return world.database().read([&](db::Tx& tx) {
+    return metering::interval_page(tx, id, 0, utc_day(tx.now()), {.page_size = 100}).items;
+  });
 }
 
 std::optional<Interval> interval(World& world, const std::string& run) {
@@ -295,6 +298,42 @@ TEST_CASE("until when pods were followed isn't stored before all that runs was l
   CHECK_FALSE(recorder.news(r.id));
   CHECK(interval(r.world, "another-pod/0")->ended_at);
   cache.stop();
+}
+
+TEST_CASE("a run that was closed by a process that no longer leads is opened again") {
+  Running r;
+  r.world.database().write([&](db::Tx& tx) {
+    tx.execute(R"(UPDATE meter_intervals SET ended_at = started_at, ending = 'vanished')");
+  });
+  REQUIRE(open_runs(r.world, r.id) == 0);
+  r.world.engine().look_at_all();
+  CHECK(eventually([&] { return open_runs(r.world, r.id) == 1; }));
+}
+
+TEST_CASE("a deployment without a price by the hour needs no statement for that") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  const auto row = world.row(world.deploy(world.new_app()));
+  kube::Client client(config_of(cluster));
+  const Cache cache(client, manifests::selector(world.settings()),
+                    {.deployment_changed = [](const std::string&, const Object&) {},
+                     .app_changed = [](const std::string&) {},
+                     .connected = [] {}});
+  prometheus::Registry registry;
+  RunRecorder recorder(world.database(), cache, registry);
+  const auto look = [&] {
+    world.database().read([&](db::Tx& tx) {
+      recorder.look(tx, row.id, &row);
+      return true;
+    });
+  };
+  look();
+  world.database().write([](db::Tx& tx) {
+    tx.execute("ALTER TABLE tier_prices RENAME TO tier_prices_aside");
+    tx.execute("ALTER TABLE meter_intervals RENAME TO meter_intervals_aside");
+  });
+  CHECK_NOTHROW(look());
+  CHECK_FALSE(recorder.news(row.id));
 }
 
 TEST_CASE("a run of a deployment that is removed already is closed by the next start") {

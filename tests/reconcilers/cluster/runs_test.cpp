@@ -35,10 +35,10 @@ json pod(const std::vector<json>& containers, const std::string& phase = "Runnin
 }
 
 // "NAME START-END", with seconds.
-std::vector<std::string> shown(const json& object) {
+std::vector<std::string> shown(const json& object, const std::string& now = three) {
   std::vector<std::string> lines;
   const auto second = [](Instant at) { return std::to_string(to_millis(at) / 1000 % 60); };
-  for (const Run& run : runs_of(object))
+  for (const Run& run : runs_of(object, *parse_iso8601(now)))
     lines.push_back(run.name + " " + second(run.started_at) + "-" +
                     (run.ended_at ? second(*run.ended_at) : ""));
   return lines;
@@ -57,10 +57,21 @@ Run run(const std::string& name, bool has_ended = false) {
 
 TEST_CASE("a container that runs is a run without an end, and its times are the runtime's") {
   CHECK(shown(pod({container(0, running(one), json::object(), "c://a")})) == Lines{"u/0 1-"});
-  const auto runs = runs_of(pod({container(0, running(one), json::object(), "c://a")}));
+  const auto runs =
+      runs_of(pod({container(0, running(one), json::object(), "c://a")}), *parse_iso8601(two));
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].process == "web");
   CHECK(to_iso8601(runs[0].started_at) == "2026-05-01T12:00:01.000Z");
+}
+
+TEST_CASE("a pod that a lost node doesn't end has ended with its grace period") {
+  json leaving = pod({container(0, running(one), json::object(), "c://a")});
+  leaving["metadata"]["deletionTimestamp"] = three;
+  CHECK(shown(leaving) == Lines{"u/0 1-"});
+  CHECK(shown(leaving, "2026-05-01T12:01:03Z") == Lines{"u/0 1-"});  // its kubelet may be late
+  CHECK(shown(leaving, "2026-05-01T12:01:04Z") == Lines{"u/0 1-3"});
+  leaving["metadata"]["deletionTimestamp"] = "2026-05-01T11:00:00Z";
+  CHECK(shown(leaving) == Lines{"u/0 1-1"});
 }
 
 TEST_CASE("the state before the present one is the run before, or the last one while it waits") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/usage.h"
 #include "tests/domain/deployments/billing/billing_world.h"
 
 namespace {
@@ -109,6 +110,30 @@ TEST_CASE("an app that can't be settled doesn't hold up the others") {
   CHECK(loop.totals().failed == 1);
 }
 
+TEST_CASE("an app with which a whole write fails doesn't hold up the others") {
+  MeteredWorld world;
+  const auto broken = world.begin();
+  const auto well = world.begin();
+  world.clock.advance(30s);
+  world.end(broken);
+  world.end(well);
+  world.write([&](db::Tx& tx) {
+    tx.execute(
+        "CREATE TRIGGER no_settlement BEFORE INSERT ON meter_settlements WHEN NEW.app_id = '" +
+        broken.app.id + "' BEGIN SELECT RAISE(ROLLBACK, 'broken'); END");
+  });
+  MeteringLoop loop(world.keys.data);
+  Round round(world.db);
+  REQUIRE_NOTHROW(run(loop, round));
+  CHECK(loop.totals().failed == 1);
+  CHECK(world.points_of(well) == given - 30);
+  CHECK(world.points_of(broken) == given);
+  world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER no_settlement"); });
+  world.clock.advance(1min);
+  run(loop, round);
+  CHECK(world.points_of(broken) == given - 30);
+}
+
 TEST_CASE("the metering loop removes what the meter has kept for long enough") {
   MeteredWorld world;
   const auto one = world.begin();
@@ -117,7 +142,9 @@ TEST_CASE("the metering loop removes what the meter has kept for long enough") {
   MeteringLoop loop(world.keys.data, {.batch = 50, .clean_up = 0ms, .rows = 1});
   Round round(world.db);
   const auto intervals = [&] {
-    return world.read([&](db::Tx& tx) { return metering::intervals(tx, one.id).size(); });
+    return world.read([&](db::Tx& tx) {
+      return metering::interval_page(tx, one.id, 0, utc_day(tx.now()), {}).items.size();
+    });
   };
   run(loop, round);
   CHECK(intervals() == 1);

@@ -20,10 +20,12 @@ constexpr std::int64_t days_read = 2 * days_of(BudgetPeriod::thirty_days);
 std::vector<BudgetRow> rows_of(db::Tx& tx, const std::string& app_id) {
   std::vector<BudgetRow> budgets;
   auto rows = tx.query(R"(
-      SELECT deployment_id, period, points, at_limit, told, reached_at
-      FROM budgets
-      WHERE app_id = $1
-      ORDER BY deployment_id, period)",
+      SELECT b.deployment_id, b.period, b.points, b.at_limit, b.told, b.reached_at,
+             CASE WHEN d.status = 'destroyed' THEN 1 ELSE 0 END AS is_of_destroyed
+      FROM budgets b
+      LEFT JOIN deployments d ON d.id = b.deployment_id
+      WHERE b.app_id = $1
+      ORDER BY b.deployment_id, b.period)",
                        app_id);
   while (rows.next())
     budgets.push_back({.deployment_id = rows.text("deployment_id"),
@@ -31,7 +33,8 @@ std::vector<BudgetRow> rows_of(db::Tx& tx, const std::string& app_id) {
                        .limit = rows.integer("points"),
                        .at_limit = db::enum_of<AtLimit>(rows, "at_limit"),
                        .told = int(rows.integer("told")),
-                       .reached_at = rows.instant_or_null("reached_at")});
+                       .reached_at = rows.instant_or_null("reached_at"),
+                       .is_of_destroyed = rows.flag("is_of_destroyed")});
   return budgets;
 }
 

@@ -18,6 +18,8 @@ struct BudgetRow {
   AtLimit at_limit = AtLimit::stop_metered;
   int told = 0;
   std::optional<Instant> reached_at;
+  // It holds for what the deployment has used until its last container has ended.
+  bool is_of_destroyed = false;
 
   bool applies_to(const std::string& deployment) const {
     return deployment_id.empty() || deployment_id == deployment;

@@ -94,7 +94,8 @@ std::vector<Budget> budgets(db::Tx& tx, const std::string& app_id) {
   const auto app = load(tx, app_id);
   if (!app) return all;
   const Spending spending(*app, book);
-  for (const BudgetRow& row : book.budgets()) all.push_back(budget_of(row, book, spending, *app));
+  for (const BudgetRow& row : book.budgets())
+    if (!row.is_of_destroyed) all.push_back(budget_of(row, book, spending, *app));
   return all;
 }
 

@@ -84,8 +84,9 @@ bool lets_more_be_spent(db::Tx& tx, const BudgetChange& change);
 inline constexpr std::int64_t max_budgets = 200;
 std::optional<Budget> set_budget(db::Tx& tx, const BudgetChange& change);
 
-// For the deletion of an app or a deployment.
+// For the deletion of an app.
 void remove_budgets(db::Tx& tx, const std::string& app_id);
+// For a destroyed deployment of which nothing more is to be charged.
 void remove_budgets_of_deployment(db::Tx& tx, const std::string& app_id,
                                   const std::string& deployment_id);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -14,6 +15,10 @@
 
 namespace berth::metering {
 namespace {
+
+// A run that ended so long ago and isn't known was recorded, and has been removed since. Less than
+// what intervals are kept for, so that a clock that is set back doesn't have it charged twice.
+constexpr Duration recorded_within = intervals_kept_for - std::chrono::days(1);
 
 // What names a run: the pod, and how often its container was restarted before.
 struct Name {
@@ -127,18 +132,29 @@ class Planner {
   bool has_nothing_to_do() const { return !metered_from_ && open_.empty(); }
 
   Plan plan(const std::vector<Run>& runs) {
-    std::map<Name, const Run*> named;
+    Named named;
     for (const Run& run : runs) named.emplace(parse_name(run.name), &run);
-    size_t left = max_runs_at_once;
-    for (const auto& [name, run] : named) {
-      if (left-- == 0) break;
-      look_at(name, *run);
-    }
-    if (vanished_at_ && named.size() <= max_runs_at_once) close_all_but(named);
+    for (const auto& [name, run] : newest_of(named)) look_at(name, *run);
+    if (vanished_at_) close_all_but(named);
     return std::move(plan_);
   }
 
  private:
+  using Named = std::map<Name, const Run*>;
+
+  // Those that run, or ran until now for the meter, and those that ended last; at most
+  // max_runs_at_once.
+  Named newest_of(const Named& named) const {
+    if (named.size() <= max_runs_at_once) return named;
+    std::vector<std::pair<Name, const Run*>> all(named.begin(), named.end());
+    const auto end_of = [&](const auto& one) {
+      return open_.contains(one.first) ? Instant::max()
+                                       : one.second->ended_at.value_or(Instant::max());
+    };
+    std::ranges::partial_sort(all, all.begin() + max_runs_at_once, std::ranges::greater(), end_of);
+    return Named(all.begin(), all.begin() + max_runs_at_once);
+  }
+
   void look_at(const Name& name, const Run& run) {
     std::optional<Known> known;
     if (const auto open = open_.find(name); open != open_.end())
@@ -185,7 +201,7 @@ class Planner {
     if (run.ended_at) {
       // It cost nothing, or was recorded and removed.
       if (*run.ended_at <= *metered_from_ && known.started_at < *metered_from_) return;
-      if (*run.ended_at <= tx_.now() - intervals_kept_for) return;
+      if (*run.ended_at <= tx_.now() - recorded_within) return;
       end(known, *run.ended_at, Ending::finished);
     }
     ++plan_.recorded.opened;
@@ -217,7 +233,7 @@ class Planner {
     plan_.changed.push_back(std::move(ended));
   }
 
-  void close_all_but(const std::map<Name, const Run*>& named) {
+  void close_all_but(const Named& named) {
     for (auto& [name, known] : open_) {
       if (named.contains(name)) continue;
       known.ended_at = std::max(std::min(*vanished_at_, tx_.now()), known.started_at);
@@ -309,14 +325,6 @@ void wake(db::Tx& tx, const std::string& app_id) {
 
 }  // namespace
 
-void Recorded::add(const Recorded& other) {
-  opened += other.opened;
-  closed += other.closed;
-  vanished += other.vanished;
-  skewed += other.skewed;
-  missed += other.missed;
-}
-
 Recorded record(db::Tx& tx, const std::string& deployment_id, const std::vector<Run>& runs,
                 const std::optional<Instant>& vanished_at) {
   tx.require_serializable();
@@ -371,25 +379,6 @@ std::vector<std::string> deployments_with_open(db::Tx& tx) {
 
 std::int64_t open_runs(db::Tx& tx) {
   return tx.number(R"(SELECT count(*) AS open FROM meter_intervals WHERE ended_at IS NULL)");
-}
-
-std::vector<Interval> intervals(db::Tx& tx, const std::string& deployment_id) {
-  static const std::string sql = select_known + R"(
-      WHERE deployment_id = $1
-      ORDER BY started_at DESC, pod DESC, restart DESC
-      LIMIT $2)";
-  std::vector<Interval> found;
-  auto rows = tx.query(sql, deployment_id, max_intervals);
-  while (rows.next()) {
-    const Known known = known_of(rows);
-    found.push_back({.run = known.name.pod + "/" + std::to_string(known.name.restart),
-                     .process = known.process,
-                     .quantity = known.quantity,
-                     .started_at = known.started_at,
-                     .ended_at = known.ended_at,
-                     .ending = known.ending});
-  }
-  return found;
 }
 
 std::vector<DayUse> uses(db::Tx& tx, const std::string& deployment_id, std::int64_t first,

@@ -47,14 +47,14 @@ struct Recorded {
   int skewed = 0;    // times that can't be, and were cut to what is possible
   int missed = 0;    // runs between two known ones of a pod that nobody saw; they cost nothing
   bool is_changed() const { return opened > 0 || closed > 0 || vanished > 0; }
-  void add(const Recorded& other);
 };
 
 // How far a time of the cluster may be ahead of berthd's clock without being cut.
 inline constexpr Duration max_skew = std::chrono::minutes(5);
 // The cluster's times are whole seconds; less isn't counted as skewed.
 inline constexpr Duration resolution = std::chrono::seconds(1);
-// More runs of one deployment aren't read at once; the others are left for the next call.
+// Of more runs of one deployment, those that run and those that ended last are looked at: a cluster
+// may keep thousands of pods that have ended, and these were recorded when they did.
 inline constexpr size_t max_runs_at_once = 1'000;
 
 // Records what the cluster says about the deployment's runs. `vanished_at` is set if `runs` are all
@@ -101,11 +101,8 @@ struct Interval {
   std::optional<Instant> ended_at;  // empty while it runs
   std::optional<Ending> ending;
 };
-// Returns the newest intervals of the deployment, the latest first; at most max_intervals. They are
-// kept for intervals_kept_for after their ends.
-inline constexpr int max_intervals = 200;
+// How long intervals are kept after their ends; usage.h lists them.
 inline constexpr Duration intervals_kept_for = std::chrono::days(35);
-std::vector<Interval> intervals(db::Tx& tx, const std::string& deployment_id);
 
 // What a deployment used on a UTC day.
 struct DayUse {

@@ -157,9 +157,12 @@ std::vector<Line> lines_to_settle(const AppState& app) {
 
 // ---- Holds --------------------------------------------------------------------------------------
 
-// What has to be held for what is used, and for the next hour.
+// What has to be held for what is used, and for the next hour. If nothing goes on, the rest of a
+// point is only carried, and holding a point for it would hold it for good.
 std::int64_t target_of(const Spending& spending) {
-  const Wide target = Wide(rounded_up(spending.units())) + spending.rate();
+  const std::int64_t used =
+      spending.rate() > 0 ? rounded_up(spending.units()) : spending.units() / units_of_point;
+  const Wide target = Wide(used) + spending.rate();
   return std::int64_t(std::min<Wide>(target, ledger::max_points));
 }
 
@@ -194,6 +197,7 @@ class Look {
   Outcome run() {
     Settlement(tx_, app_, book_).settle(lines_to_settle(app_), outcome_);
     app_.due_at.reset();
+    forget_budgets_of_destroyed();
     look_at_budgets();
     const Spending spending(app_, book_);
     renew_hold(spending);
@@ -229,6 +233,20 @@ class Look {
   }
 
   // ---- Budgets
+
+  // The budgets of destroyed deployments hold until the last of what they used is charged.
+  void forget_budgets_of_destroyed() {
+    std::erase_if(book_.budgets(), [&](const BudgetRow& budget) {
+      const auto is_its = [&](const auto& one) {
+        return one.deployment_id == budget.deployment_id;
+      };
+      if (!budget.is_of_destroyed || std::ranges::any_of(app_.lines, is_its) ||
+          std::ranges::any_of(app_.open, is_its))
+        return false;
+      remove_budgets_of_deployment(tx_, app_.app_id, budget.deployment_id);
+      return true;
+    });
+  }
 
   void look_at_budgets() {
     const Spending spending(app_, book_);

@@ -159,6 +159,26 @@ TEST_CASE("a budget of a deployment stops it alone") {
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("a deployment's budget holds until its last container has ended") {
+  Fixture f;
+  f.set(f.change(60, BudgetPeriod::day, f.id));
+  f.pass(1min, false);
+  REQUIRE(f.status(f.id) == Status::stopped);
+  f.clock.advance(5s);
+  f.destroy(f.app, f.id);
+  f.look();
+  CHECK(f.budgets().empty());
+  f.clock.advance(5s);
+  f.end(f.id);
+  f.look();
+  CHECK(f.total(f.id).points == 60);
+  CHECK(f.points() == 1'000'000 - 60);
+  CHECK(f.held() == 0);
+  CHECK(f.read([&](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM budgets WHERE app_id = $1", f.app.id);
+  }) == 0);
+}
+
 TEST_CASE("at stop_all the others are stopped, too, and aren't renewed beyond it") {
   Fixture f;
   const auto base = f.deploy_on("paid", "base").id;

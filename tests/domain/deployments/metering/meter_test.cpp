@@ -71,6 +71,21 @@ TEST_CASE("a run that the cluster no longer knows ends when it was seen last") {
   CHECK(intervals[0].ended_at == f.at(2min));
 }
 
+TEST_CASE("what runs is recorded beside any number of pods that have ended") {
+  Fixture f;
+  f.clock.advance(10h);
+  std::vector<Run> runs;
+  for (size_t pod = 0; pod <= metering::max_runs_at_once; ++pod)
+    runs.push_back(
+        run("ended" + std::to_string(pod) + "/0", f.at(1min), f.at(2min + Duration(pod))));
+  f.record(runs);
+  runs.push_back(run("the-last-one/0", f.at(1h)));  // its name is behind the others'
+  CHECK(f.record(runs).opened == 1);
+  CHECK(f.record(runs, f.at(2h)).vanished == 0);
+  runs.pop_back();
+  CHECK(f.record(runs, f.at(3h)).vanished == 1);
+}
+
 TEST_CASE("what vanished and is there again has run all the time") {
   Fixture f;
   f.clock.advance(1h);
@@ -264,6 +279,13 @@ TEST_CASE("old intervals and days are removed, and not recorded again") {
   CHECK(f.uses(f.id).empty());
   f.give(1);  // the audit compares the days before the newest one of the ledger
   CHECK(f.broken_invariants().empty());
+}
+
+TEST_CASE("what isn't known isn't recorded a day before it would be removed, or later") {
+  Fixture f;
+  f.clock.advance(metering::intervals_kept_for - 24h + 1h);
+  CHECK_FALSE(f.record({run("a/0", f.at(0s), f.at(1h))}).is_changed());
+  CHECK(f.record({run("b/0", f.at(0s), f.at(2h))}).opened == 1);
 }
 
 }  // namespace

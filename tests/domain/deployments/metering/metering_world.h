@@ -9,6 +9,7 @@
 #include "controller/domain/deployments/metering/meter.h"
 #include "controller/domain/deployments/metering/prices.h"
 #include "controller/domain/deployments/metering/settlement.h"
+#include "controller/domain/deployments/metering/usage.h"
 #include "tests/domain/deployments/billing/billing_world.h"
 
 // An operator with deployments that are charged by the hour, and a cluster that runs them. Tests
@@ -136,7 +137,9 @@ struct MeteringWorld : BillingWorld {
     return all;
   }
   std::vector<metering::Interval> intervals(const std::string& id) {
-    return read([&](db::Tx& tx) { return metering::intervals(tx, id); });
+    return read([&](db::Tx& tx) {
+      return metering::interval_page(tx, id, 0, utc_day(tx.now()), {.page_size = 100}).items;
+    });
   }
   deployments::Status status(const std::string& id) { return find_deployment(id).status; }
   std::vector<std::string> events(const std::string& type) {

@@ -136,6 +136,24 @@ TEST_CASE("what is less than a point is carried to the next charge") {
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("the rest of a point holds nothing once nothing runs") {
+  MeteringWorld f;
+  f.new_tier(hourly_tier("slow", 1));
+  f.give(1);
+  const auto id = f.deploy_on("slow").id;
+  f.begin(id);
+  f.clock.advance(30min);
+  f.stop(f.app, id);
+  f.end(id);
+  f.look();
+  CHECK(f.total(id).pending_milliseconds == 30min / 1ms);
+  CHECK(f.held() == 0);
+  f.pass_until(f.midnight() + 1min, false);
+  CHECK(f.total(id).pending_milliseconds == 0);
+  CHECK(f.held() == 0);
+  CHECK(f.points() == 1);
+}
+
 TEST_CASE("when the points run out, what is metered is suspended and the rest goes on") {
   Metered f(hour_price);
   const auto free = f.deploy_on("wide", "free").id;
