@@ -248,11 +248,13 @@ Alert change(db::Tx& tx, const Alert& alert, const Change& change, webhooks::Sch
   tx.execute(R"(
       UPDATE alerts
       SET name = $2, app_id = $3, events = $4, updated_at = $5, attempts = 0, failing_since = NULL,
-          last_error = NULL, disabled_at = NULL, not_before = $5
+          last_error = NULL, disabled_at = NULL,
+          not_before = CASE WHEN channel = 'mail' THEN not_before ELSE $5 END
       WHERE id = $1)",
              alert.id, change.name.value_or(alert.name), change.app_id.value_or(alert.app_id),
              json(change.events.value_or(alert.events)).dump(), tx.now());
-  put_off(tx, alert.id, tx.now());
+  // The pause between mails isn't over earlier because of a change.
+  if (alert.channel != Channel::mail) put_off(tx, alert.id, tx.now());
   tx.notify(db::Topic::webhook, alert.id);
   return get(tx, alert.owner_id, alert.id);
 }
@@ -359,10 +361,6 @@ std::optional<Message> begin(db::Tx& tx, const std::string& data_key, const std:
                        alert_id, 2 * max_waiting);
   while (rows.next()) {
     message.last_number = rows.integer("number");
-    if (int(message.events.size()) == max_told) {
-      ++message.more;
-      continue;
-    }
     message.events.push_back({.id = rows.text("uuid"),
                               .type = rows.text("type"),
                               .app_id = rows.text_or_null("app_id").value_or(""),
@@ -371,6 +369,10 @@ std::optional<Message> begin(db::Tx& tx, const std::string& data_key, const std:
                               .at = rows.instant("at")});
   }
   if (message.events.empty()) return std::nullopt;
+  std::ranges::stable_partition(
+      message.events, [](const Event& event) { return event.type != webhooks::spend_type; });
+  message.more = std::max(int(message.events.size()) - max_told, 0);
+  message.events.resize(message.events.size() - size_t(message.more));
   return message;
 }
 

@@ -32,8 +32,11 @@ inline constexpr int max_of_account = 20;
 // They all go to the account's own address.
 inline constexpr int max_mail_alerts = 3;
 inline constexpr size_t max_name_length = 80;  // characters
-// The trigger has these two numbers, too.
+// The trigger has these three numbers, too.
 inline constexpr int max_waiting = 100;  // events of one alert; what comes on top isn't told
+// Whoever uses an app can spend points in it as often as they like, so that their spends leave room
+// for the troubles that the same alert tells: none is added to so many events.
+inline constexpr int max_waiting_with_spends = 50;
 inline constexpr Duration gathered_for = std::chrono::seconds(2);
 // An event that couldn't be told within this time isn't news any more, and is dropped.
 inline constexpr Duration told_within = std::chrono::days(1);
@@ -129,10 +132,11 @@ struct Message {
   std::string owner_id = {};
   Channel channel = Channel::mail;
   Target target = {};
-  int attempt = 0;                 // from 1, since the last message that arrived
-  std::vector<Event> events = {};  // the oldest that wait, at most max_told
-  int more = 0;                    // how many others wait
-  std::int64_t last_number = 0;    // the message tells of all rows up to this one
+  int attempt = 0;  // from 1, since the last message that arrived
+  // Of those that wait, at most max_told, the oldest first, and spends after all others.
+  std::vector<Event> events = {};
+  int more = 0;                  // how many others wait
+  std::int64_t last_number = 0;  // the message tells of all rows up to this one
 };
 // How many events a message describes. Of the others it says how many they are.
 inline constexpr int max_told = 10;

@@ -223,6 +223,45 @@ TEST_CASE("no more than a hundred events wait, and old ones aren't told any more
   CHECK(message.events[0].data.at("number") == 1000);
 }
 
+TEST_CASE("however much is spent in an app, its alert tells of a trouble, and first") {
+  Fixture f;
+  const auto alert = f.add({"points.spent", "billing.failed"});
+  for (int i = 0; i < alerts::max_waiting; ++i) f.emit("points.spent", {{"number", i}});
+  CHECK(f.find(alert).waiting == alerts::max_waiting_with_spends);
+  f.emit(7);
+  CHECK(f.find(alert).waiting == alerts::max_waiting_with_spends + 1);
+  f.world.clock.advance(alerts::gathered_for);
+  const auto message = f.begin(alert).value();
+  REQUIRE(int(message.events.size()) == alerts::max_told);
+  CHECK(message.events[0].type == "billing.failed");
+  CHECK(message.events[1].data.at("number") == 0);
+  CHECK(message.events.back().data.at("number") == alerts::max_told - 2);
+  CHECK(message.more == alerts::max_waiting_with_spends + 1 - alerts::max_told);
+  f.settle(message, f.taken);
+  CHECK(f.find(alert).waiting == 0);
+}
+
+TEST_CASE("a change of an alert by mail doesn't end the pause between mails") {
+  Fixture f;
+  const auto alert = f.make({.name = "Mail",
+                             .app_id = {},
+                             .channel = Channel::mail,
+                             .target = {},
+                             .events = {"billing.failed"}})
+                         .alert;
+  f.emit(1);
+  f.world.clock.advance(alerts::gathered_for);
+  f.settle(f.begin(alert).value(), {});
+  f.emit(2);
+  f.change(f.find(alert), {.name = "Other", .app_id = {}, .target = {}, .events = {}});
+  f.world.write([&](db::Tx& tx) { alerts::test(tx, f.find(alert)); });
+  CHECK(f.due().empty());
+  CHECK_FALSE(f.begin(alert));
+  f.world.clock.advance(alerts::pause_after(Channel::mail));
+  CHECK(f.due().size() == 1);
+  CHECK(f.begin(alert).value().events.size() == 2);
+}
+
 TEST_CASE("a message that fails is tried again, and tells what has come meanwhile, too") {
   Fixture f;
   const auto alert = f.add();

@@ -65,7 +65,8 @@ BEGIN
     AND (a.app_id IS NULL OR a.app_id = NEW.app_id)
     AND a.disabled_at IS NULL
     AND EXISTS (SELECT 1 FROM json_array_elements_text(a.events::json) AS wanted (type) WHERE wanted.type = told)
-    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) < 100
+    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) <
+      CASE WHEN told = 'points.spent' THEN 50 ELSE 100 END
     AND (NEW.type NOT IN ('deployment.status', 'deployment.domain')
          OR NOT EXISTS (
            SELECT 1
