@@ -288,18 +288,25 @@ Alert test(db::Tx& tx, const Alert& alert) {
 
 std::vector<Due> due(db::Tx& tx, int most) {
   std::vector<Due> found;
-  std::set<std::string> seen;
+  // MATERIALIZED, because SQLite otherwise goes through all that waits, by alert.
   auto rows = tx.query(R"(
-      SELECT e.alert_id, a.owner_id
-      FROM alert_events e
-      JOIN alerts a ON a.id = e.alert_id
-      WHERE e.due_at <= $1
-      ORDER BY e.due_at, e.alert_id
+      WITH due_events AS MATERIALIZED (
+        SELECT alert_id, due_at
+        FROM alert_events
+        WHERE due_at <= $1
+      )
+      SELECT alert_id, owner_id
+      FROM (
+        SELECT d.alert_id, a.owner_id, d.due_at,
+               row_number() OVER (PARTITION BY a.owner_id ORDER BY d.due_at, d.alert_id) AS turn
+        FROM (SELECT alert_id, min(due_at) AS due_at FROM due_events GROUP BY alert_id) AS d
+        JOIN alerts a ON a.id = d.alert_id
+      ) AS of_owners
+      ORDER BY turn, due_at, alert_id
       LIMIT $2)",
-                       tx.now(), most * max_waiting);
-  while (int(found.size()) < most && rows.next())
-    if (seen.insert(rows.text("alert_id")).second)
-      found.push_back({.alert_id = rows.text("alert_id"), .owner_id = rows.text("owner_id")});
+                       tx.now(), most);
+  while (rows.next())
+    found.push_back({.alert_id = rows.text("alert_id"), .owner_id = rows.text("owner_id")});
   return found;
 }
 

@@ -122,7 +122,9 @@ struct Due {
   std::string alert_id;
   std::string owner_id;
 };
-// The alerts that have something to say now, the longest waiting first, at most `most`.
+// The alerts that have something to say now, at most `most`: one of each account, the longest
+// waiting first, then the second of each, and so on. So accounts whose messages have to wait,
+// because they have their share of those under way, don't keep others from being found.
 std::vector<Due> due(db::Tx& tx, int most);
 
 // A message that is about to be sent.

@@ -184,6 +184,32 @@ TEST_CASE("an event reaches the alerts of its app, and of all apps, that want it
   CHECK(f.find(of_type).waiting == 0);
 }
 
+TEST_CASE("an account with many alerts doesn't keep those of others from being found") {
+  Fixture f;
+  for (int i = 0; i < 5; ++i) f.add();
+  f.emit(1);
+  f.world.clock.advance(1s);
+  const accounts::User eve = f.world.verified_user("eve");
+  const apps::App other = f.world.new_app(eve).app;
+  f.world.write([&](db::Tx& tx) {
+    alerts::create(tx, eve.id,
+                   {.name = "Eve",
+                    .app_id = {},
+                    .channel = Channel::discord,
+                    .target = {.url = hook},
+                    .events = {"billing.failed"}},
+                   Schemes::only_https, f.world.keys.data);
+    webhooks::emit(tx, other.id, "billing.failed", "s", json::object());
+  });
+  f.world.clock.advance(alerts::gathered_for);
+  const auto found = f.world.read([&](db::Tx& tx) { return alerts::due(tx, 3); });
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].owner_id == f.owner.id);
+  CHECK(found[1].owner_id == eve.id);
+  CHECK(found[2].owner_id == f.owner.id);
+  CHECK(f.due().size() == 6);
+}
+
 TEST_CASE("everything that waits is one message, and the next one keeps the pause") {
   Fixture f;
   const auto alert = f.add();
