@@ -400,12 +400,14 @@ Settled settle(db::Tx& tx, const Message& message, const webhooks::Outcome& outc
   std::optional<Instant> failing_since;
   {
     auto rows = tx.query(R"(
-        SELECT failing_since
+        SELECT failing_since, attempts
         FROM alerts
         WHERE id = $1 AND disabled_at IS NULL)",
                          message.alert_id);
     // The alert was deleted meanwhile.
     if (!rows.next()) return Settled::disabled;
+    // It was changed meanwhile, so this says nothing of where the next message goes.
+    if (rows.integer("attempts") < message.attempt) return Settled::waits;
     failing_since = rows.instant_or_null("failing_since");
   }
   const std::string error = cut(*outcome.error, kept_of_an_error);

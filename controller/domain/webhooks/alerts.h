@@ -38,8 +38,10 @@ inline constexpr int max_waiting = 100;  // events of one alert; what comes on t
 // for the troubles that the same alert tells: none is added to so many events.
 inline constexpr int max_waiting_with_spends = 50;
 inline constexpr Duration gathered_for = std::chrono::seconds(2);
-// An event that couldn't be told within this time isn't news any more, and is dropped.
-inline constexpr Duration told_within = std::chrono::days(1);
+// An event that couldn't be told within this time isn't news any more, and is dropped. It is longer
+// than given_up_after and the pause before another attempt, so that one event is enough to find out
+// that a receiver takes nothing.
+inline constexpr Duration told_within = std::chrono::hours(26);
 // An alert is disabled when nothing has arrived for this long, or after so many attempts in a row
 // of which the last was refused for good (4xx but 408 and 429), or at once by a 410.
 inline constexpr Duration given_up_after = std::chrono::days(1);

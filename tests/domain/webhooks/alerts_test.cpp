@@ -334,6 +334,42 @@ TEST_CASE(
   CHECK(fail({.status = 410, .error = "it answered with 410"}) == alerts::Settled::disabled);
 }
 
+TEST_CASE("one event is enough to find out that a receiver takes nothing for a day") {
+  Fixture f;
+  const auto alert = f.add();
+  f.emit(1);
+  f.world.clock.advance(alerts::gathered_for);
+  for (int hour = 0; hour < 24; ++hour) {
+    CHECK(f.settle(f.begin(alert).value(), f.broken) == alerts::Settled::waits);
+    f.world.clock.advance(1h);
+  }
+  const auto last = f.begin(alert);
+  REQUIRE(last);
+  CHECK(f.settle(*last, f.broken) == alerts::Settled::disabled);
+}
+
+TEST_CASE("what failed before an alert was changed doesn't disable it") {
+  Fixture f;
+  const auto alert = f.add();
+  f.emit(1);
+  std::optional<alerts::Message> message;
+  for (int i = 1; i <= alerts::refusals_until_disabled; ++i) {
+    f.world.clock.advance(1min);
+    message = f.begin(alert).value();
+    if (i < alerts::refusals_until_disabled) f.settle(*message, f.refused);
+  }
+  // While the last attempt is under way, its owner corrects the URL.
+  f.change(f.find(alert), {.name = {},
+                           .app_id = {},
+                           .target = alerts::Target{.url = "https://b.example.org/y"},
+                           .events = {}});
+  CHECK(f.settle(*message, f.refused) == alerts::Settled::waits);
+  CHECK_FALSE(f.find(alert).disabled_at);
+  CHECK_FALSE(f.find(alert).last_error);
+  CHECK(f.due().size() == 1);
+  CHECK(f.begin(alert).value().target.url == "https://b.example.org/y");
+}
+
 TEST_CASE("a target that can't be decrypted disables the alert") {
   Fixture f;
   const auto alert = f.add();
