@@ -446,6 +446,14 @@ TEST_CASE("of a deployment's states, troubles are told, and each once") {
   CHECK(f.waiting(alert).size() == 7);
 }
 
+TEST_CASE("each domain that isn't served is told, and each once") {
+  Fixture f;
+  const auto alert = f.add({"certificate.failed"}, f.app.id);
+  for (const char* domain : {"a.example.org", "a.example.org", "b.example.org"})
+    f.emit("deployment.domain", {{"state", "failed"}, {"domain", domain}}, "d");
+  CHECK(f.waiting(alert).size() == 2);
+}
+
 TEST_CASE("alerts end with their app, and with the account") {
   Fixture f;
   const auto of_app = f.add({"billing.failed"}, f.app.id);

@@ -73,6 +73,7 @@ BEGIN
            FROM app_events e
            WHERE e.subject = NEW.subject AND e.id < NEW.id AND e.type = NEW.type AND e.at > NEW.at - 1800000
              AND e.data::json ->> 'status' IS NOT DISTINCT FROM what ->> 'status'
+             AND e.data::json ->> 'domain' IS NOT DISTINCT FROM what ->> 'domain'
              AND e.data::json ->> 'state' IS NOT DISTINCT FROM what ->> 'state'
              AND e.data::json ->> 'reason' IS NOT DISTINCT FROM what ->> 'reason'
              AND e.data::json ->> 'cause' IS NOT DISTINCT FROM what ->> 'cause'));

@@ -76,6 +76,7 @@ BEGIN
            FROM app_events e
            WHERE e.subject = NEW.subject AND e.id < NEW.id AND e.type = NEW.type AND e.at > NEW.at - 1800000
              AND json_extract(e.data, '$.status') IS json_extract(NEW.data, '$.status')
+             AND json_extract(e.data, '$.domain') IS json_extract(NEW.data, '$.domain')
              AND json_extract(e.data, '$.state') IS json_extract(NEW.data, '$.state')
              AND json_extract(e.data, '$.reason') IS json_extract(NEW.data, '$.reason')
              AND json_extract(e.data, '$.cause') IS json_extract(NEW.data, '$.cause')));
