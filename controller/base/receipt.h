@@ -61,7 +61,6 @@ class Ledger {
   void add(const std::string& text, const Keys& keys);
   // Nothing if it isn't among the days.
   const Day* find(const std::string& date) const;
-  size_t size() const { return days_.size(); }
 
  private:
   void check_chain() const;

@@ -10,7 +10,7 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr int deliveries_removed_at_once = 200;  // so that other writers aren't held up
+constexpr int deliveries_removed_at_once = 500;  // so that other writers aren't held up
 
 prometheus::Counter& counter(prometheus::Family<prometheus::Counter>& family, const char* outcome) {
   return family.Add({{"outcome", outcome}});
@@ -105,8 +105,8 @@ void WebhookLoop::run_once(Round& round) {
   }
   settle();
   if (SteadyClock::now() >= clean_at_) {
-    clean_up();
-    clean_at_ = SteadyClock::now() + 10 * options_.poll;
+    const bool is_clean = clean_up();
+    clean_at_ = SteadyClock::now() + (is_clean ? 10 : 1) * options_.poll;
   }
   if (round.is_stopping()) return;
   looked_ = true;
@@ -254,10 +254,11 @@ void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& an
               {"error", answer.error.value_or("")}});
 }
 
-void WebhookLoop::clean_up() {
-  if (!parts_.database.read(webhooks::is_anything_old)) return;
-  parts_.database.write(
-      [](db::Tx& tx) { return webhooks::remove_old(tx, deliveries_removed_at_once); });
+bool WebhookLoop::clean_up() {
+  if (!parts_.database.read(webhooks::is_anything_old)) return true;
+  return parts_.database.write([](db::Tx& tx) {
+    return webhooks::remove_old(tx, deliveries_removed_at_once);
+  }) < deliveries_removed_at_once;
 }
 
 // A random time between half and all of first_retry · 2^(attempt-1), which is capped at

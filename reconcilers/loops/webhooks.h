@@ -84,7 +84,9 @@ class WebhookLoop {
   void settle_deliveries();
   void note(const webhooks::Attempt& attempt, const WebhookAnswer& answer,
             webhooks::Settled settled);
-  void clean_up();
+  // Removes some of what is too old. Returns whether that was all: while it isn't, it is
+  // called more often, because each spend may be an event and ten deliveries.
+  bool clean_up();
   Duration delay_before(int attempt);
 
   Parts parts_;

@@ -105,7 +105,10 @@ Text of_domain(const Event& event) {
 Text of_billing(const Event& event) {
   const std::string name = or_else(field(event, "name"), "A deployment");
   const std::string path = path_of_deployment(event, "deployment_id");
-  const std::string price = "30 days cost " + points(field(event, "amount"));
+  // It is only there if an hour's points are what is missing.
+  const std::string hour = field(event, "points_per_hour");
+  const std::string price = hour.empty() ? "30 days cost " + points(field(event, "amount"))
+                                         : "An hour costs " + points(hour);
   const std::string have = price + ", and the app has " + points(field(event, "balance")) + ".";
   if (event.type == "billing.warning")
     return {.title = name + " will be stopped at " + for_people(field(event, "stops_at")) +
@@ -118,10 +121,13 @@ Text of_billing(const Event& event) {
             .detail = have,
             .path = path,
             .weight = Weight::bad};
-  return {.title = name + " was paid and starts again",
-          .detail = "It is paid until " + for_people(field(event, "paid_until")) + ".",
-          .path = path,
-          .weight = Weight::info};
+  // What costs nothing for 30 days isn't paid until any time.
+  const bool is_paid = field(event, "amount") != "0";
+  return {
+      .title = name + " starts again",
+      .detail = is_paid ? "It is paid until " + for_people(field(event, "paid_until")) + "." : "",
+      .path = path,
+      .weight = Weight::info};
 }
 
 Text of_balance(const Event& event) {
@@ -131,7 +137,10 @@ Text of_balance(const Event& event) {
     detail += ", of which " + held + " are held";
   detail += ".";
   if (!rate.empty() && rate != "0") detail += " It pays " + points(rate) + " an hour.";
-  if (!hours.empty()) detail += " That lasts for about " + hours + " hours.";
+  if (hours == "0")
+    detail += " That lasts for less than an hour.";
+  else if (!hours.empty())
+    detail += " That lasts for about " + hours + (hours == "1" ? " hour." : " hours.");
   return {.title = "The points are running out",
           .detail = detail,
           .path = path_of_app(event) + "/points",

@@ -248,11 +248,13 @@ Alert change(db::Tx& tx, const Alert& alert, const Change& change, webhooks::Sch
   tx.execute(R"(
       UPDATE alerts
       SET name = $2, app_id = $3, events = $4, updated_at = $5, attempts = 0, failing_since = NULL,
-          last_error = NULL, disabled_at = NULL, not_before = $5
+          last_error = NULL, disabled_at = NULL,
+          not_before = CASE WHEN channel = 'mail' THEN not_before ELSE $5 END
       WHERE id = $1)",
              alert.id, change.name.value_or(alert.name), change.app_id.value_or(alert.app_id),
              json(change.events.value_or(alert.events)).dump(), tx.now());
-  put_off(tx, alert.id, tx.now());
+  // The pause between mails isn't over earlier because of a change.
+  if (alert.channel != Channel::mail) put_off(tx, alert.id, tx.now());
   tx.notify(db::Topic::webhook, alert.id);
   return get(tx, alert.owner_id, alert.id);
 }
@@ -286,18 +288,25 @@ Alert test(db::Tx& tx, const Alert& alert) {
 
 std::vector<Due> due(db::Tx& tx, int most) {
   std::vector<Due> found;
-  std::set<std::string> seen;
+  // MATERIALIZED, because SQLite otherwise goes through all that waits, by alert.
   auto rows = tx.query(R"(
-      SELECT e.alert_id, a.owner_id
-      FROM alert_events e
-      JOIN alerts a ON a.id = e.alert_id
-      WHERE e.due_at <= $1
-      ORDER BY e.due_at, e.alert_id
+      WITH due_events AS MATERIALIZED (
+        SELECT alert_id, due_at
+        FROM alert_events
+        WHERE due_at <= $1
+      )
+      SELECT alert_id, owner_id
+      FROM (
+        SELECT d.alert_id, a.owner_id, d.due_at,
+               row_number() OVER (PARTITION BY a.owner_id ORDER BY d.due_at, d.alert_id) AS turn
+        FROM (SELECT alert_id, min(due_at) AS due_at FROM due_events GROUP BY alert_id) AS d
+        JOIN alerts a ON a.id = d.alert_id
+      ) AS of_owners
+      ORDER BY turn, due_at, alert_id
       LIMIT $2)",
-                       tx.now(), most * max_waiting);
-  while (int(found.size()) < most && rows.next())
-    if (seen.insert(rows.text("alert_id")).second)
-      found.push_back({.alert_id = rows.text("alert_id"), .owner_id = rows.text("owner_id")});
+                       tx.now(), most);
+  while (rows.next())
+    found.push_back({.alert_id = rows.text("alert_id"), .owner_id = rows.text("owner_id")});
   return found;
 }
 
@@ -359,10 +368,6 @@ std::optional<Message> begin(db::Tx& tx, const std::string& data_key, const std:
                        alert_id, 2 * max_waiting);
   while (rows.next()) {
     message.last_number = rows.integer("number");
-    if (int(message.events.size()) == max_told) {
-      ++message.more;
-      continue;
-    }
     message.events.push_back({.id = rows.text("uuid"),
                               .type = rows.text("type"),
                               .app_id = rows.text_or_null("app_id").value_or(""),
@@ -371,6 +376,10 @@ std::optional<Message> begin(db::Tx& tx, const std::string& data_key, const std:
                               .at = rows.instant("at")});
   }
   if (message.events.empty()) return std::nullopt;
+  std::ranges::stable_partition(
+      message.events, [](const Event& event) { return event.type != webhooks::spend_type; });
+  message.more = std::max(int(message.events.size()) - max_told, 0);
+  message.events.resize(message.events.size() - size_t(message.more));
   return message;
 }
 
@@ -391,12 +400,14 @@ Settled settle(db::Tx& tx, const Message& message, const webhooks::Outcome& outc
   std::optional<Instant> failing_since;
   {
     auto rows = tx.query(R"(
-        SELECT failing_since
+        SELECT failing_since, attempts
         FROM alerts
         WHERE id = $1 AND disabled_at IS NULL)",
                          message.alert_id);
     // The alert was deleted meanwhile.
     if (!rows.next()) return Settled::disabled;
+    // It was changed meanwhile, so this says nothing of where the next message goes.
+    if (rows.integer("attempts") < message.attempt) return Settled::waits;
     failing_since = rows.instant_or_null("failing_since");
   }
   const std::string error = cut(*outcome.error, kept_of_an_error);

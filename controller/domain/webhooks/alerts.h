@@ -32,11 +32,16 @@ inline constexpr int max_of_account = 20;
 // They all go to the account's own address.
 inline constexpr int max_mail_alerts = 3;
 inline constexpr size_t max_name_length = 80;  // characters
-// The trigger has these two numbers, too.
+// The trigger has these three numbers, too.
 inline constexpr int max_waiting = 100;  // events of one alert; what comes on top isn't told
+// Whoever uses an app can spend points in it as often as they like, so that their spends leave room
+// for the troubles that the same alert tells: none is added to so many events.
+inline constexpr int max_waiting_with_spends = 50;
 inline constexpr Duration gathered_for = std::chrono::seconds(2);
-// An event that couldn't be told within this time isn't news any more, and is dropped.
-inline constexpr Duration told_within = std::chrono::days(1);
+// An event that couldn't be told within this time isn't news any more, and is dropped. It is longer
+// than given_up_after and the pause before another attempt, so that one event is enough to find out
+// that a receiver takes nothing.
+inline constexpr Duration told_within = std::chrono::hours(26);
 // An alert is disabled when nothing has arrived for this long, or after so many attempts in a row
 // of which the last was refused for good (4xx but 408 and 429), or at once by a 410.
 inline constexpr Duration given_up_after = std::chrono::days(1);
@@ -119,7 +124,9 @@ struct Due {
   std::string alert_id;
   std::string owner_id;
 };
-// The alerts that have something to say now, the longest waiting first, at most `most`.
+// The alerts that have something to say now, at most `most`: one of each account, the longest
+// waiting first, then the second of each, and so on. So accounts whose messages have to wait,
+// because they have their share of those under way, don't keep others from being found.
 std::vector<Due> due(db::Tx& tx, int most);
 
 // A message that is about to be sent.
@@ -129,10 +136,11 @@ struct Message {
   std::string owner_id = {};
   Channel channel = Channel::mail;
   Target target = {};
-  int attempt = 0;                 // from 1, since the last message that arrived
-  std::vector<Event> events = {};  // the oldest that wait, at most max_told
-  int more = 0;                    // how many others wait
-  std::int64_t last_number = 0;    // the message tells of all rows up to this one
+  int attempt = 0;  // from 1, since the last message that arrived
+  // Of those that wait, at most max_told, the oldest first, and spends after all others.
+  std::vector<Event> events = {};
+  int more = 0;                  // how many others wait
+  std::int64_t last_number = 0;  // the message tells of all rows up to this one
 };
 // How many events a message describes. Of the others it says how many they are.
 inline constexpr int max_told = 10;

@@ -95,6 +95,20 @@ TEST_CASE("what alerts say") {
                                  {"stops_at", "2026-01-31T12:00:00.000Z"}}) ==
         "shop will be stopped at 2026-01-31 12:00 UTC unless points arrive | 30 days cost 100 "
         "points, and the app has 1 point.");
+  CHECK(text("billing.failed",
+             {{"name", "shop"}, {"amount", 0}, {"points_per_hour", 3}, {"balance", 1}}) ==
+        "shop was stopped, because points are missing | An hour costs 3 points, and the app has 1 "
+        "point.");
+  CHECK(text("billing.reactivated",
+             {{"name", "shop"}, {"amount", 100}, {"paid_until", "2026-01-31T12:00:00.000Z"}}) ==
+        "shop starts again | It is paid until 2026-01-31 12:00 UTC.");
+  CHECK(text("billing.reactivated",
+             {{"name", "shop"}, {"amount", 0}, {"paid_until", "2026-01-31T12:00:00.000Z"}}) ==
+        "shop starts again | ");
+  CHECK(text("balance.low",
+             {{"balance", 1}, {"held", 0}, {"points_per_hour", 4}, {"hours_left", 0}}) ==
+        "The points are running out | The app has 1 point. It pays 4 points an hour. That lasts "
+        "for less than an hour.");
   CHECK(text("balance.low",
              {{"balance", 20}, {"held", 5}, {"points_per_hour", 4}, {"hours_left", 5}}) ==
         "The points are running out | The app has 20 points, of which 5 are held. It pays 4 points "

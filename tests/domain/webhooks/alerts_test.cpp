@@ -184,6 +184,32 @@ TEST_CASE("an event reaches the alerts of its app, and of all apps, that want it
   CHECK(f.find(of_type).waiting == 0);
 }
 
+TEST_CASE("an account with many alerts doesn't keep those of others from being found") {
+  Fixture f;
+  for (int i = 0; i < 5; ++i) f.add();
+  f.emit(1);
+  f.world.clock.advance(1s);
+  const accounts::User eve = f.world.verified_user("eve");
+  const apps::App other = f.world.new_app(eve).app;
+  f.world.write([&](db::Tx& tx) {
+    alerts::create(tx, eve.id,
+                   {.name = "Eve",
+                    .app_id = {},
+                    .channel = Channel::discord,
+                    .target = {.url = hook},
+                    .events = {"billing.failed"}},
+                   Schemes::only_https, f.world.keys.data);
+    webhooks::emit(tx, other.id, "billing.failed", "s", json::object());
+  });
+  f.world.clock.advance(alerts::gathered_for);
+  const auto found = f.world.read([&](db::Tx& tx) { return alerts::due(tx, 3); });
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].owner_id == f.owner.id);
+  CHECK(found[1].owner_id == eve.id);
+  CHECK(found[2].owner_id == f.owner.id);
+  CHECK(f.due().size() == 6);
+}
+
 TEST_CASE("everything that waits is one message, and the next one keeps the pause") {
   Fixture f;
   const auto alert = f.add();
@@ -221,6 +247,45 @@ TEST_CASE("no more than a hundred events wait, and old ones aren't told any more
   const auto message = f.begin(alert).value();
   REQUIRE(message.events.size() == 1);
   CHECK(message.events[0].data.at("number") == 1000);
+}
+
+TEST_CASE("however much is spent in an app, its alert tells of a trouble, and first") {
+  Fixture f;
+  const auto alert = f.add({"points.spent", "billing.failed"});
+  for (int i = 0; i < alerts::max_waiting; ++i) f.emit("points.spent", {{"number", i}});
+  CHECK(f.find(alert).waiting == alerts::max_waiting_with_spends);
+  f.emit(7);
+  CHECK(f.find(alert).waiting == alerts::max_waiting_with_spends + 1);
+  f.world.clock.advance(alerts::gathered_for);
+  const auto message = f.begin(alert).value();
+  REQUIRE(int(message.events.size()) == alerts::max_told);
+  CHECK(message.events[0].type == "billing.failed");
+  CHECK(message.events[1].data.at("number") == 0);
+  CHECK(message.events.back().data.at("number") == alerts::max_told - 2);
+  CHECK(message.more == alerts::max_waiting_with_spends + 1 - alerts::max_told);
+  f.settle(message, f.taken);
+  CHECK(f.find(alert).waiting == 0);
+}
+
+TEST_CASE("a change of an alert by mail doesn't end the pause between mails") {
+  Fixture f;
+  const auto alert = f.make({.name = "Mail",
+                             .app_id = {},
+                             .channel = Channel::mail,
+                             .target = {},
+                             .events = {"billing.failed"}})
+                         .alert;
+  f.emit(1);
+  f.world.clock.advance(alerts::gathered_for);
+  f.settle(f.begin(alert).value(), {});
+  f.emit(2);
+  f.change(f.find(alert), {.name = "Other", .app_id = {}, .target = {}, .events = {}});
+  f.world.write([&](db::Tx& tx) { alerts::test(tx, f.find(alert)); });
+  CHECK(f.due().empty());
+  CHECK_FALSE(f.begin(alert));
+  f.world.clock.advance(alerts::pause_after(Channel::mail));
+  CHECK(f.due().size() == 1);
+  CHECK(f.begin(alert).value().events.size() == 2);
 }
 
 TEST_CASE("a message that fails is tried again, and tells what has come meanwhile, too") {
@@ -267,6 +332,42 @@ TEST_CASE(
   CHECK(fail(f.broken) == alerts::Settled::disabled);
   f.change(f.find(alert), {});
   CHECK(fail({.status = 410, .error = "it answered with 410"}) == alerts::Settled::disabled);
+}
+
+TEST_CASE("one event is enough to find out that a receiver takes nothing for a day") {
+  Fixture f;
+  const auto alert = f.add();
+  f.emit(1);
+  f.world.clock.advance(alerts::gathered_for);
+  for (int hour = 0; hour < 24; ++hour) {
+    CHECK(f.settle(f.begin(alert).value(), f.broken) == alerts::Settled::waits);
+    f.world.clock.advance(1h);
+  }
+  const auto last = f.begin(alert);
+  REQUIRE(last);
+  CHECK(f.settle(*last, f.broken) == alerts::Settled::disabled);
+}
+
+TEST_CASE("what failed before an alert was changed doesn't disable it") {
+  Fixture f;
+  const auto alert = f.add();
+  f.emit(1);
+  std::optional<alerts::Message> message;
+  for (int i = 1; i <= alerts::refusals_until_disabled; ++i) {
+    f.world.clock.advance(1min);
+    message = f.begin(alert).value();
+    if (i < alerts::refusals_until_disabled) f.settle(*message, f.refused);
+  }
+  // While the last attempt is under way, its owner corrects the URL.
+  f.change(f.find(alert), {.name = {},
+                           .app_id = {},
+                           .target = alerts::Target{.url = "https://b.example.org/y"},
+                           .events = {}});
+  CHECK(f.settle(*message, f.refused) == alerts::Settled::waits);
+  CHECK_FALSE(f.find(alert).disabled_at);
+  CHECK_FALSE(f.find(alert).last_error);
+  CHECK(f.due().size() == 1);
+  CHECK(f.begin(alert).value().target.url == "https://b.example.org/y");
 }
 
 TEST_CASE("a target that can't be decrypted disables the alert") {
@@ -343,6 +444,14 @@ TEST_CASE("of a deployment's states, troubles are told, and each once") {
   f.world.clock.advance(31min);
   say(status("errored", "crash_loop"));
   CHECK(f.waiting(alert).size() == 7);
+}
+
+TEST_CASE("each domain that isn't served is told, and each once") {
+  Fixture f;
+  const auto alert = f.add({"certificate.failed"}, f.app.id);
+  for (const char* domain : {"a.example.org", "a.example.org", "b.example.org"})
+    f.emit("deployment.domain", {{"state", "failed"}, {"domain", domain}}, "d");
+  CHECK(f.waiting(alert).size() == 2);
 }
 
 TEST_CASE("alerts end with their app, and with the account") {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "controller/base/crypto.h"
+#include "controller/domain/webhooks/app_events.h"
 #include "reconcilers/loops/loops.h"
 #include "tests/domain/world.h"
 #include "tests/listening.h"
@@ -126,11 +127,11 @@ struct Fixture {
                               world.keys.data);
     });
   }
-  void start(std::chrono::milliseconds time_limit = 5s) {
+  void start(std::chrono::milliseconds time_limit = 5s, std::chrono::milliseconds poll = 20ms) {
     options.first_retry = 100ms;
     options.longest_retry = 1s;
     options.time_limit = time_limit;
-    options.poll = 20ms;
+    options.poll = poll;
     loop = std::make_unique<WebhookLoop>(
         WebhookLoop::Parts{.database = world.db,
                            .clock = world.clock,
@@ -456,4 +457,21 @@ TEST_CASE("deliveries under way when the loop ended are sent again by the next o
   REQUIRE(f.eventually([&] { return receiver.received().size() == 2; }));
   CHECK(receiver.received()[0].number() == 1);
   CHECK(receiver.received()[1].number() == 2);
+}
+
+TEST_CASE("what is old goes as fast as it has come") {
+  Fixture f;
+  constexpr int events = 2'000;
+  f.world.write([&](db::Tx& tx) {
+    for (int i = 0; i < events; ++i)
+      webhooks::emit(tx, f.app.id, "points.spent", "s" + std::to_string(i), {{"number", i}});
+  });
+  f.world.clock.advance(app_events::kept_for);
+  // If each part were removed ten seconds after the one before, this would take half a minute.
+  f.start(5s, 1s);
+  REQUIRE(f.eventually([&] {
+    return f.world.read([](db::Tx& tx) {
+      return tx.number("SELECT count(*) FROM app_events WHERE type = 'points.spent'");
+    }) == 0;
+  }));
 }

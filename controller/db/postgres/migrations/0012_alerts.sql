@@ -65,13 +65,15 @@ BEGIN
     AND (a.app_id IS NULL OR a.app_id = NEW.app_id)
     AND a.disabled_at IS NULL
     AND EXISTS (SELECT 1 FROM json_array_elements_text(a.events::json) AS wanted (type) WHERE wanted.type = told)
-    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) < 100
+    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) <
+      CASE WHEN told = 'points.spent' THEN 50 ELSE 100 END
     AND (NEW.type NOT IN ('deployment.status', 'deployment.domain')
          OR NOT EXISTS (
            SELECT 1
            FROM app_events e
            WHERE e.subject = NEW.subject AND e.id < NEW.id AND e.type = NEW.type AND e.at > NEW.at - 1800000
              AND e.data::json ->> 'status' IS NOT DISTINCT FROM what ->> 'status'
+             AND e.data::json ->> 'domain' IS NOT DISTINCT FROM what ->> 'domain'
              AND e.data::json ->> 'state' IS NOT DISTINCT FROM what ->> 'state'
              AND e.data::json ->> 'reason' IS NOT DISTINCT FROM what ->> 'reason'
              AND e.data::json ->> 'cause' IS NOT DISTINCT FROM what ->> 'cause'));

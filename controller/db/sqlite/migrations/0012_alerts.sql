@@ -41,8 +41,9 @@ CREATE INDEX alert_events_by_alert ON alert_events (alert_id, number);
 CREATE INDEX alert_events_due ON alert_events (due_at, alert_id);
 
 -- One row for each alert that wants the event, two seconds later at the earliest, so that one message tells of what
--- comes together. At most 100 wait for an alert. A status is only told if it is a trouble, and a trouble of a deployment
--- once: again when half an hour has passed without it. The certificate of a custom domain is told by deployment.domain.
+-- comes together. At most 100 wait for an alert, and spends leave half of that to the others. A status is only told if it
+-- is a trouble, and a trouble of a deployment once: again when half an hour has passed without it. The certificate of a
+-- custom domain is told by deployment.domain.
 CREATE TRIGGER app_events_to_alerts AFTER INSERT ON app_events
 BEGIN
   INSERT INTO alert_events (alert_id, app_id, uuid, type, data, at, due_at)
@@ -67,13 +68,15 @@ BEGIN
     AND (a.app_id IS NULL OR a.app_id = NEW.app_id)
     AND a.disabled_at IS NULL
     AND EXISTS (SELECT 1 FROM json_each(a.events) wanted WHERE wanted.value = told.type)
-    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) < 100
+    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) <
+      CASE WHEN told.type = 'points.spent' THEN 50 ELSE 100 END
     AND (NEW.type NOT IN ('deployment.status', 'deployment.domain')
          OR NOT EXISTS (
            SELECT 1
            FROM app_events e
            WHERE e.subject = NEW.subject AND e.id < NEW.id AND e.type = NEW.type AND e.at > NEW.at - 1800000
              AND json_extract(e.data, '$.status') IS json_extract(NEW.data, '$.status')
+             AND json_extract(e.data, '$.domain') IS json_extract(NEW.data, '$.domain')
              AND json_extract(e.data, '$.state') IS json_extract(NEW.data, '$.state')
              AND json_extract(e.data, '$.reason') IS json_extract(NEW.data, '$.reason')
              AND json_extract(e.data, '$.cause') IS json_extract(NEW.data, '$.cause')));

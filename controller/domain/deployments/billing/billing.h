@@ -131,8 +131,8 @@ std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id);
 
 // Suspends a deployment that runs, for another reason than that the points for 30 days are missing:
 // the same as if they were, but for the message, and without a mail, as metering writes one for the
-// whole app. `points_per_hour` is what webhooks get as the amount, and `details` are those of the
-// log entries. settle_due() starts it again once metering lets it (metering::admit).
+// whole app. Webhooks get `points_per_hour`, and the log entries `details`. settle_due() starts it
+// again once metering lets it (metering::admit).
 void suspend_metered(db::Tx& tx, const std::string& deployment_id, StoppedFor why,
                      std::int64_t points_per_hour, const nlohmann::json& details);
 // Adds the log entry that says that the points run out.

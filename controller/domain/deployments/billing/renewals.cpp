@@ -233,7 +233,8 @@ void suspend_metered(db::Tx& tx, const std::string& deployment_id, StoppedFor wh
   webhooks::emit(tx, account.app_id, "billing.failed", account.id,
                  {{"deployment_id", account.id},
                   {"name", account.name},
-                  {"amount", points_per_hour},
+                  {"amount", account.price},
+                  {"points_per_hour", points_per_hour},
                   {"balance", balance_of(tx, account)}});
 }
 

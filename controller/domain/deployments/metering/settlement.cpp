@@ -376,11 +376,13 @@ class Look {
                              {{"reason", "insufficient_balance"},
                               {"balance", app_.balance},
                               {"stops_at", to_iso8601(*end)}});
-    webhooks::emit(tx_, app_.app_id, "balance.low", app_.app_id,
-                   {{"balance", app_.balance},
-                    {"held", app_.held},
-                    {"points_per_hour", rate},
-                    {"lasts_until", to_iso8601(*end)}});
+    webhooks::emit(
+        tx_, app_.app_id, "balance.low", app_.app_id,
+        {{"deployment_id", nullptr},
+         {"balance", app_.balance},
+         {"held", app_.held},
+         {"points_per_hour", rate},
+         {"hours_left", std::chrono::floor<std::chrono::hours>(*end - app_.now).count()}});
     mail_low(tx_, app_, rate, *end, data_key_);
   }
 

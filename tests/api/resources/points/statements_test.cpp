@@ -148,6 +148,12 @@ TEST_CASE("an app's statement is for its owner, and bad queries are refused") {
   const json body = json::parse(f.get("/api/operator/statement", owner).text);
   CHECK(body.at("account") == json{{"kind", "app"}, {"id", f.app.id}});
   CHECK(body.at("closing_balance") == 5);
+  // The owner doesn't learn what the users of the app are called, as in its history.
+  for (const char* format : {"json", "csv", "jsonl"})
+    CHECK(f.get(std::string("/api/operator/statement?format=") + format, owner)
+              .text.find(f.bob.username) == std::string::npos);
+  CHECK(body.at("entries").at(0).at("counterparty") ==
+        json{{"kind", "user"}, {"id", f.bob.id}, {"name", nullptr}});
   CHECK(f.get("/api/operator/statement", player).status == 403);
   CHECK(f.own("?format=pdf").status == 422);
   CHECK(f.own("?from=2026-02-02&to=2026-02-01").status == 422);

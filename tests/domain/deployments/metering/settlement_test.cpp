@@ -14,6 +14,7 @@ using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
 using deployments::Status;
+using nlohmann::json;
 
 constexpr std::int64_t hour_price = point_a_second;
 
@@ -178,6 +179,11 @@ TEST_CASE("when the points run out, what is metered is suspended and the rest go
   CHECK(f.subjects("were stopped") ==
         std::vector<std::string>{"Deployments of your app My game were stopped"});
   CHECK(f.history(f.id).ends_with("billing_warning info, suspend succeeded"));
+  REQUIRE(f.events("billing.failed").size() == 1);
+  const json failed = json::parse(f.events("billing.failed")[0]);
+  CHECK(failed.at("amount") == 0);  // for 30 days
+  CHECK(failed.at("points_per_hour") == hour_price);
+  CHECK(failed.at("balance") == hour_price);
   CHECK(f.broken_invariants().empty());
 
   f.give(hour_price - 1);
@@ -230,7 +236,14 @@ TEST_CASE("the owner is warned once, a day before the points run out") {
   CHECK(f.subjects("run out") ==
         std::vector<std::string>{"The points of your app My game run out"});
   REQUIRE(f.events("balance.low").size() == 1);
-  CHECK(f.events("balance.low")[0].find("2026-02-01T18:00:00") != std::string::npos);
+  // All fields that api/resources/webhooks.yaml requires.
+  const json low = json::parse(f.events("balance.low")[0]);
+  CHECK(low.size() == 5);
+  CHECK(low.at("deployment_id").is_null());
+  CHECK(low.at("balance") == 30 * hour_price);
+  CHECK(low.at("held").get<std::int64_t>() > 0);
+  CHECK(low.at("points_per_hour") == hour_price);
+  CHECK(low.at("hours_left") == 24);
   f.pass(1h);
   CHECK(f.outcome.warned == 1);
   const auto account = f.read([&](db::Tx& tx) { return metering::account(tx, f.app.id); });
