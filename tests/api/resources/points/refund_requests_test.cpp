@@ -168,6 +168,40 @@ TEST_CASE("an admin answers what a deployment was charged, from the treasury") {
   CHECK(f.g.world.balance(ledger::app_account(f.app.id)) == before + 40);
 }
 
+TEST_CASE("points that an admin gives back of a charge aren't given back again by a request") {
+  Fixture f;
+  f.g.world.mint(ledger::app_account(f.app.id), 100);
+  f.g.world.mint(ledger::treasury(), 1'000);
+  f.g.world.write([&](db::Tx& tx) { apps::promote(tx, f.app.id, "basic", "root"); });
+  const std::string deployment =
+      f.g.world.deploy(f.g.world.find_app(f.app.id), berth::test::order("shop", "basic")).id;
+  const auto made =
+      f.post({bearer(f.g.world.jwt(f.owner))}, "/api/points/refund-requests",
+             {{"deployment_id", deployment}, {"amount", 40}, {"reason", "the node was down"}});
+  REQUIRE(made.status == 201);
+  const std::int64_t before = f.g.world.balance(ledger::app_account(f.app.id));
+  REQUIRE(f.post(f.g.admin, "/api/internal/deploy/apps/" + deployment + "/refund",
+                 {{"amount", 40}, {"reason", "the node was down"}})
+              .status == 201);
+  const std::string id = made.body.at("request").at("id");
+  CHECK(f.post(f.g.admin, "/api/internal/refund-requests/" + id + "/answer", {{"approve", true}})
+            .error() == "409 invalid_state");
+  CHECK(f.g.world.balance(ledger::app_account(f.app.id)) == before + 40);
+  const auto closed = f.g.ask("GET", "/api/internal/refund-requests?status=approved", f.g.admin);
+  REQUIRE(closed.body.at("total") == 1);
+  CHECK(closed.body.at("refund_requests").at(0).at("refunded") == 40);
+}
+
+TEST_CASE("nothing is proposed for a request that was answered already") {
+  Fixture f;
+  const std::string id = f.asked(f.spend(20'000));
+  const Fields ada = f.admin("ada");
+  const std::string path = "/api/internal/refund-requests/" + id + "/answer";
+  REQUIRE(f.post(ada, path, {{"approve", false}}).status == 200);
+  CHECK(f.post(ada, path, {{"approve", true}}).error() == "409 invalid_state");
+  CHECK(f.g.ask("GET", "/api/internal/points/proposals", ada).body.at("total") == 0);
+}
+
 TEST_CASE("a large refund waits for another admin, who is known by name") {
   Fixture f;
   const std::string spend = f.spend(20'000);
