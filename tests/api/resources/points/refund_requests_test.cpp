@@ -316,6 +316,28 @@ TEST_CASE("owners see their app's money and movements, and move points to it") {
         "403 insufficient_scope");
 }
 
+TEST_CASE("a person who is logged in names the app whose money they look at") {
+  Fixture f;
+  const auto second = f.g.world.approved_app(f.owner, {});
+  const std::string path = "/api/operator/money?app_id=";
+  const Header owner = bearer(f.g.world.jwt(f.owner));
+  const auto money = f.g.ask("GET", path + f.app.id, {owner});
+  REQUIRE(money.status == 200);
+  CHECK(money.body.at("app_id") == f.app.id);
+  CHECK(money.body.at("balance") == 60);
+  CHECK(f.g.ask("GET", path + second.id, {owner}).body.at("app_id") == second.id);
+  // Without a name, it isn't known which one is meant.
+  CHECK(f.g.ask("GET", "/api/operator/money", {owner}).error() == "400 malformed_request");
+  const Fields console = {{"Cookie", cookie_name + "=" + f.g.world.jwt(f.owner)},
+                          {"Sec-Fetch-Site", "same-origin"},
+                          {"Berth-Console", "1"}};
+  CHECK(f.g.ask("GET", path + second.id, console).body.at("app_id") == second.id);
+  CHECK(f.g.ask("GET", path + f.app.id, {f.bobs}).error() == "403 forbidden");
+  // A token of an app is about that app, also if its owner has others.
+  CHECK(f.g.ask("GET", path + f.app.id, {f.owners}).body.at("app_id") == f.app.id);
+  CHECK(f.g.ask("GET", path + second.id, {f.owners}).error() == "403 forbidden");
+}
+
 TEST_CASE("admins see the platform's money") {
   Fixture f;
   const auto money = f.g.ask("GET", "/api/internal/money?days=2", f.g.admin);
