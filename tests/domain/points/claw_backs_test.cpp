@@ -147,6 +147,39 @@ TEST_CASE("bonus points that a refund gave go back as a bonus") {
   });
 }
 
+TEST_CASE("the audit compares claw-backs with what was posted and given") {
+  Fixture f;
+  const std::string minted = f.mint(ledger::user_account(f.bob.id), 100);
+  const std::string other = f.mint(ledger::user_account(f.ada.id), 100);
+  const auto first = f.take(minted, 30);
+  f.take(minted, 70);
+  const auto broken_after = [&](const std::string& change, const std::string& undo) {
+    std::string names;
+    f.world.write([&](db::Tx& tx) { tx.execute(change); });
+    for (const auto& check : f.world.read([](db::Tx& tx) { return ledger::audit(tx); }))
+      if (!check.ok) names += check.name + "; ";
+    f.world.write([&](db::Tx& tx) { tx.execute(undo); });
+    return names;
+  };
+  const std::string of_claw_backs =
+      "each claw-back is its transaction and takes no more than was given; ";
+  const std::string that = " WHERE id = '" + first.id + "'";
+  CHECK(broken_after("UPDATE claw_backs SET amount = 29" + that,
+                     "UPDATE claw_backs SET amount = 30" + that) == of_claw_backs);
+  // Another account has got the points of that transaction.
+  CHECK(broken_after("UPDATE claw_backs SET transaction_id = '" + other + "'" + that,
+                     "UPDATE claw_backs SET transaction_id = '" + minted + "'" + that) ==
+        of_claw_backs);
+  // One more than was given.
+  CHECK(broken_after("INSERT INTO claw_backs (id, transaction_id, amount, inserted_at) VALUES ('" +
+                         other + "', '" + minted + "', 1, 0)",
+                     "DELETE FROM claw_backs WHERE id = '" + other + "'") == of_claw_backs);
+  const std::string row = "(id, transaction_id, amount, inserted_at) VALUES ('" + first.id +
+                          "', '" + minted + "', 30, 0)";
+  CHECK(broken_after("DELETE FROM claw_backs" + that, "INSERT INTO claw_backs " + row) ==
+        "each transaction of a charge, a refund or a claw-back is one of these; ");
+}
+
 TEST_CASE("owners move points to their apps, and to no others") {
   Fixture f;
   f.mint(ledger::user_account(f.ada.id), 100);

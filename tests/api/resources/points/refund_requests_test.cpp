@@ -318,7 +318,7 @@ TEST_CASE("owners see their app's money and movements, and move points to it") {
 
 TEST_CASE("a person who is logged in names the app whose money they look at") {
   Fixture f;
-  const auto second = f.g.world.approved_app(f.owner, {});
+  const auto second = f.g.world.approved_app(f.owner, {Scope::deploy_manage});
   const std::string path = "/api/operator/money?app_id=";
   const Header owner = bearer(f.g.world.jwt(f.owner));
   const auto money = f.g.ask("GET", path + f.app.id, {owner});
