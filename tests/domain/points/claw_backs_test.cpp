@@ -103,6 +103,15 @@ TEST_CASE("no balance goes below zero") {
   CHECK(f.of(ledger::user_account(f.bob.id)) == 0);
 }
 
+TEST_CASE("points that are held for what runs by the hour aren't taken back") {
+  Fixture f;
+  const ledger::Account app = ledger::app_account(f.app.id);
+  const std::string minted = f.mint(app, 100);
+  f.world.write([&](db::Tx& tx) { return ledger::set_held(tx, app, 60); });
+  CHECK_THROWS_WITH(f.take(minted, 41), Catch::Contains("60 of its points are held"));
+  CHECK(f.take(minted, 40).left == 60);
+}
+
 TEST_CASE("what people have given each other, and what was spent, isn't taken back") {
   Fixture f;
   f.mint(ledger::user_account(f.bob.id), 100);
