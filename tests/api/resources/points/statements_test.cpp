@@ -148,6 +148,12 @@ TEST_CASE("an app's statement is for its owner, and bad queries are refused") {
   const json body = json::parse(f.get("/api/operator/statement", owner).text);
   CHECK(body.at("account") == json{{"kind", "app"}, {"id", f.app.id}});
   CHECK(body.at("closing_balance") == 5);
+  // What users are called is for apps with profile:read.
+  REQUIRE(body.at("entries").size() == 1);
+  CHECK(body.at("entries").at(0).at("counterparty").at("id") == f.bob.id);
+  CHECK(body.at("entries").at(0).at("counterparty").at("name").is_null());
+  CHECK(f.get("/api/operator/statement?format=csv", owner).text.find("\"bob\"") ==
+        std::string::npos);
   CHECK(f.get("/api/operator/statement", player).status == 403);
   CHECK(f.own("?format=pdf").status == 422);
   CHECK(f.own("?from=2026-02-02&to=2026-02-01").status == 422);
