@@ -174,11 +174,12 @@ std::string answer_in(Language in, const Request& request, const std::string& ap
     return say(in, "your request about \"{app}\" was approved: {points} points were given back.",
                {{"app", app_name}, {"points", points}});
   if (request.status == Status::rejected)
-    return say(in, "your request about \"{app}\" was rejected: {points} points aren't given back.",
-               {{"app", app_name}, {"points", points}});
+    return say(
+        in, "your request about \"{app}\" was rejected: the {points} points won't be given back.",
+        {{"app", app_name}, {"points", points}});
   return say(in,
              "nobody has answered your request about \"{app}\" for 30 days, so it was closed: "
-             "{points} points aren't given back.",
+             "the {points} points won't be given back.",
              {{"app", app_name}, {"points", points}});
 }
 
