@@ -122,7 +122,9 @@ json answer_request(db::Tx& tx, const Call& call, const Services& services,
                                                           tx, request, answer, services.keys))}};
   const auto closed = refund_requests::approved(tx, request, answer, services.keys);
   proposals::Order charge = order;
-  if (charge.reason.empty()) charge.reason = request.reason;
+  // The operator's own words stay in the request alone, which is erased with their account; the
+  // reason is kept in the audit log and with the refund.
+  if (charge.reason.empty()) charge.reason = "refund request " + request.id;
   refund_deployment(tx, call, charge);
   return {{"request", encode_request_for_answer(tx, closed)}};
 }
