@@ -79,6 +79,9 @@ TEST_CASE("a refund is taken back to the app, in parts, and never more than it w
   CHECK(f.refused(refund, 31) == "422 validation_failed");
   CHECK(f.take(refund, 30).left == 0);
   CHECK(f.refused(refund, 1) == "422 validation_failed");
+  // The app has earned the whole spend after all.
+  CHECK(f.world.read([&](db::Tx& tx) { return points::analytics(tx, f.app.id, 30); }).earnings ==
+        60);
   CHECK(f.of(bob) == 40);
   CHECK(f.of(app) == 60);
 }
