@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "controller/db/request_limits.h"
 #include "controller/domain/kernel/loop.h"
 #include "controller/domain/money/anomalies.h"
 
@@ -30,7 +31,12 @@ class MoneyWatch {
                   Counts counts = {{money::Rule::farming, 0},
                                    {money::Rule::sudden_outflow, 0},
                                    {money::Rule::self_clicking, 0}};
-                  for (const money::Anomaly& one : round.read(money::anomalies)) ++counts[one.rule];
+                  // Requests don't wait for the connections of so many rows.
+                  const auto found =
+                      db::limited({.readers = db::Readers::heavy,
+                                   .statement_time = db::RequestLimits::heavy_statement_time},
+                                  [&] { return round.read(money::anomalies); });
+                  for (const money::Anomaly& one : found) ++counts[one.rule];
                   const std::lock_guard lock(mutex_);
                   counts_ = std::move(counts);
                 },

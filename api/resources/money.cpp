@@ -3,6 +3,7 @@
 #include "controller/domain/money/money.h"
 
 #include "api/gate/encode.h"
+#include "api/resources/points.h"
 #include "api/resources/shared.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/utc_date.h"
@@ -29,13 +30,24 @@ json encode_charge(const std::optional<money::Charge>& charge) {
           {"at", to_iso8601(charge->at)}};
 }
 
+// An app's token is about that app. A person who calls in the console, with a session token or by
+// berth's own client names one of their apps by `app_id`, or else as everywhere by Berth-App.
+std::string app_asked_for(db::Tx& tx, const Call& call) {
+  const auto named = call.query("app_id", Kind::uuid);
+  if (call.caller && !call.caller->first_party) {
+    check_may_see_figures(tx, call);
+    if (named && *named != call.caller->app_id)
+      throw Error(Code::forbidden, "the token is of another app");
+    return call.caller->app_id;
+  }
+  const apps::App app = apps::choose_owned(
+      tx, call.user->id, named.value_or(std::string(call.http.headers.get("Berth-App"))));
+  if (app.suspended) throw Error(Code::account_suspended, "the app is suspended");
+  return app.id;
+}
+
 Reply app_money(db::Tx& tx, const Call& call, const Services&) {
-  const std::string& app_id = call.caller->app_id;
-  const auto app = apps::find(tx, app_id);
-  if (!app) throw Error(Code::app_not_found, "the app was deleted");
-  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
-    throw Error(Code::insufficient_scope,
-                "the token must belong to the app's owner or have the scope app:balance:read");
+  const std::string app_id = app_asked_for(tx, call);
   const int days = days_of(call);
   const money::OfApp sums = money::of_app(tx, app_id, days);
   return {.body = {{"app_id", app_id},
@@ -92,7 +104,13 @@ constexpr Param app_query[] = {{.name = "days",
                                 .kind = Kind::integer,
                                 .least = 1,
                                 .most = money::max_days_of_app,
-                                .range_in_words = true}};
+                                .range_in_words = true},
+                               {.name = "app_id",
+                                .description = "The app, which the caller has to own; for the "
+                                               "console and for session tokens. An app's token is "
+                                               "always about that app.",
+                                .example = "01936f5e-7c1a-7000-8000-000000000002",
+                                .kind = Kind::uuid}};
 
 constexpr Param platform_query[] = {{.name = "days",
                                      .description = "The number of UTC days, today included: 1 to "
@@ -108,14 +126,16 @@ constexpr Route rows[] = {
      .name = "appMoney",
      .tag = "Points",
      .summary = "Show where an app's points come from, where they go, and how long they last",
-     .text = "Returns the app's balance and what is held, its movements by kind, a forecast from "
-             "the last 7 full days, the next charge of a deployment, and the first one that the "
-             "balance wouldn't suffice for. Only its owner's token, or one with "
-             "`app:balance:read`, gets them.",
-     .guards = {oauth_token({}), account_reads},
+     .text =
+         "Returns the app's balance and what is held, its movements by kind, a forecast from "
+         "the last 7 full days, the next charge of a deployment, and the first one that the "
+         "balance wouldn't suffice for. Only its owner, by a token of the app or logged in, gets "
+         "them, and a token with `app:balance:read`.",
+     .guards = {jwt_or_oauth({}), account_reads},
      .query = app_query,
      .answer = {200, "AppMoney"},
-     .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
+     .errors = {Code::forbidden, Code::insufficient_scope, Code::app_not_found,
+                Code::malformed_request, Code::validation_failed},
      .served_by = {"berth points app", "/console/apps"},
      .run = ReadHandler{app_money}},
     {.request = "GET /api/internal/money",

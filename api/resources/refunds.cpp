@@ -15,7 +15,12 @@ Reply refund_spend(db::Tx& tx, const Call& call, const Services& services) {
                           .amount = call.body.at("amount"),
                           .reason = text_or_nothing(call.body, "reason").value_or(""),
                           .app_id = call.caller->app_id});
-  refund_requests::answered_by_refund(tx, made, points::Initiator::owner, services.keys);
+  refund_requests::answered_by_refund(tx,
+                                      {.subject = refund_requests::Subject::spend,
+                                       .subject_id = made.spend_id,
+                                       .amount = made.amount,
+                                       .by = points::Initiator::owner},
+                                      services.keys);
   return {.status = 201, .body = encode_refund(made)};
 }
 

@@ -40,7 +40,15 @@ json encode_account(const ledger::Account& account) {
   return {{"kind", account.kind}, {"id", text_or_null(account.owner)}};
 }
 
-json encode_line(const points::Line& line) {
+// The name of a line's other side. An app's owner may give others the statement of the app, and
+// what its users are called is for apps to which they have given profile:read.
+std::optional<std::string> name_in(const points::Line& line, const ledger::Account& account) {
+  const points::Entry& entry = line.entry;
+  const bool is_hidden = account.kind == "app" && entry.counterparty.kind == "user";
+  return is_hidden ? std::nullopt : entry.counterparty_name;
+}
+
+json encode_line(const points::Line& line, const ledger::Account& account) {
   const points::Entry& entry = line.entry;
   return {{"id", entry.transaction_id},
           {"inserted_at", to_iso8601(entry.at)},
@@ -51,7 +59,7 @@ json encode_line(const points::Line& line) {
           {"counterparty",
            {{"kind", entry.counterparty.kind},
             {"id", text_or_null(entry.counterparty.owner)},
-            {"name", or_null(entry.counterparty_name)}}}};
+            {"name", or_null(name_in(line, account))}}}};
 }
 
 json opening_of(const points::Statement& statement) {
@@ -89,13 +97,12 @@ std::string csv_balance(const char* kind, std::int64_t day, std::int64_t balance
   return "," + utc_date(day) + "," + kind + ",," + std::to_string(balance) + ",,,,\r\n";
 }
 
-std::string csv_line(const points::Line& line) {
+std::string csv_line(const points::Line& line, const ledger::Account& account) {
   const points::Entry& entry = line.entry;
   return entry.transaction_id + "," + to_iso8601(entry.at) + "," + entry.kind + "," +
          std::to_string(entry.amount) + "," + std::to_string(line.balance) + "," +
          entry.counterparty.kind + "," + entry.counterparty.owner + "," +
-         csv_text(entry.counterparty_name.value_or("")) + "," + csv_text(entry.description) +
-         "\r\n";
+         csv_text(name_in(line, account).value_or("")) + "," + csv_text(entry.description) + "\r\n";
 }
 
 std::string text_before(const points::Statement& statement, Format format) {
@@ -112,9 +119,10 @@ std::string text_before(const points::Statement& statement, Format format) {
   return text + "\"entries\":[";
 }
 
-std::string text_of(const points::Line& line, Format format, bool is_first) {
-  if (format == Format::csv) return csv_line(line);
-  json object = encode_line(line);
+std::string text_of(const points::Line& line, const ledger::Account& account, Format format,
+                    bool is_first) {
+  if (format == Format::csv) return csv_line(line, account);
+  json object = encode_line(line, account);
   if (format == Format::json) return (is_first ? "" : ",") + dump(object);
   object["type"] = "entry";
   return dump(object) + "\n";
@@ -160,7 +168,7 @@ class StatementStream {
         services_.db.read([this](db::Tx& tx) { return statement_.next(tx, lines_of_step); });
     if (statement_.account().kind == "app") hide_names_of_users(lines, caller_);
     for (const points::Line& line : lines) {
-      text += text_of(line, format_, is_first);
+      text += text_of(line, statement_.account(), format_, is_first);
       is_first = false;
     }
     if (lines.empty()) text += text_after(statement_, format_);
@@ -239,7 +247,8 @@ constexpr Route rows[] = {
      .tag = "Points",
      .summary = "Return the statement of the app's points",
      .text = "Returns all movements of the app's points on some UTC days, oldest first, with the "
-             "balance after each. Only its owner's token, or one with `app:balance:read`, gets it.",
+             "balance after each, without the names of users. Only its owner's token, or one with "
+             "`app:balance:read`, gets it.",
      .guards = {oauth_token({}), stream_openings},
      .query = statement_query,
      .answer = statement_answer,

@@ -122,10 +122,6 @@ CLI::App* add_named(CLI::App& group, const SharedAlertFlags& flags, const char* 
   return command;
 }
 
-std::string event_types() {
-  return "Events to tell: " + joined(alert_events(), ", ") + "; separated by commas";
-}
-
 void add_creation(CLI::App& group, Run& run) {
   const SharedAlertFlags made = std::make_shared<AlertFlags>();
   CLI::App* creation = add_command(group, "create", "Tell people of events, by mail or in a chat",
@@ -138,7 +134,7 @@ void add_creation(CLI::App& group, Run& run) {
                    "webhook (to your own receiver)")
       ->required()
       ->check(CLI::IsMember({"mail", "discord", "slack", "telegram", "webhook"}));
-  creation->add_option("--events", made->events, event_types())
+  creation->add_option("--events", made->events, help_of_events("tell", alert_events()))
       ->required()
       ->allow_extra_args(false);
   creation->add_option("--name", made->name, "What you call it; by default like the channel");
@@ -153,7 +149,8 @@ void add_changes(CLI::App& group, Run& run) {
                 "berth alerts update discord --events deployment.crashed",
                 [&run, changed] { update(run, *changed); });
   change->add_option("--name", changed->name, "The new name");
-  change->add_option("--events", changed->events, event_types())->allow_extra_args(false);
+  change->add_option("--events", changed->events, help_of_events("tell", alert_events()))
+      ->allow_extra_args(false);
   CLI::Option* app = change->add_option("--for", changed->app, "The app whose events are told");
   change->add_flag("--for-all", changed->all_apps, "Tell the events of all apps")->excludes(app);
   add_target(*change, *changed);

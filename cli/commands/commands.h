@@ -74,6 +74,9 @@ std::string what_is_asked(const json& request);
 std::string version_line();                        // what --version prints
 const std::vector<std::string>& webhook_events();  // the types of events that webhooks can get
 const std::vector<std::string>& alert_events();    // those that alerts can tell
+// The help of an option that takes some of these types of events. `purpose` is what is done to
+// them, such as "send".
+std::string help_of_events(const std::string& purpose, const std::vector<std::string>& types);
 
 // The end of the help text of every command.
 constexpr const char* flags_footer =

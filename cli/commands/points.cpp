@@ -64,9 +64,9 @@ void app_money(Run& run) {
                     {"Earned in 30 days", "earned"},
                     {"Spent in 30 days", "spent"},
                     {"Days left", "forecast.days_left"},
-                    {"Next charge", "next_charge.amount"},
+                    {"Points of the next charge", "next_charge.amount"},
                     {"Charged at", "next_charge.at"},
-                    {"Can't pay from", "first_unpaid_charge.at"}});
+                    {"First charge that can't be paid", "first_unpaid_charge.at"}});
 }
 
 void app_history(Run& run, const PointsFlags& flags) {

@@ -140,7 +140,7 @@ void add_answer_options(CLI::App& command, const SharedRefundFlags& flags) {
   command.add_flag("--reject", flags->reject, "Reject it; by default it is approved");
   command.add_option("--points", flags->amount, "Points to give back; by default all")
       ->check(check_points);
-  command.add_option("--note", flags->reason, "Note, which whoever asked reads");
+  command.add_option("--note", flags->reason, "Note, for whoever asked");
   command.add_flag("--yes,-y", flags->yes, "Don't ask");
 }
 
@@ -163,7 +163,7 @@ void add_refund_commands(CLI::App& root, Run& run) {
       [&run, asked] { request(run, *asked); });
   asking->add_option("SPEND", asked->id, "Id of the spend, or the name or id of a deployment")
       ->required();
-  asking->add_option("--reason", asked->reason, "Reason, which who answers reads")->required();
+  asking->add_option("--reason", asked->reason, "Reason, for whoever answers")->required();
   asking->add_option("--points", asked->amount, "Number of points; by default all")
       ->check(check_points);
   asking->add_flag("--deployment", asked->is_deployment,
@@ -177,8 +177,10 @@ void add_refund_commands(CLI::App& root, Run& run) {
                                   else
                                     list(run, *listed, "/api/points/refund-requests", As::account);
                                 });
-  lists->add_flag("--users", listed->of_users, "What the users of the current app ask for");
+  CLI::Option* of_users =
+      lists->add_flag("--users", listed->of_users, "What the users of the current app ask for");
   lists->add_option("--status", listed->status, "With --users: only requests with this status")
+      ->needs(of_users)
       ->check(CLI::IsMember(statuses));
   add_limit(*lists, listed);
 

@@ -44,12 +44,13 @@ void usage(Run& run, const UsageFlags& flags) {
     return facts_of({{"Tier", cell(body, "tier")},
                      {"Points for an hour", price_of(body.at("price"))},
                      {"Days", cell(body, "from") + " to " + cell(body, "to")},
-                     {"Charged", cell(body, "totals.points")},
-                     {"Not charged yet", cell(body, "accrued")},
-                     {"Points a day, probably", cell(body, "forecast.points_a_day")}}) +
+                     {"Points charged", cell(body, "totals.points")},
+                     {"Points not charged yet", cell(body, "accrued")},
+                     {"Expected points a day", cell(body, "forecast.points_a_day")}}) +
            (charges.empty()
                 ? ""
-                : "\n" + table_of({"DAY", "PROCESS", "SECONDS", "POINTS", "UNPAID"}, charges)) +
+                : "\n" + table_of({"DAY", "PROCESS", "SECONDS", "POINTS", "UNPAID SECONDS"},
+                                  charges)) +
            (intervals.empty()
                 ? ""
                 : "\n" + table_of({"STARTED", "ENDED", "PROCESS", "SECONDS"}, intervals));
@@ -71,7 +72,7 @@ void list_budgets(Run& run) {
   run.out().print(body, [&] {
     return facts_of({{"Balance of the app", cell(account, "balance")},
                      {"Points for an hour", cell(account, "points_per_hour")},
-                     {"Last until", cell(account, "lasts_until")}}) +
+                     {"The points last until", cell(account, "lasts_until")}}) +
            "\n" +
            Output::table(body.at("budgets"), {{"DEPLOYMENT", "deployment_name"},
                                               {"PERIOD", "period"},

@@ -17,10 +17,6 @@ struct WebhookFlags {
 };
 using SharedWebhookFlags = std::shared_ptr<WebhookFlags>;
 
-std::string event_types() {
-  return "Events to send: " + joined(webhook_events(), ", ") + "; separated by commas";
-}
-
 std::string hooks_path(Run& run) { return "/api/operator/apps/" + app_id(run, "") + "/webhooks"; }
 
 // A webhook is named by its id or, if only one has it, by its address.
@@ -106,7 +102,7 @@ void add_webhook_changes(CLI::App& group, Run& run) {
       [&run, made] { create(run, *made); });
   creation->add_option("URL", made->url, "Address that the events are sent to, by POST")
       ->required();
-  creation->add_option("--events", made->events, event_types())
+  creation->add_option("--events", made->events, help_of_events("send", webhook_events()))
       ->required()
       ->allow_extra_args(false);
 
@@ -116,7 +112,8 @@ void add_webhook_changes(CLI::App& group, Run& run) {
                 "berth webhooks update https://example.org/berth --events deployment.status",
                 [&run, changed] { update(run, *changed); });
   change->add_option("--url", changed->url, "The new address");
-  change->add_option("--events", changed->events, event_types())->allow_extra_args(false);
+  change->add_option("--events", changed->events, help_of_events("send", webhook_events()))
+      ->allow_extra_args(false);
 
   const SharedWebhookFlags rotated = std::make_shared<WebhookFlags>();
   add_named(group, rotated, "rotate-secret", "Replace the secret that signs what is sent",
@@ -131,6 +128,10 @@ void add_webhook_changes(CLI::App& group, Run& run) {
 }
 
 }  // namespace
+
+std::string help_of_events(const std::string& purpose, const std::vector<std::string>& types) {
+  return "Events to " + purpose + ": " + joined(types, ", ") + "; separated by commas";
+}
 
 const std::vector<std::string>& webhook_events() {
   static const std::vector<std::string> events = {

@@ -52,6 +52,9 @@ TEST_CASE("points go to an app of one's own, and its money and requests for refu
   CHECK(ada.must({"refunds", "list", "-o", "json"}).body().at("refund_requests").empty());
   CHECK(
       ada.must({"refunds", "list", "--users", "-o", "json"}).body().at("refund_requests").empty());
+  CHECK(ada.berth({"refunds", "list", "--users", "--status", "open"}).code == 0);
+  // The list of one's own requests has no filter, so it doesn't look as if it had one.
+  CHECK(ada.berth({"refunds", "list", "--status", "open"}).code == 2);
   CHECK(ada.berth({"refunds", "request", "01936f5e-7c1a-7000-8000-000000000007", "--reason",
                    "it broke"})
             .code != 0);

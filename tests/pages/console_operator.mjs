@@ -118,7 +118,7 @@ test('an app’s points are plotted by day, and its users are counted', async ()
   await said('100,000 points');
   await page.locator('.plot canvas').first().waitFor();
   await button('90 days').click();
-  await said('Money in 30 days');
+  await said('Points in the last 30 days');
   await said('Refunds that your users ask for');
   await page.getByText('Days on which points moved (1)').click();
   await page.getByRole('cell', { name: '100,000' }).first().waitFor();

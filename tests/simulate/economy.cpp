@@ -124,6 +124,11 @@ bool Economy::fits(db::Tx& tx, const Model& model) const {
   for (const auto& [id, spend] : model.spends)
     if (spend.refunded != tx.number("SELECT refunded FROM refundable_spends WHERE id = $1", id))
       return false;
+  for (const auto& [id, gift] : model.gifts)
+    if (gift.taken_back != tx.number("SELECT coalesce(sum(amount), 0) FROM claw_backs "
+                                     "WHERE transaction_id = $1",
+                                     id))
+      return false;
   for (const auto& [token, impression] : model.impressions)
     if (!is_there("SELECT count(*) FROM ad_impressions WHERE token_hash = $1", token_hash(token)))
       return false;
@@ -306,7 +311,7 @@ void Economy::step() {
       {&Economy::remove_app, 1},      {&Economy::remove_user, 1}, {&Economy::fold, 6},
       {&Economy::pass_time, 4},       {&Economy::kill, 2},        {&Economy::refund, 8},
       {&Economy::deploy_metered, 4},  {&Economy::begin_run, 8},   {&Economy::end_run, 6},
-      {&Economy::look_at_metered, 8}};
+      {&Economy::look_at_metered, 8}, {&Economy::claw_back, 4}};
   unsigned all = 0;
   for (const Choice& choice : choices) all += choice.weight;
   engine_.draw_fault([this](std::uint64_t bound) { return below(bound); });

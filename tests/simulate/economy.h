@@ -90,6 +90,7 @@ class Economy {
   void limit_spending();
   void spend();
   void refund();
+  void claw_back();
   void transfer();
   void reward();
   void place_hold();

@@ -10,6 +10,7 @@
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/points/claw_backs.h"
 #include "controller/domain/points/points.h"
 #include "controller/domain/points/refunds.h"
 #include "tests/simulate/economy.h"
@@ -117,9 +118,14 @@ void Economy::mint() {
   const std::int64_t amount = some_amount();
   Model after = model_;
   const Ending expected = after.mint(account, amount);
+  std::string id;
   attempt(
-      expected, [&](db::Tx& tx) { ledger::mint(tx, account_of(account), amount, "simulation"); },
-      [&](Model& model) { model = after; });
+      expected,
+      [&](db::Tx& tx) { id = ledger::mint(tx, account_of(account), amount, "simulation"); },
+      [&](Model& model) {
+        model = after;
+        if (account != "treasury") model.gifts[id] = {.from = {}, .to = account, .amount = amount};
+      });
 }
 
 void Economy::create_app() {
@@ -235,11 +241,40 @@ void Economy::refund() {
                                           : 1 + std::int64_t(below(std::uint64_t(spend.amount)));
   const std::string app = spend.app;
   Model after = model_;
-  const Ending expected = after.refund(id, amount);
+  Model::Gift made;
+  const Ending expected = after.refund(id, amount, made);
+  std::string refund_id;
   attempt(
       expected,
       [&](db::Tx& tx) {
-        points::refund(tx, {.spend_id = id, .amount = amount, .reason = "", .app_id = app});
+        refund_id =
+            points::refund(tx, {.spend_id = id, .amount = amount, .reason = "", .app_id = app}).id;
+      },
+      [&](Model& model) {
+        model = after;
+        model.gifts[refund_id] = made;
+      });
+}
+
+void Economy::claw_back() {
+  doing_ = "claw back";
+  std::vector<std::string> ids;
+  for (const auto& [id, gift] : model_.gifts) ids.push_back(id);
+  if (ids.empty()) return;
+  const std::string id = pick(ids);
+  const Model::Gift& gift = model_.gifts.at(id);
+  const std::int64_t left = gift.amount - gift.taken_back;
+  // All that is left, a part of it, or more.
+  const std::int64_t amount = one_in(3)   ? std::max(left, std::int64_t(1))
+                              : one_in(6) ? left + 1
+                                          : 1 + std::int64_t(below(std::uint64_t(gift.amount)));
+  Model after = model_;
+  const Ending expected = after.claw_back(id, amount);
+  attempt(
+      expected,
+      [&](db::Tx& tx) {
+        points::claw_back(
+            tx, {.transaction_id = id, .amount = amount, .reason = "", .admin = "simulation"});
       },
       [&](Model& model) { model = after; });
 }

@@ -97,7 +97,7 @@ Ending Model::spend(const std::string& app, const std::string& user, std::int64_
   return "ok";
 }
 
-Ending Model::refund(const std::string& id, std::int64_t amount) {
+Ending Model::refund(const std::string& id, std::int64_t amount, Gift& made) {
   Spend& spend = spends.at(id);
   User& user = users.at(spend.user);
   if (now - spend.at > refund_days * day) return "invalid_state";
@@ -129,6 +129,28 @@ Ending Model::refund(const std::string& id, std::int64_t amount) {
   if (!user.rewarded)
     user.referral_spent = std::max(user.referral_spent - in_part(spend.referral), std::int64_t(0));
   spend.refunded = after;
+  made = {.from = from, .to = to, .amount = amount, .bonus = marked};
+  return "ok";
+}
+
+Ending Model::claw_back(const std::string& id, std::int64_t amount) {
+  Gift& gift = gifts.at(id);
+  if (amount > gift.amount - gift.taken_back) return "validation_failed";
+  if (gift.from.empty()) {
+    if (!move(gift.to, "treasury", amount)) return "insufficient_balance";
+    gift.taken_back += amount;
+    return "ok";
+  }
+  if (spendable(gift.to) < amount) return "insufficient_balance";
+  const std::string to = apps.at(gift.from.substr(4)).deleted ? "treasury" : gift.from;
+  const std::int64_t marked = first_part(gift.bonus, gift.taken_back + amount, gift.amount) -
+                              first_part(gift.bonus, gift.taken_back, gift.amount);
+  balances[gift.to] -= amount;
+  balances[to] += amount;
+  const std::int64_t unmarked = std::max(bonus_of(gift.to) - marked, std::int64_t(0));
+  bonus[gift.to] = std::min(unmarked, balance(gift.to));
+  if (to != "treasury") bonus[to] += marked;
+  gift.taken_back += amount;
   return "ok";
 }
 

@@ -51,6 +51,14 @@ struct Model {
     std::int64_t refunded = 0;
     std::int64_t at = 0;
   };
+  // A transaction whose points an admin may take back: a refund, or a mint for a user or an app.
+  struct Gift {
+    std::string from;  // empty for a mint
+    std::string to;
+    std::int64_t amount = 0;
+    std::int64_t bonus = 0;  // of a refund
+    std::int64_t taken_back = 0;
+  };
   // A deployment on the tier that is charged by the hour.
   struct Metered {
     bool to_run = true;  // not destroyed, nor stopped for want of points
@@ -101,6 +109,7 @@ struct Model {
   std::map<std::string, User> users;
   std::map<std::string, App> apps;
   std::map<std::string, Spend> spends;                          // by their ids
+  std::map<std::string, Gift> gifts;                            // by the ids of their transactions
   std::map<std::pair<std::string, std::string>, Grant> grants;  // app, user
   std::map<std::string, Hold> holds;
   std::map<std::string, Campaign> campaigns;
@@ -123,7 +132,8 @@ struct Model {
   void verify(const std::string& user);
   // A spend that ends with "ok" is returned, too.
   Ending spend(const std::string& app, const std::string& user, std::int64_t amount, Spend& made);
-  Ending refund(const std::string& spend, std::int64_t amount);
+  Ending refund(const std::string& spend, std::int64_t amount, Gift& made);
+  Ending claw_back(const std::string& gift, std::int64_t amount);
   Ending transfer(const std::string& from, const std::string& to, std::int64_t amount);
   // Returns how many points are paid.
   std::int64_t reward(const std::string& user, const std::string& owner, std::int64_t amount);

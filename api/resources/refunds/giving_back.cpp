@@ -29,6 +29,7 @@ bool spends_apps_points(const ScopeSet& scopes) {
 // Refuses what could never be carried out, so that nothing of that kind waits for a second admin.
 // Returns the user whom the order is about.
 std::optional<std::string> check(db::Tx& tx, const proposals::Order& order) {
+  if (order.request_id) refund_requests::require_open(refund_requests::get(tx, *order.request_id));
   if (order.kind == proposals::Kind::refund) {
     const auto spend = points::find_refundable(tx, order.subject_id);
     if (!spend) throw Error(Code::not_found, "there is no such spend");
@@ -66,7 +67,12 @@ json give_back_spend(db::Tx& tx, const Call& call, const Services& services,
                                                   .reason = order.reason,
                                                   .app_id = std::nullopt,
                                                   .admin = call.admin});
-  refund_requests::answered_by_refund(tx, made, points::Initiator::admin, services.keys);
+  refund_requests::answered_by_refund(tx,
+                                      {.subject = refund_requests::Subject::spend,
+                                       .subject_id = made.spend_id,
+                                       .amount = made.amount,
+                                       .by = points::Initiator::admin},
+                                      services.keys);
   return encode_refund(made);
 }
 
@@ -93,6 +99,18 @@ json claw_back(db::Tx& tx, const Call& call, const proposals::Order& order) {
           {"left", made.left}};
 }
 
+json give_back_charge(db::Tx& tx, const Call& call, const Services& services,
+                      const proposals::Order& order) {
+  json made = refund_deployment(tx, call, order);
+  refund_requests::answered_by_refund(tx,
+                                      {.subject = refund_requests::Subject::deployment,
+                                       .subject_id = order.subject_id,
+                                       .amount = order.amount,
+                                       .by = points::Initiator::admin},
+                                      services.keys);
+  return made;
+}
+
 // What answers a request also closes it.
 json answer_request(db::Tx& tx, const Call& call, const Services& services,
                     const proposals::Order& order) {
@@ -104,7 +122,9 @@ json answer_request(db::Tx& tx, const Call& call, const Services& services,
                                                           tx, request, answer, services.keys))}};
   const auto closed = refund_requests::approved(tx, request, answer, services.keys);
   proposals::Order charge = order;
-  if (charge.reason.empty()) charge.reason = request.reason;
+  // The operator's own words stay in the request alone, which is erased with their account; the
+  // reason is kept in the audit log and with the refund.
+  if (charge.reason.empty()) charge.reason = "refund request " + request.id;
   refund_deployment(tx, call, charge);
   return {{"request", encode_request_for_answer(tx, closed)}};
 }
@@ -208,7 +228,7 @@ json carry_out(db::Tx& tx, const Call& call, const Services& services,
     case proposals::Kind::refund:
       return give_back_spend(tx, call, services, order);
     case proposals::Kind::deployment_refund:
-      return refund_deployment(tx, call, order);
+      return give_back_charge(tx, call, services, order);
     case proposals::Kind::claw_back:
       break;
   }

@@ -158,8 +158,8 @@ export function PlatformMoney() {
   );
 }
 
-// What users and operators ask to get back.
-export function RefundInbox() {
+// What users and operators ask to get back. `onProposed` is called when another admin has to confirm an answer.
+export function RefundInbox({ onProposed }: { onProposed: () => void }) {
   const [page, turn] = useState(1);
   const [answering, answer] = useState<{ of: RefundRequest; approve: boolean } | null>(null);
   const list = useReading(
@@ -210,6 +210,7 @@ export function RefundInbox() {
             const answered = await call('post', '/api/internal/refund-requests/{id}/answer', { path, once, body });
             say(answered, t.refunds.answered);
             list.again();
+            if (answered.proposal) onProposed();
           }}
         />
       )}
@@ -217,12 +218,12 @@ export function RefundInbox() {
   );
 }
 
-// What another admin has proposed.
-export function Proposals() {
+// What waits for another admin. It is read again when `round` changes.
+export function Proposals({ round }: { round: number }) {
   const [page, turn] = useState(1);
   const list = useReading(
     () => call('get', '/api/internal/points/proposals', { query: { status: 'open', page, page_size } }),
-    [page],
+    [page, round],
   );
   async function decide(one: Proposal, how: 'confirm' | 'reject') {
     await call('post', `/api/internal/points/proposals/{id}/${how}`, { path: { id: one.id } }).then(

@@ -160,12 +160,13 @@ function Problems() {
 }
 
 export function Inbox() {
+  const [round, next] = useState(0); // counts what was proposed
   return (
     <>
       <Problems />
       <ScopeRequests />
-      <RefundInbox />
-      <Proposals />
+      <RefundInbox onProposed={() => next(round + 1)} />
+      <Proposals round={round} />
     </>
   );
 }

@@ -167,12 +167,8 @@ export function AppMoney({ app, onMoved }: { app: App; onMoved: () => void }) {
           fields={top_up_fields}
           action={t.money.top_up}
           onClose={() => send(false)}
-          below={({ amount }) => (
-            <>
-              <Sum now={whole(amount)} balance={own.value?.points} whose={t.sum.you_have} />
-              <Sum now={-whole(amount)} balance={money.value?.balance} />
-            </>
-          )}
+          below={({ amount }) => <Sum now={-whole(amount)} balance={money.value?.balance} />}
+          cost={({ amount }) => ({ now: whole(amount), balance: own.value?.points, whose: t.sum.you_have })}
           run={async (body, once) => {
             await call('post', '/api/points/top-up', { once, body: { ...body, app_id: app.id } });
             note(t.money.topped_up(t.points(body.amount), app.app_name));

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
-import { Sum, whole } from '../components/sum';
+import { whole } from '../components/sum';
 import { Pages, Read } from '../components/table';
 import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -90,7 +90,7 @@ export function AnswerDialog({
       danger={!approve}
       fields={approve ? fields : fields.slice(1)}
       onClose={onClose}
-      below={({ amount }) => approve && <Sum now={whole(amount) || of.amount} balance={balance} />}
+      cost={({ amount }) => (approve ? { now: whole(amount) || of.amount, balance, app: of.app_id } : null)}
       run={(body, once) => send({ ...body, approve }, once)}>
       <p class="soft break">{of.reason}</p>
     </FormDialog>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, ApiError, fill, send } from '../api';
 import { headersFor } from '../begun';
 import { type FieldOf, Filter } from '../components/form';
+import { note } from '../components/notes';
 import { SaveReceipt } from '../components/receipt';
 import { Read, Table } from '../components/table';
 import { Button, Card, Empty, Page, Time } from '../components/ui';
@@ -83,6 +84,8 @@ export function StatementScreen({ app }: { app?: string | undefined }) {
     try {
       const response = await ask(app, window_of, format);
       save_file(`statement.${format}`, response.headers.get('Content-Type') ?? 'text/plain', await response.blob());
+    } catch (failure) {
+      note((failure as Error).message);
     } finally {
       set_busy(false);
     }

@@ -313,8 +313,8 @@ void DayWalk::end(db::Tx& tx, const Open& open) {
     violation("the transaction " + open.id + " lacks postings");
   else if (open.sum != 0)
     violation("the transaction " + open.id + " is off by " + std::to_string(open.sum));
-  constexpr std::array with_receipts = {"deployment", "tier_change", "deployment_refund",
-                                        "build",      "refund",      "metering"};
+  constexpr std::array with_receipts = {"deployment", "tier_change", "deployment_refund", "build",
+                                        "refund",     "metering",    "claw_back"};
   if (std::ranges::find(with_receipts, open.kind) != with_receipts.end()) check_charge(tx, open);
 }
 
@@ -333,7 +333,8 @@ void DayWalk::end_part() {
 void DayWalk::check_charge(db::Tx& tx, const Open& open) {
   if (charges_with(tx, open.id) != 1)
     violation("the transaction " + open.id +
-              " isn't that of one charge of a deployment, a build or an app, or of one refund");
+              " isn't that of one charge of a deployment, a build or an app, or of one refund "
+              "or claw-back");
 }
 
 // A row of an account on which nothing was posted that day needs no check of its own: if it says

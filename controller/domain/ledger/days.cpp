@@ -133,7 +133,7 @@ bool each_account_day(db::Tx& tx, std::int64_t first, std::int64_t last, std::in
       SELECT account_id, day, credited, debited
       FROM ledger_kind_days
       WHERE day BETWEEN $1 AND $2
-      ORDER BY day, account_id, kind
+      ORDER BY day DESC, account_id DESC, kind DESC
       LIMIT $3)",
                        first, last, most + 1);
   while (rows.next()) {

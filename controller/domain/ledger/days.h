@@ -68,9 +68,10 @@ struct AccountDay {
   std::int64_t credited = 0;
   std::int64_t debited = 0;
 };
-// Calls `take` with the sums of all these accounts on the days from `first` to `last`, by day, each
-// kind of transaction apart. Reads at most `most` rows of those days, however long the ledger is;
-// returns false if there are more. On PostgreSQL, credits of the last moments may be missing.
+// Calls `take` with the sums of all these accounts on the days from `first` to `last`, the newest
+// day first, each kind of transaction apart. Reads at most `most` rows of those days, however long
+// the ledger is; returns false if there are more. On PostgreSQL, credits of the last moments may be
+// missing.
 bool each_account_day(db::Tx& tx, std::int64_t first, std::int64_t last, std::int64_t most,
                       const std::function<void(const AccountDay&)>& take);
 

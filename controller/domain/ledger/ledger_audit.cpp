@@ -65,7 +65,8 @@ constexpr std::string_view transactions_with_receipts = R"(
     SELECT t.id_high, t.id_low
     FROM ledger_transactions t
     JOIN ledger_kinds k ON k.number = t.kind
-    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund', 'refund', 'metering'))";
+    WHERE k.kind IN ('deployment', 'tier_change', 'deployment_refund', 'refund', 'metering',
+                     'claw_back'))";
 
 // An account's points in and out, less those of its newest day, and less its balance.
 constexpr std::string_view totals_that_differ = R"(
@@ -340,11 +341,10 @@ std::vector<AuditPart> audit_parts(db::Tx& tx) {
     parts.push_back({.name = check.name, .what = check.what, .run = [&check](db::Tx& in) {
                        return check_all(in, check);
                      }});
-  parts.push_back(
-      {.name = "each ledger transaction of a deployment or a refund is one charge or refund",
-       .what = "transactions",
-       .weight = postings / 4,
-       .run = check_charged_transactions});
+  parts.push_back({.name = "each transaction of a charge, a refund or a claw-back is one of these",
+                   .what = "transactions",
+                   .weight = postings / 4,
+                   .run = check_charged_transactions});
   parts.push_back(part_of_days("each day's stipends are what the treasury paid for them",
                                "days of stipends", 1, stipend_days_that_differ, all_stipend_days));
   parts.push_back(part_of_days("each campaign's days are the sums of its events",

@@ -20,7 +20,8 @@ struct Check {
 // some seconds per million: balances sum to 0; each transaction's postings sum to 0; each balance
 // is the sum of its account's postings; no transaction is without postings; the sums of days.h are
 // those of the postings; closed days are what they were closed with, and chained; a reservation
-// account has the sum of its open holds; what deployments were charged is what was posted for them.
+// account has the sum of its open holds; what deployments were charged is what was posted for them;
+// so are refunds and claw-backs, which don't exceed what was spent and given.
 // For each campaign: its payments equal rake plus budget; its budget is paid, refunded, reserved or
 // remaining; what it paid is the sum of its impressions' payouts; its viewers' rewards don't exceed
 // its rake; and its days are the sums of its events.

@@ -1,5 +1,6 @@
 #include "controller/domain/ledger/range_checks.h"
 
+#include <algorithm>
 #include <array>
 
 #include "controller/domain/ledger/numbers.h"
@@ -133,6 +134,13 @@ constexpr std::string_view spends = R"(
     ORDER BY id
     LIMIT $2)";
 
+constexpr std::string_view claw_backs = R"(
+    SELECT id
+    FROM claw_backs
+    WHERE id > $1
+    ORDER BY id
+    LIMIT $2)";
+
 constexpr std::string_view payments_that_differ = R"(
     SELECT id, total_payment - rake - budget AS difference
     FROM campaigns
@@ -210,6 +218,50 @@ Finding charges_without_transaction(db::Tx& tx, const std::string& begin,
   return finding;
 }
 
+// What a transaction with one movement gave, and to which account. Nothing if there is no such one.
+struct Gift {
+  std::int64_t account = 0;
+  std::int64_t amount = 0;
+};
+std::optional<Gift> gift_of(db::Tx& tx, const std::string& transaction_id) {
+  const IdParts id = parts_of_id(transaction_id);
+  const std::int64_t first = first_number(time_of_id(id));
+  auto rows = tx.query(R"(
+      SELECT p.account_number, p.amount
+      FROM ledger_transactions t
+      JOIN ledger_postings p ON p.transaction_number = t.number AND p.amount > 0
+      WHERE t.number >= $1 AND t.number < $2 AND t.id_high = $3 AND t.id_low = $4)",
+                       first, first + places, id.high, id.low);
+  if (!rows.next()) return std::nullopt;
+  return Gift{.account = rows.integer("account_number"), .amount = rows.integer("amount")};
+}
+
+// Each claw-back has taken its amount from the account that had got the points, and all claw-backs
+// of a transaction together have taken no more than it gave.
+Finding claw_backs_that_differ(db::Tx& tx, const std::string& begin,
+                               const std::optional<std::string>& end) {
+  Finding finding;
+  auto rows = tx.query(R"(
+      SELECT c.id, c.transaction_id, c.amount, (
+          SELECT sum(o.amount)
+          FROM claw_backs o
+          WHERE o.transaction_id = c.transaction_id) AS taken_back
+      FROM claw_backs c
+      WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
+      ORDER BY c.id)",
+                       begin, end);
+  while (rows.next()) {
+    const std::string id = rows.text("id");
+    const Gift gift = gift_of(tx, rows.text("transaction_id")).value_or(Gift{});
+    const std::int64_t difference = rows.integer("amount") + posted_by(tx, id, gift.account);
+    const std::int64_t excess = std::max(rows.integer("taken_back") - gift.amount, std::int64_t(0));
+    if (difference != 0 || excess != 0)
+      finding.add_violation(id + " is off by " +
+                            std::to_string(difference != 0 ? difference : excess));
+  }
+  return finding;
+}
+
 template <const std::string_view& sql>
 Finding select(db::Tx& tx, const std::string& begin, const std::optional<std::string>& end) {
   return violations(tx.query(sql, begin, end));
@@ -244,6 +296,10 @@ constexpr std::array all = {
                .what = "spends",
                .broken = select<refunds_that_differ>,
                .keys = spends},
+    RangeCheck{.name = "each claw-back is its transaction and takes no more than was given",
+               .what = "claw-backs",
+               .broken = claw_backs_that_differ,
+               .keys = claw_backs},
     RangeCheck{.name = "each campaign's payments are rake and budget",
                .what = "campaigns",
                .broken = select<payments_that_differ>,
@@ -280,7 +336,8 @@ std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id) {
            + (SELECT count(*) FROM deployment_refunds WHERE transaction_id = $1)
            + (SELECT count(*) FROM build_charges WHERE transaction_id = $1)
            + (SELECT count(*) FROM meter_settlements WHERE transaction_id = $1)
-           + (SELECT count(*) FROM refunds WHERE id = $1))",
+           + (SELECT count(*) FROM refunds WHERE id = $1)
+           + (SELECT count(*) FROM claw_backs WHERE id = $1))",
                    transaction_id);
 }
 

@@ -80,7 +80,7 @@ struct Mover {
 };
 inline constexpr size_t max_movers = 10;
 // The most rows of sums (an app, a day and a kind each) that are read; beyond them the movers are
-// those of the rows that were read.
+// those of the newest days.
 inline constexpr std::int64_t most_rows = 1'000'000;
 
 struct OfPlatform {

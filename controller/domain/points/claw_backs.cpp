@@ -90,17 +90,18 @@ ClawBack claw_back(db::Tx& tx, const ClawBackOrder& order) {
   if (order.amount > left)
     throw invalid_field("amount", "must be at most " + std::to_string(left) +
                                       ", which is left of the transaction to take back");
+  const ledger::Account account = {.kind = given.account_kind, .owner = given.owner};
   ledger::open_account(tx, ledger::treasury());
   const auto id = ledger::post(tx, {.kind = "claw_back",
-                                    .from = {.kind = given.account_kind, .owner = given.owner},
+                                    .from = account,
                                     .to = target_of(tx, *found),
                                     .amount = order.amount,
                                     .memo = order.reason,
                                     .bonus_given_back = bonus_of(tx, *found, order.amount)});
   if (!id)
-    throw Error(Code::insufficient_balance, "the account has fewer than the " +
-                                                std::to_string(order.amount) +
-                                                " points that would be taken back");
+    throw Error(Code::insufficient_balance,
+                "the account has fewer than the " + std::to_string(order.amount) +
+                    " points that would be taken back" + ledger::words_for_held(tx, account));
   tx.execute(R"(
       INSERT INTO claw_backs (id, transaction_id, amount, inserted_at)
       VALUES ($1, $2, $3, $4))",

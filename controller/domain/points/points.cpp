@@ -295,6 +295,7 @@ Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& fi
 
 std::int64_t earned_by(const ledger::KindDay& sums) {
   if (sums.kind == "refund") return -sums.sum.debited;
+  if (sums.kind == "claw_back") return sums.sum.credited;  // refunds that came back
   return std::ranges::find(earnings, sums.kind) != earnings.end() ? sums.sum.credited : 0;
 }
 
@@ -326,8 +327,9 @@ Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
           AND connected_at + 0 <= $3)",
                      app_id, when, connected_before);
   };
-  std::int64_t earned = -posted("refund").debited;
-  for (const std::string_view kind : earnings) earned += posted(kind).credited;
+  std::int64_t earned = 0;
+  for (const auto& [kind, sum] : sums)
+    earned += earned_by({.day = today, .kind = kind, .sum = sum});
   const std::int64_t users = apps::count_users(tx, app_id);
   const Instant week_ago = tx.now() - days(7);
   const std::int64_t week_old = users - came_after(week_ago);

@@ -114,7 +114,8 @@ struct Analytics {
   double retention_7d = 0;  // from 0 to 1
 };
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days);
-// What the app's transactions of a kind on a day add to its earnings; negative for refunds.
+// What the app's transactions of a kind on a day add to its earnings; negative for refunds, and
+// positive for refunds that were taken back.
 std::int64_t earned_by(const ledger::KindDay& sums);
 
 }  // namespace berth::points

@@ -43,8 +43,8 @@ const std::string select_requests = R"(
     FROM refund_requests
     )";
 const std::string select_request = select_requests + R"(WHERE id = $1)";
-const std::string select_open_of_spend =
-    select_requests + R"(WHERE subject_id = $1 AND status = 'open' AND subject = 'spend')";
+const std::string select_open_of_subject =
+    select_requests + R"(WHERE subject_id = $1 AND status = 'open' AND subject = $2)";
 const std::string select_overdue = select_requests + R"(
     WHERE status = 'open' AND inserted_at <= $1
     ORDER BY inserted_at, id
@@ -101,12 +101,6 @@ const ListSql requests_of_app_in_status = {.count = R"(
                                            .sorted_by = by_time};
 
 Error no_such_request() { return Error(Code::not_found, "there is no such refund request"); }
-
-void require_open(const Request& request) {
-  if (request.status != Status::open)
-    throw Error(Code::invalid_state,
-                "the refund request is already " + std::string(to_string(request.status)));
-}
 
 void require_room(db::Tx& tx, const std::string& user_id, const std::string& subject_id) {
   using std::chrono::days;
@@ -180,11 +174,12 @@ std::string answer_in(Language in, const Request& request, const std::string& ap
     return say(in, "your request about \"{app}\" was approved: {points} points were given back.",
                {{"app", app_name}, {"points", points}});
   if (request.status == Status::rejected)
-    return say(in, "your request about \"{app}\" was rejected: {points} points aren't given back.",
-               {{"app", app_name}, {"points", points}});
+    return say(
+        in, "your request about \"{app}\" was rejected: the {points} points won't be given back.",
+        {{"app", app_name}, {"points", points}});
   return say(in,
              "nobody has answered your request about \"{app}\" for 30 days, so it was closed: "
-             "{points} points aren't given back.",
+             "the {points} points won't be given back.",
              {{"app", app_name}, {"points", points}});
 }
 
@@ -328,6 +323,12 @@ Request ask_for_charge(db::Tx& tx, const accounts::User& user, const Charged& ch
                   .closed_at = {}});
 }
 
+void require_open(const Request& request) {
+  if (request.status != Status::open)
+    throw Error(Code::invalid_state,
+                "the refund request is already " + std::string(to_string(request.status)));
+}
+
 Request get(db::Tx& tx, const std::string& id) {
   auto rows = tx.query(select_request, id);
   if (!rows.next()) throw no_such_request();
@@ -403,15 +404,14 @@ Request reject(db::Tx& tx, const Request& request, const Answer& given, const Ke
                 keys);
 }
 
-void answered_by_refund(db::Tx& tx, const points::Refund& refund, Initiator initiator,
-                        const Keys& keys) {
+void answered_by_refund(db::Tx& tx, const GivenBack& given, const Keys& keys) {
   std::optional<Request> open;
   {
-    auto rows = tx.query(select_open_of_spend, refund.spend_id);
+    auto rows = tx.query(select_open_of_subject, given.subject_id, to_string(given.subject));
     if (rows.next()) open = request_of(rows);
   }
   if (!open) return;
-  answer(tx, *open, {.status = Status::approved, .refunded = refund.amount, .by = initiator}, keys);
+  answer(tx, *open, {.status = Status::approved, .refunded = given.amount, .by = given.by}, keys);
 }
 
 int erase_of_user(db::Tx& tx, const std::string& user_id, int limit) {

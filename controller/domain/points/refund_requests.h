@@ -104,10 +104,17 @@ Request approve_spend(db::Tx& tx, const Request& request, const Answer& answer, 
 // Throws invalid_state if it isn't open.
 Request approved(db::Tx& tx, const Request& request, const Answer& answer, const Keys& keys);
 Request reject(db::Tx& tx, const Request& request, const Answer& answer, const Keys& keys);
-// Closes the open request of a spend of which points were given back without an answer to it, if
-// there is one.
-void answered_by_refund(db::Tx& tx, const points::Refund& refund, points::Initiator initiator,
-                        const Keys& keys);
+// Throws invalid_state if the request isn't open.
+void require_open(const Request& request);
+// Points that were given back without an answer to a request for them.
+struct GivenBack {
+  Subject subject = Subject::spend;
+  std::string subject_id;  // as in a request
+  std::int64_t amount = 0;
+  points::Initiator by = points::Initiator::owner;
+};
+// Closes the open request for them, if there is one, so that they aren't given back again.
+void answered_by_refund(db::Tx& tx, const GivenBack& given, const Keys& keys);
 
 // Erases what a deleted user, or the users of a deleted app, have asked for, at most `limit` rows.
 int erase_of_user(db::Tx& tx, const std::string& user_id, int limit);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/ledger/ledger_audit.h"
+#include "tests/domain/ledger/fold_all.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -51,6 +52,28 @@ struct Fixture {
     return world.read([&](db::Tx& tx) { return ledger::totals(tx, account); });
   }
 };
+
+TEST_CASE("of more rows than may be read, those of the newest days are read") {
+  Fixture f;
+  f.world.mint(f.app, 10);
+  f.world.clock.advance(days(1));
+  f.world.mint(f.app, 20);
+  f.world.write(fold_all);
+  const auto read = [&](std::int64_t most) {
+    std::vector<std::int64_t> credited;
+    const bool is_all = f.world.read([&](db::Tx& tx) {
+      return ledger::each_account_day(tx, f.today, f.today + 1, most,
+                                      [&](const ledger::AccountDay& day) {
+                                        if (day.account_id == f.app.id())
+                                          credited.push_back(day.credited);
+                                      });
+    });
+    return std::pair(is_all, credited);
+  };
+  // A mint has a row of each of its two accounts.
+  CHECK(read(4) == std::pair(true, std::vector<std::int64_t>{20, 10}));
+  CHECK(read(2) == std::pair(false, std::vector<std::int64_t>{20}));
+}
 
 TEST_CASE("the history of an account has each day, with the balance at its end") {
   Fixture f;

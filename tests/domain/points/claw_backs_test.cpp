@@ -79,6 +79,9 @@ TEST_CASE("a refund is taken back to the app, in parts, and never more than it w
   CHECK(f.refused(refund, 31) == "422 validation_failed");
   CHECK(f.take(refund, 30).left == 0);
   CHECK(f.refused(refund, 1) == "422 validation_failed");
+  // The app has earned the whole spend after all.
+  CHECK(f.world.read([&](db::Tx& tx) { return points::analytics(tx, f.app.id, 30); }).earnings ==
+        60);
   CHECK(f.of(bob) == 40);
   CHECK(f.of(app) == 60);
 }
@@ -101,6 +104,15 @@ TEST_CASE("no balance goes below zero") {
   CHECK(f.of(ledger::user_account(f.bob.id)) == 40);
   CHECK(f.take(minted, 40).left == 60);
   CHECK(f.of(ledger::user_account(f.bob.id)) == 0);
+}
+
+TEST_CASE("points that are held for what runs by the hour aren't taken back") {
+  Fixture f;
+  const ledger::Account app = ledger::app_account(f.app.id);
+  const std::string minted = f.mint(app, 100);
+  f.world.write([&](db::Tx& tx) { return ledger::set_held(tx, app, 60); });
+  CHECK_THROWS_WITH(f.take(minted, 41), Catch::Contains("60 of its points are held"));
+  CHECK(f.take(minted, 40).left == 60);
 }
 
 TEST_CASE("what people have given each other, and what was spent, isn't taken back") {
@@ -145,6 +157,39 @@ TEST_CASE("bonus points that a refund gave go back as a bonus") {
     CHECK(ledger::bonus(tx, bob) == 40);
     CHECK(ledger::bonus(tx, ledger::app_account(f.app.id)) == 60);
   });
+}
+
+TEST_CASE("the audit compares claw-backs with what was posted and given") {
+  Fixture f;
+  const std::string minted = f.mint(ledger::user_account(f.bob.id), 100);
+  const std::string other = f.mint(ledger::user_account(f.ada.id), 100);
+  const auto first = f.take(minted, 30);
+  f.take(minted, 70);
+  const auto broken_after = [&](const std::string& change, const std::string& undo) {
+    std::string names;
+    f.world.write([&](db::Tx& tx) { tx.execute(change); });
+    for (const auto& check : f.world.read([](db::Tx& tx) { return ledger::audit(tx); }))
+      if (!check.ok) names += check.name + "; ";
+    f.world.write([&](db::Tx& tx) { tx.execute(undo); });
+    return names;
+  };
+  const std::string of_claw_backs =
+      "each claw-back is its transaction and takes no more than was given; ";
+  const std::string that = " WHERE id = '" + first.id + "'";
+  CHECK(broken_after("UPDATE claw_backs SET amount = 29" + that,
+                     "UPDATE claw_backs SET amount = 30" + that) == of_claw_backs);
+  // Another account has got the points of that transaction.
+  CHECK(broken_after("UPDATE claw_backs SET transaction_id = '" + other + "'" + that,
+                     "UPDATE claw_backs SET transaction_id = '" + minted + "'" + that) ==
+        of_claw_backs);
+  // One more than was given.
+  CHECK(broken_after("INSERT INTO claw_backs (id, transaction_id, amount, inserted_at) VALUES ('" +
+                         other + "', '" + minted + "', 1, 0)",
+                     "DELETE FROM claw_backs WHERE id = '" + other + "'") == of_claw_backs);
+  const std::string row = "(id, transaction_id, amount, inserted_at) VALUES ('" + first.id +
+                          "', '" + minted + "', 30, 0)";
+  CHECK(broken_after("DELETE FROM claw_backs" + that, "INSERT INTO claw_backs " + row) ==
+        "each transaction of a charge, a refund or a claw-back is one of these; ");
 }
 
 TEST_CASE("owners move points to their apps, and to no others") {

@@ -226,7 +226,12 @@ TEST_CASE("a refund without an answer closes the request for the spend") {
   f.world.write([&](db::Tx& tx) {
     const auto made = points::refund(
         tx, {.spend_id = spend, .amount = 20, .reason = "sold out", .app_id = f.app.id});
-    refund_requests::answered_by_refund(tx, made, points::Initiator::owner, f.world.keys);
+    refund_requests::answered_by_refund(tx,
+                                        {.subject = refund_requests::Subject::spend,
+                                         .subject_id = made.spend_id,
+                                         .amount = made.amount,
+                                         .by = points::Initiator::owner},
+                                        f.world.keys);
   });
   const Request closed =
       f.world.read([&](db::Tx& tx) { return refund_requests::get(tx, asked.id); });

@@ -164,8 +164,47 @@ TEST_CASE("an admin answers what a deployment was charged, from the treasury") {
                              {{"approve", true}, {"amount", 40}});
   REQUIRE(closed.status == 200);
   CHECK(closed.body.at("request").at("answered_by") == "admin");
+  // The operator's words aren't copied to where they would stay after the account is deleted.
+  f.g.world.read([&](db::Tx& tx) {
+    CHECK(tx.number("SELECT count(*) FROM deployment_refunds WHERE reason LIKE '%node%'") == 0);
+    CHECK(tx.number("SELECT count(*) FROM audit_log WHERE details LIKE '%node%'") == 0);
+  });
   CHECK(closed.body.at("request").at("refunded") == 40);
   CHECK(f.g.world.balance(ledger::app_account(f.app.id)) == before + 40);
+}
+
+TEST_CASE("points that an admin gives back of a charge aren't given back again by a request") {
+  Fixture f;
+  f.g.world.mint(ledger::app_account(f.app.id), 100);
+  f.g.world.mint(ledger::treasury(), 1'000);
+  f.g.world.write([&](db::Tx& tx) { apps::promote(tx, f.app.id, "basic", "root"); });
+  const std::string deployment =
+      f.g.world.deploy(f.g.world.find_app(f.app.id), berth::test::order("shop", "basic")).id;
+  const auto made =
+      f.post({bearer(f.g.world.jwt(f.owner))}, "/api/points/refund-requests",
+             {{"deployment_id", deployment}, {"amount", 40}, {"reason", "the node was down"}});
+  REQUIRE(made.status == 201);
+  const std::int64_t before = f.g.world.balance(ledger::app_account(f.app.id));
+  REQUIRE(f.post(f.g.admin, "/api/internal/deploy/apps/" + deployment + "/refund",
+                 {{"amount", 40}, {"reason", "the node was down"}})
+              .status == 201);
+  const std::string id = made.body.at("request").at("id");
+  CHECK(f.post(f.g.admin, "/api/internal/refund-requests/" + id + "/answer", {{"approve", true}})
+            .error() == "409 invalid_state");
+  CHECK(f.g.world.balance(ledger::app_account(f.app.id)) == before + 40);
+  const auto closed = f.g.ask("GET", "/api/internal/refund-requests?status=approved", f.g.admin);
+  REQUIRE(closed.body.at("total") == 1);
+  CHECK(closed.body.at("refund_requests").at(0).at("refunded") == 40);
+}
+
+TEST_CASE("nothing is proposed for a request that was answered already") {
+  Fixture f;
+  const std::string id = f.asked(f.spend(20'000));
+  const Fields ada = f.admin("ada");
+  const std::string path = "/api/internal/refund-requests/" + id + "/answer";
+  REQUIRE(f.post(ada, path, {{"approve", false}}).status == 200);
+  CHECK(f.post(ada, path, {{"approve", true}}).error() == "409 invalid_state");
+  CHECK(f.g.ask("GET", "/api/internal/points/proposals", ada).body.at("total") == 0);
 }
 
 TEST_CASE("a large refund waits for another admin, who is known by name") {
@@ -280,6 +319,28 @@ TEST_CASE("owners see their app's money and movements, and move points to it") {
   CHECK(f.g.ask("GET", "/api/operator/money", {player}).error() == "403 insufficient_scope");
   CHECK(f.g.ask("GET", "/api/operator/money/history", {player}).error() ==
         "403 insufficient_scope");
+}
+
+TEST_CASE("a person who is logged in names the app whose money they look at") {
+  Fixture f;
+  const auto second = f.g.world.approved_app(f.owner, {Scope::deploy_manage});
+  const std::string path = "/api/operator/money?app_id=";
+  const Header owner = bearer(f.g.world.jwt(f.owner));
+  const auto money = f.g.ask("GET", path + f.app.id, {owner});
+  REQUIRE(money.status == 200);
+  CHECK(money.body.at("app_id") == f.app.id);
+  CHECK(money.body.at("balance") == 60);
+  CHECK(f.g.ask("GET", path + second.id, {owner}).body.at("app_id") == second.id);
+  // Without a name, it isn't known which one is meant.
+  CHECK(f.g.ask("GET", "/api/operator/money", {owner}).error() == "400 malformed_request");
+  const Fields console = {{"Cookie", cookie_name + "=" + f.g.world.jwt(f.owner)},
+                          {"Sec-Fetch-Site", "same-origin"},
+                          {"Berth-Console", "1"}};
+  CHECK(f.g.ask("GET", path + second.id, console).body.at("app_id") == second.id);
+  CHECK(f.g.ask("GET", path + f.app.id, {f.bobs}).error() == "403 forbidden");
+  // A token of an app is about that app, also if its owner has others.
+  CHECK(f.g.ask("GET", path + f.app.id, {f.owners}).body.at("app_id") == f.app.id);
+  CHECK(f.g.ask("GET", path + second.id, {f.owners}).error() == "403 forbidden");
 }
 
 TEST_CASE("admins see the platform's money") {
