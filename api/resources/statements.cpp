@@ -137,14 +137,6 @@ std::string text_after(const points::Statement& statement, Format format) {
   return dump(closing) + "\n";
 }
 
-// What users are called is for apps to which they have given profile:read, as in the history of an
-// app's points. `caller` is the user whose token it is.
-void hide_names_of_users(std::vector<points::Line>& lines, const std::string& caller) {
-  for (points::Line& line : lines)
-    if (line.entry.counterparty.kind == "user" && line.entry.counterparty.owner != caller)
-      line.entry.counterparty_name.reset();
-}
-
 // Sends the statement as fast as the caller takes it. The caller's token is looked at again and
 // again; once it has ended, the answer is cut off.
 class StatementStream {
@@ -154,7 +146,6 @@ class StatementStream {
       : services_(services),
         statement_(std::move(statement)),
         format_(format),
-        caller_(user_of(call)),
         bearer_(call, services),
         permit_(services.memory.events->admit(bearer_.holder())) {}
 
@@ -164,9 +155,8 @@ class StatementStream {
     if (!has_begun_) text = text_before(statement_, format_);
     has_begun_ = true;
     bool is_first = statement_.lines() == 0;
-    auto lines =
+    const auto lines =
         services_.db.read([this](db::Tx& tx) { return statement_.next(tx, lines_of_step); });
-    if (statement_.account().kind == "app") hide_names_of_users(lines, caller_);
     for (const points::Line& line : lines) {
       text += text_of(line, statement_.account(), format_, is_first);
       is_first = false;
@@ -180,7 +170,6 @@ class StatementStream {
   const Services& services_;
   points::Statement statement_;
   const Format format_;
-  const std::string caller_;
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
   bool has_begun_ = false;

@@ -34,6 +34,7 @@ const menu = [
       'guides/samples',
       'tasks/spend-points',
       'tasks/give-points-back',
+      'tasks/refund-requests',
       'tasks/budgets',
       'tasks/receipts',
       'tasks/show-ads',

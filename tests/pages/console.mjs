@@ -383,7 +383,7 @@ test('⌘K finds actions, parts of a deployment and the documentation; ? shows t
   await page.keyboard.press('g');
   await page.keyboard.press('a');
   await page.getByRole('heading', { level: 1, name: 'Apps' }).waitFor();
-  assert.equal(await page.title(), 'Apps · berth');
+  await page.waitForFunction(() => document.title === 'Apps · berth');
   assert.match(await page.getByRole('link', { name: 'Docs' }).getAttribute('href'), /^\/docs\//);
   nothing_wrong();
 });
