@@ -114,6 +114,8 @@ test('an alert is created for a chat, tested, changed and deleted', async () => 
 });
 
 test('an app’s points are plotted by day, and its users are counted', async () => {
+  await link('Apps').click();
+  await link('My game').click();
   await link('Points and users').click();
   await said('100,000 points');
   await page.locator('.plot canvas').first().waitFor();
