@@ -69,9 +69,9 @@ TEST_CASE("a budget is lowered freely, and raised or removed with the password")
   CHECK(m.ada.berth({"budget", "set", "5000"}).code != 0);
   CHECK(m.ada.berth({"budget", "set", "5000", "--password-stdin"}, "a wrong password").code != 0);
   const auto limits = [&] {
+    const json all = m.ada.must({"budget", "list", "-o", "json"}).body();
     json found = json::array();
-    for (const json& budget : m.ada.must({"budget", "list", "-o", "json"}).body().at("budgets"))
-      found.push_back(budget.at("limit"));
+    for (const json& budget : all.at("budgets")) found.push_back(budget.at("limit"));
     return found;
   };
   CHECK(limits() == json::array({3000, 500}));

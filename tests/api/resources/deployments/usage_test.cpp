@@ -30,7 +30,8 @@ TEST_CASE("a tier's price by the hour is set, changed and removed by admins") {
     return m.g.ask("PATCH", path, m.g.admin, json{{"points_per_hour", price}}.dump());
   };
   const auto shown = [&]() -> json {
-    for (const json& tier : m.get("/api/deploy/tiers").body["tiers"])
+    const json tiers = m.get("/api/deploy/tiers").body["tiers"];
+    for (const json& tier : tiers)
       if (tier["slug"] == "metered") return tier["points_per_hour"];
     return "no tier";
   };
