@@ -658,7 +658,8 @@ const std::vector<Key>& config_keys() {
                                         : integer(v, 0, (std::int64_t(1) << 53) - 1);
        }},
       {"refund-two-admins-above", "10000",
-       "points that one admin may give back and take back on a UTC day; what goes beyond them waits "
+       "points that one admin may give back and take back on a UTC day; what goes beyond them "
+       "waits "
        "until another admin confirms it. With 0, everything does. A platform with a single admin "
        "sets it to the largest number, 9007199254740991",
        [](Config& c, const std::string& v) {
