@@ -47,7 +47,7 @@ const menu = [
   ],
   [
     'Guides',
-    ['operators', 'players', 'ads', 'admins', 'one-machine', 'compose', 'cluster', 'sre', 'shop']
+    ['operators', 'players', 'ads', 'receipts', 'admins', 'one-machine', 'compose', 'cluster', 'sre', 'shop']
       .map((name) => `guides/${name}`)
       .concat('guides/'),
   ],
