@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/file_text.h"
 
 namespace berth::embedded {
 namespace {
@@ -216,8 +217,7 @@ Daemon start_daemon(const DaemonCommand& command) {
 }
 
 std::istringstream stat_fields(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = file_text("/proc/" + std::to_string(pid) + "/stat");
   return std::istringstream(text.substr(std::min(text.size(), text.rfind(')') + 1)));
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/file_text.h"
 #include "reconcilers/embedded/node/podman/measure.h"
 
 namespace berth::embedded::podman {
@@ -55,19 +56,14 @@ std::set<fs::path> layers_in(const fs::path& directory) {
 
 std::uint64_t less(std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; }
 
-std::string text_in(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 bool is_step_of(const fs::path& process, const std::string& app) {
-  const std::string words = text_in(process / "cmdline");
+  const std::string words = file_text(process / "cmdline");
   if (!std::string_view(words).substr(0, words.find('\0')).ends_with(step_program)) return false;
   if (app.empty()) return true;
   std::error_code gone;
   const fs::path directory = fs::read_symlink(process / "cwd", gone);
   if (gone) return false;
-  const json config = json::parse(text_in(directory / "config.json"), nullptr, false);
+  const json config = json::parse(file_text(directory / "config.json"), nullptr, false);
   if (!config.is_object() || !config.contains("process")) return false;
   const json env = config.at("process").value("env", json::array());
   return std::ranges::find(env, json("BERTH_APP=" + app)) != env.end();

@@ -15,6 +15,7 @@
 
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "reconcilers/embedded/node/file_text.h"
 #include "reconcilers/embedded/node/podman/builder.h"
 #include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/podman/podman_runtime.h"
@@ -133,8 +134,7 @@ std::vector<Process> processes(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator("/proc", failed)) {
     const auto pid = parse_number<pid_t>(entry.path().filename().string());
     if (!pid || *pid == ::getpid()) continue;
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string command{std::istreambuf_iterator<char>(file), {}};
+    const std::string command = file_text(entry.path() / "cmdline");
     std::istringstream fields = stat_fields(*pid);
     std::string state;
     Process process{.pid = *pid,

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/file_text.h"
 #include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/process.h"
 
@@ -38,13 +39,6 @@ constexpr std::uint64_t little_room = std::uint64_t{2} << 30;
 constexpr std::uint64_t no_room = std::uint64_t{200} << 20;
 
 constexpr long cgroup2_magic = 0x63677270;
-
-std::string facts_text(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
-}
 
 bool has_program(const char* name) {
   const std::string path = plain_environment().at("PATH");
@@ -105,10 +99,10 @@ std::string controllers(bool v2, bool root) {
         names += std::string(name) + " ";
     return names;
   }
-  if (root) return facts_text("/sys/fs/cgroup/cgroup.controllers");
+  if (root) return trimmed_file_text("/sys/fs/cgroup/cgroup.controllers");
   const std::string id = std::to_string(::geteuid());
-  return facts_text("/sys/fs/cgroup/user.slice/user-" + id + ".slice/user@" + id +
-                    ".service/cgroup.controllers");
+  return trimmed_file_text("/sys/fs/cgroup/user.slice/user-" + id + ".slice/user@" + id +
+                           ".service/cgroup.controllers");
 }
 
 struct Version {
@@ -391,8 +385,8 @@ MachineFacts facts_of(const std::filesystem::path& directory) {
   facts.has_slirp4netns = has_program("slirp4netns");
   facts.may_open_tun = ::access("/dev/net/tun", R_OK | W_OK) == 0;
   facts.has_fuse_overlayfs = has_program("fuse-overlayfs");
-  facts.subuid = facts_text("/etc/subuid");
-  facts.subgid = facts_text("/etc/subgid");
+  facts.subuid = trimmed_file_text("/etc/subuid");
+  facts.subgid = trimmed_file_text("/etc/subgid");
   facts.controllers = controllers(v2, facts.root);
   facts.has_systemd = std::filesystem::is_directory("/run/systemd/system");
   // Without root the kernel allows overlays within user namespaces only, where podman mounts them
@@ -401,23 +395,24 @@ MachineFacts facts_of(const std::filesystem::path& directory) {
   struct statvfs room {};
   if (::statvfs(directory.c_str(), &room) == 0)
     facts.free_bytes = std::uint64_t{room.f_bavail} * room.f_frsize;
-  facts.selinux = facts_text("/sys/fs/selinux/enforce");
-  const std::string apparmor = facts_text("/sys/module/apparmor/parameters/enabled");
+  facts.selinux = trimmed_file_text("/sys/fs/selinux/enforce");
+  const std::string apparmor = trimmed_file_text("/sys/module/apparmor/parameters/enabled");
   facts.apparmor = apparmor == "Y";
   facts.has_apparmor_parser = has_program("apparmor_parser");
-  facts.apparmor_userns = facts_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+  facts.apparmor_userns =
+      trimmed_file_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
   facts.has_apparmor_podman = std::filesystem::exists("/etc/apparmor.d/podman");
   if (facts.root && facts.has_iptables)
     facts.iptables_trouble = trouble_of({"iptables", "--list-rules", "INPUT"});
   if (facts.root && facts.has_nft) facts.nft_trouble = trouble_of({"nft", "list", "tables"});
-  facts.userns_max = facts_text("/proc/sys/user/max_user_namespaces");
-  facts.userns_clone = facts_text("/proc/sys/kernel/unprivileged_userns_clone");
+  facts.userns_max = trimmed_file_text("/proc/sys/user/max_user_namespaces");
+  facts.userns_clone = trimmed_file_text("/proc/sys/kernel/unprivileged_userns_clone");
   rlimit limit{};
   ::getrlimit(RLIMIT_NPROC, &limit);
   facts.most_processes = limit.rlim_max;
   ::getrlimit(RLIMIT_NOFILE, &limit);
   facts.most_files = limit.rlim_max;
-  facts.calls = facts_text(podmans_calls);
+  facts.calls = trimmed_file_text(podmans_calls);
   return facts;
 }
 

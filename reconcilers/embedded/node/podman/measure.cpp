@@ -10,18 +10,12 @@
 #include <sstream>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/file_text.h"
 
 namespace berth::embedded::podman {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string file_text(const fs::path& file) {
-  std::ifstream in(file);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
 // The number behind a name in a file such as memory.stat.
 std::optional<std::uint64_t> number_in(const fs::path& file, const std::string& name) {
@@ -34,7 +28,7 @@ std::optional<std::uint64_t> number_in(const fs::path& file, const std::string& 
 }
 
 std::optional<std::uint64_t> number_of(const fs::path& file) {
-  return parse_number<std::uint64_t>(file_text(file));
+  return parse_number<std::uint64_t>(trimmed_file_text(file));
 }
 
 // The directory of a controller of version 1, which may be mounted together with another one.
@@ -71,17 +65,16 @@ CgroupPaths cgroups_of(pid_t pid) {
 
 bool belongs_to(pid_t pid, const std::string& container_id) {
   const fs::path process = fs::path("/proc") / std::to_string(pid);
-  if (file_text(process / "cgroup").find(container_id) != std::string::npos) return true;
+  if (trimmed_file_text(process / "cgroup").find(container_id) != std::string::npos) return true;
   // Without root, and with control groups of version 1, it has none of its own; but conmon, its
   // parent, names it.
-  std::istringstream fields(file_text(process / "stat"));
+  std::istringstream fields(trimmed_file_text(process / "stat"));
   std::string before_name, field;
   std::getline(fields, before_name, ')');
   pid_t parent = 0;
   fields >> field >> parent;
-  return parent > 1 &&
-         file_text(fs::path("/proc") / std::to_string(parent) / "cmdline").find(container_id) !=
-             std::string::npos;
+  return parent > 1 && trimmed_file_text(fs::path("/proc") / std::to_string(parent) / "cmdline")
+                               .find(container_id) != std::string::npos;
 }
 
 CgroupPaths own_cgroups_of(pid_t pid) {

@@ -11,6 +11,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/file_text.h"
 #include "reconcilers/embedded/node/podman/confinement.h"
 
 namespace berth::embedded::podman {
@@ -32,13 +33,8 @@ constexpr long log_size = 10L << 20;
 constexpr const char* registries_conf =
     "unqualified-search-registries = []\nshort-name-mode = \"enforcing\"\n";
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void write(const fs::path& file, const std::string& text) {
-  if (text_of(file) == text) return;
+  if (file_text(file) == text) return;
   const fs::path next = file.string() + ".new";
   {
     std::ofstream out(next, std::ios::binary | std::ios::trunc);
@@ -168,8 +164,8 @@ Daemon Service::daemon() const {
 // itself expects it in memory (containers.conf(5), tmp_dir).
 void Service::forget_before_boot() {
   const fs::path file = directory_ / "boot";
-  const std::string boot = text_of("/proc/sys/kernel/random/boot_id");
-  if (text_of(file) == boot) return;
+  const std::string boot = file_text("/proc/sys/kernel/random/boot_id");
+  if (file_text(file) == boot) return;
   std::error_code failed;
   fs::remove_all(directory_ / "run", failed);
   if (failed)
@@ -215,7 +211,7 @@ std::string Service::hash_of_configuration() const {
 
 // A service that an earlier berthd has started goes on, unless its configuration differs.
 bool Service::adopt() {
-  const std::string text = text_of(directory_ / "podman.pid");
+  const std::string text = file_text(directory_ / "podman.pid");
   const size_t blank = text.find(' ');
   const size_t next = text.find(' ', blank == std::string::npos ? blank : blank + 1);
   if (next == std::string::npos) return false;
@@ -262,7 +258,7 @@ void Service::ensure() {
     if (fs::exists(http_.path()) && answers()) return;
     std::this_thread::sleep_for(start_pause);
   }
-  std::string words = text_of(log);
+  std::string words = file_text(log);
   while (!words.empty() && words.back() == '\n') words.pop_back();
   const size_t line = words.rfind('\n');
   if (line != std::string::npos) words.erase(0, line + 1);
