@@ -106,6 +106,13 @@ int badness(Exit exit) {
   return exit == Exit::not_found ? 1 : 0;
 }
 
+std::string failure_of(Exit worst, bool is_one) {
+  if (worst == Exit::not_found)
+    return is_one ? "the receipt isn't proven" : "not all receipts are proven";
+  return is_one ? "the receipt doesn't stand in the ledger"
+                : "not all receipts stand in the ledger";
+}
+
 void verify(Run& run, const ReceiptFlags& flags) {
   try {
     const receipt::Keys keys = keys_for(run, flags);
@@ -138,9 +145,7 @@ void verify(Run& run, const ReceiptFlags& flags) {
       for (const auto& [verdict, count] : counts)
         text += verdict + ": " + std::to_string(count) + "\n";
     run.out().print({{"receipts", results}, {"stands", worst == Exit::ok}}, [&] { return text; });
-    if (worst != Exit::ok)
-      throw Failure(worst, results.size() == 1 ? "the receipt doesn't stand in the ledger"
-                                               : "not all receipts stand in the ledger");
+    if (worst != Exit::ok) throw Failure(worst, failure_of(worst, results.size() == 1));
   } catch (const std::invalid_argument& refusal) {
     throw Failure(Exit::failed, refusal.what());
   }
