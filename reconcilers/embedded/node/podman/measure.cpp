@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "controller/base/text.h"
 #include "reconcilers/embedded/node/file_text.h"
@@ -57,7 +58,7 @@ CgroupPaths cgroups_of(pid_t pid) {
   }
   if (paths.memory.empty() && fs::exists(unified / "memory.current")) {
     paths.memory = unified;
-    paths.cpu = unified;
+    paths.cpu = std::move(unified);
     paths.v2 = true;
   }
   return paths;
