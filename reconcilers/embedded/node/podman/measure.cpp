@@ -6,7 +6,6 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
