@@ -63,6 +63,7 @@ void Informer::run(const std::stop_token& stop) {
 }
 
 void Informer::list() {
+  const Instant asked_at = system_time();
   kube::List all = client_.list(resource_, options_, slimmed);
   const Instant last_seen = state().in_step_until;  // before this list
   const auto changed = store_.replace(std::move(all.items), all.resource_version);
@@ -77,7 +78,8 @@ void Informer::list() {
     if (!state_.served) log::info("the cluster now serves this kind", {{"kind", state_.plural}});
     state_.served = true;
   }
-  in_step();
+  contact();
+  in_step_until(asked_at);
 }
 
 void Informer::tell(const Object& object, Instant last_seen) const {
@@ -130,7 +132,8 @@ void Informer::watch(const std::stop_token& stop) {
     ++failures_;
   watching_since_.reset();
   seen_before_outage_.reset();
-  in_step();
+  contact();
+  in_step_until(system_time());
 }
 
 void Informer::take(kube::EventType type, const Object& object) {
@@ -138,22 +141,25 @@ void Informer::take(kube::EventType type, const Object& object) {
   // A watch that delivered an event counts as good, however short it was.
   watching_since_ = SteadyClock::time_point::min();
   refused_watches_ = 0;
-  in_step();
+  contact();
+  const Instant received_at = state().last_contact;
+  bool is_news = true;
   if (type == kube::EventType::bookmark) {
     seen_before_outage_.reset();
-    return;
-  }
-  if (type == kube::EventType::deleted)
+    is_news = false;
+  } else if (type == kube::EventType::deleted) {
     store_.erase(object);
-  else if (!store_.put(object))
-    return;
-  tell(object, seen_before_outage_.value_or(state().in_step_until));
+  } else {
+    is_news = store_.put(object);
+  }
+  if (is_news) tell(object, seen_before_outage_.value_or(received_at));
+  // Only now, so that nobody takes the store to be in step who hasn't been told of the event.
+  in_step_until(received_at);
 }
 
-void Informer::in_step() {
-  contact();
+void Informer::in_step_until(Instant at) {
   const std::lock_guard lock(mutex_);
-  state_.in_step_until = state_.last_contact;
+  state_.in_step_until = at;
 }
 
 void Informer::contact() {

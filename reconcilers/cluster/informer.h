@@ -86,7 +86,7 @@ class Informer {
   void watch(const std::stop_token& stop);
   void take(kube::EventType type, const Object& object);
   void contact();
-  void in_step();
+  void in_step_until(Instant at);
   bool means_absence(const kube::ApiError& error) const;
   void miss(const kube::ApiError& error);
   void count_failure(const std::string& error);

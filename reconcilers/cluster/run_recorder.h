@@ -79,8 +79,9 @@ class RunRecorder {
   // process that doesn't lead has them in case that it is to lead.
   static constexpr std::chrono::minutes left_kept_for{60};
   static constexpr size_t most_left = 10'000;
-  // How long a kubelet may take to report that a container has ended: it looks once a second.
-  static constexpr Duration report_time = std::chrono::seconds(2);
+  // How long it may take until this process hears that a container has ended: a kubelet looks once
+  // a second, and on a busy cluster events wait for their turn.
+  static constexpr Duration report_time = std::chrono::seconds(5);
 
   struct Left {
     metering::Run run;
