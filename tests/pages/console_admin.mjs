@@ -345,7 +345,9 @@ test('the fleet is shown: the cluster, what waits, what failed', async () => {
   await heading('Isolation').waitFor();
   await eventually('the failed deployment is listed', async () => {
     await button('Refresh').click();
-    return /The cluster can’t get the image/.test(await page.locator('main').innerText());
+    // Before the next click, which would make the screen wait for another answer.
+    const failed = page.locator('main').getByText(/The cluster can’t get the image/).first();
+    return failed.waitFor({ timeout: 3000 }).then(() => true, () => false);
   });
   await look('admin-fleet');
   desk.nothing_wrong();

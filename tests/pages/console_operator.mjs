@@ -56,7 +56,9 @@ test('a webhook is created, changed, tested, gets a new secret, and is deleted',
   await said('webhook.test');
   await eventually('the delivery was tried', async () => {
     await button('Refresh').click();
-    return /next attempt/.test(await page.locator('main').innerText());
+    // Before the next click, which would make the screen wait for another answer.
+    const tried = page.locator('main').getByText(/next attempt/).first();
+    return tried.waitFor({ timeout: 3000 }).then(() => true, () => false);
   });
   await look('webhooks');
   await button('More about https://www.example.invalid/berth').click();
