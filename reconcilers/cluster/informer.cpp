@@ -143,16 +143,17 @@ void Informer::take(kube::EventType type, const Object& object) {
   refused_watches_ = 0;
   contact();
   const Instant received_at = state().last_contact;
-  bool is_news = true;
+  const Instant last_seen = seen_before_outage_.value_or(received_at);
   if (type == kube::EventType::bookmark) {
     seen_before_outage_.reset();
-    is_news = false;
   } else if (type == kube::EventType::deleted) {
+    // Before the store forgets it, so that nobody finds it neither there nor among those that went.
+    if (listener_.gone) listener_.gone(object, last_seen);
     store_.erase(object);
-  } else {
-    is_news = store_.put(object);
+    listener_.changed(object);
+  } else if (store_.put(object)) {
+    tell(object, last_seen);
   }
-  if (is_news) tell(object, seen_before_outage_.value_or(received_at));
   // Only now, so that nobody takes the store to be in step who hasn't been told of the event.
   in_step_until(received_at);
 }

@@ -35,11 +35,14 @@ std::optional<Run> run_of(const Object& pod, std::int64_t number, const Object& 
 }
 
 // The number of the run that lastState is about. While a container waits to be started again, its
-// status still has the id of the run that ended last, and that run's number.
-std::int64_t number_of_last(const Object& status) {
+// status still has the id of the run that ended last, and that run's number. A kubelet that has
+// lost sight of the container for a moment names no id, and may say the number of either run;
+// nothing is read of that, as the next status says it again.
+std::optional<std::int64_t> number_of_last(const Object& status) {
   const std::int64_t restarts = number_at(status, {"restartCount"});
   const std::string present = text_at(status, {"containerID"});
   const std::string last = text_at(status, {"lastState", "terminated", "containerID"});
+  if (present.empty() && !last.empty()) return std::nullopt;
   const bool waits = field(status, {"state", "waiting"}).is_object();
   const bool is_last_known = present.empty() || last.empty() ? waits : present == last;
   return is_last_known ? restarts : restarts - 1;
@@ -56,7 +59,8 @@ std::vector<Run> runs_of(const Object& pod, Instant now) {
     if (auto run = run_of(pod, number, state, has_ended)) runs.push_back(*std::move(run));
   };
   const std::int64_t restarts = number_at(status, {"restartCount"});
-  add(number_of_last(status), field(status, {"lastState", "terminated"}), true);
+  if (const auto last = number_of_last(status))
+    add(*last, field(status, {"lastState", "terminated"}), true);
   add(restarts, field(status, {"state", "terminated"}), true);
   // A pod that has ended for good may still say that its container runs, if its node was lost.
   const Object& state = field(status, {"state", "running"});

@@ -33,8 +33,12 @@ def runs_of(pod):
         state, last = status.get("state", {}), status.get("lastState", {}).get("terminated")
         states = [(status["restartCount"], state.get("running") or state.get("terminated"))]
         if last:
-            waits = "waiting" in state
-            states.append((status["restartCount"] - (0 if waits else 1), last))
+            # A kubelet that has lost sight of the container for a moment names no id, and may say either number.
+            present, before = status.get("containerID"), last.get("containerID")
+            if before and present:
+                states.append((status["restartCount"] - (0 if present == before else 1), last))
+            elif not before:
+                states.append((status["restartCount"] - (0 if "waiting" in state else 1), last))
         for number, times in states:
             if times and times.get("startedAt") and not times["startedAt"].startswith("1970"):
                 finished = times.get("finishedAt")

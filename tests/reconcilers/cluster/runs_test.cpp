@@ -81,6 +81,8 @@ TEST_CASE("the state before the present one is the run before, or the last one w
         Lines{"u/4 1-2"});
   CHECK(shown(pod({container(4, ended(two, three, "c://b"), ended(one, two, "c://a"), "c://b")})) ==
         Lines{"u/3 1-2", "u/4 2-3"});
+  // The container is lost from sight for a moment, before or after it was started again.
+  CHECK(shown(pod({container(4, waiting(), ended(one, two, "c://a"), "")})).empty());
   // Without ids, the state decides.
   CHECK(shown(pod({container(4, waiting(), ended(one, two, ""), "")})) == Lines{"u/4 1-2"});
   CHECK(shown(pod({container(4, running(three), ended(one, two, ""), "")})) ==
