@@ -5,7 +5,7 @@ import { day_name, number } from '../format';
 import { t } from '../messages';
 import { Plot } from './plot';
 import { Table, Read } from './table';
-import { Card } from './ui';
+import { Card, Choices } from './ui';
 import { useReading } from './use';
 
 const windows = [30, 90, 365] as const; // days
@@ -44,15 +44,7 @@ export function Days<D extends { date: string }>({
     <Card
       title={title}
       bare
-      actions={
-        <div class="row tight" role="group" aria-label={t.days.window}>
-          {windows.map((one) => (
-            <button key={one} type="button" class="button slim" aria-pressed={one === span} onClick={() => choose(one)}>
-              {t.days.days(one)}
-            </button>
-          ))}
-        </div>
-      }>
+      actions={<Choices<number> label={t.days.window} of={windows} chosen={span} choose={choose} name={t.days.days} />}>
       <Read of={days}>{(value) => <Body days={value} label={label} shown={shown} title={title} above={above} />}</Read>
     </Card>
   );

@@ -49,6 +49,39 @@ export function Button({
   );
 }
 
+// Buttons of which one is pressed: which part, or which form, of what stands below is shown. `children` are further ones.
+export function Choices<Choice extends string | number | boolean>({
+  label,
+  of,
+  chosen,
+  choose,
+  name,
+  children,
+}: {
+  label: string;
+  of: readonly Choice[];
+  chosen: Choice;
+  choose: (one: Choice) => void;
+  name: (one: Choice) => string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="row tight" role="group" aria-label={label}>
+      {of.map((one) => (
+        <button
+          key={String(one)}
+          type="button"
+          class="button slim"
+          aria-pressed={one === chosen}
+          onClick={() => choose(one)}>
+          {name(one)}
+        </button>
+      ))}
+      {children}
+    </div>
+  );
+}
+
 export function LinkButton({
   href,
   kinds = [],

@@ -1,19 +1,19 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../api';
 
+// What useReading() has read.
+export interface Reading<T> {
+  value: T | null;
+  error: ApiError | null;
+  done: boolean; // whether an answer came, which may be null
+  at: number; // when the value was read, in ms since the epoch
+  again: () => void;
+}
+
 // Reads something from the API when the screen opens, and again when `keys` change. What was read before stays until
 // the new answer is there; an answer that came too late is dropped.
-// `done` is whether an answer came, which may be null.
-export function useReading<T>(
-  read: () => Promise<T>,
-  keys: unknown[],
-): { value: T | null; error: ApiError | null; done: boolean; at: number; again: () => void } {
-  const [state, set] = useState<{ value: T | null; error: ApiError | null; done: boolean; at: number }>({
-    value: null,
-    error: null,
-    done: false,
-    at: 0, // when the value was read, in ms since the epoch
-  });
+export function useReading<T>(read: () => Promise<T>, keys: unknown[]): Reading<T> {
+  const [state, set] = useState<Omit<Reading<T>, 'again'>>({ value: null, error: null, done: false, at: 0 });
   const turn = useRef(0);
   const again = useCallback(() => {
     const mine = ++turn.current;

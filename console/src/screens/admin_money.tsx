@@ -13,7 +13,7 @@ import { t } from '../messages';
 import { me } from '../session';
 import { Actor, AppLink, page_size } from './admin_parts';
 import { Figures, Kinds } from './app_money';
-import { AnswerDialog, type RefundRequest, RequestRow } from './refund_requests';
+import { Answerable } from './refund_requests';
 
 const window_days = 30;
 
@@ -161,59 +161,27 @@ export function PlatformMoney() {
 // What users and operators ask to get back. `onProposed` is called when another admin has to confirm an answer.
 export function RefundInbox({ onProposed }: { onProposed: () => void }) {
   const [page, turn] = useState(1);
-  const [answering, answer] = useState<{ of: RefundRequest; approve: boolean } | null>(null);
   const list = useReading(
     () => call('get', '/api/internal/refund-requests', { query: { status: 'open', page, page_size } }),
     [page],
   );
   return (
     <Card title={t.refunds.heading} bare>
-      <Read of={list}>
-        {(value) =>
-          value.refund_requests.length === 0 ? (
-            <p class="body soft">{t.refunds.none}</p>
-          ) : (
-            <>
-              <ul class="list">
-                {value.refund_requests.map((one) => (
-                  <RequestRow
-                    key={one.id}
-                    of={one}
-                    who={[one.username, one.deployment_id ? t.refunds.of_deployment : t.refunds.of_spend]
-                      .filter(Boolean)
-                      .join(' · ')}
-                    actions={
-                      <>
-                        <Button slim kinds={['main-action']} onClick={() => answer({ of: one, approve: true })}>
-                          {t.refunds.approve}
-                        </Button>
-                        <Button slim onClick={() => answer({ of: one, approve: false })}>
-                          {t.refunds.reject}
-                        </Button>
-                      </>
-                    }
-                  />
-                ))}
-              </ul>
-              <Pages of={value} turn={turn} />
-            </>
-          )
+      <Answerable
+        list={list}
+        turn={turn}
+        none={<p class="body soft">{t.refunds.none}</p>}
+        who={(one) =>
+          [one.username, one.deployment_id ? t.refunds.of_deployment : t.refunds.of_spend].filter(Boolean).join(' · ')
         }
-      </Read>
-      {answering && (
-        <AnswerDialog
-          {...answering}
-          balance={null}
-          onClose={() => answer(null)}
-          send={async (body, once) => {
-            const path = { id: answering.of.id };
-            const answered = await call('post', '/api/internal/refund-requests/{id}/answer', { path, once, body });
-            say(answered, t.refunds.answered);
-            list.again();
-            if (answered.proposal) onProposed();
-          }}
-        />
-      )}
+        balance={null}
+        send={async (path, body, once) => {
+          const answered = await call('post', '/api/internal/refund-requests/{id}/answer', { path, once, body });
+          say(answered, t.refunds.answered);
+          list.again();
+          if (answered.proposal) onProposed();
+        }}
+      />
     </Card>
   );
 }

@@ -5,7 +5,7 @@ import { type Answer, type Body, call } from '../api';
 import { FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Pages, Read } from '../components/table';
-import { Button, Card, Empty, Time } from '../components/ui';
+import { Button, Card, Choices, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { tier_name } from '../data';
 import { type ScopeName, t } from '../messages';
@@ -96,21 +96,16 @@ function ScopeRequests() {
       title={t.admin.scope_requests}
       bare
       actions={
-        <div class="row tight" role="group" aria-label={t.webhooks.state}>
-          {(['pending', 'approved', 'rejected'] as const).map((one) => (
-            <button
-              key={one}
-              type="button"
-              class="button slim"
-              aria-pressed={status === one}
-              onClick={() => {
-                choose(one);
-                turn(1);
-              }}>
-              {t.app.states[one]}
-            </button>
-          ))}
-        </div>
+        <Choices
+          label={t.webhooks.state}
+          of={['pending', 'approved', 'rejected'] as const}
+          chosen={status}
+          choose={(one) => {
+            choose(one);
+            turn(1);
+          }}
+          name={(one) => t.app.states[one]}
+        />
       }>
       <Read of={list}>
         {(value) =>

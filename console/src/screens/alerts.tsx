@@ -4,10 +4,11 @@ import { type Answer, type Body, call } from '../api';
 import { Confirm, type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Read } from '../components/table';
-import { Banner, Button, Card, Copy, Dialog, Empty, Menu, Page, Time } from '../components/ui';
+import { Banner, Button, Card, Empty, Menu, Page, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { apps } from '../data';
 import { t } from '../messages';
+import { SigningSecret } from './app_webhooks';
 
 type Alert = Answer<'get', '/api/operator/alerts'>['alerts'][number];
 type Creation = Body<'post', '/api/operator/alerts'>;
@@ -188,19 +189,7 @@ export function AlertsScreen() {
           }}
         />
       )}
-      {secret && (
-        <Dialog title={t.webhooks.secret} onClose={() => reveal(null)} closable={false}>
-          <Banner kind="warn">
-            <p>{t.webhooks.once}</p>
-          </Banner>
-          <Copy text={secret} label={t.webhooks.secret} />
-          <div class="actions">
-            <Button kinds={['main-action']} onClick={() => reveal(null)}>
-              {t.app.saved}
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {secret && <SigningSecret secret={secret} onSaved={() => reveal(null)} />}
     </Page>
   );
 }

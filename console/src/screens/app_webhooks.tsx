@@ -197,6 +197,23 @@ function One({
   );
 }
 
+// The secret by which a receiver checks what it gets, which is shown once.
+export function SigningSecret({ secret, onSaved }: { secret: string; onSaved: () => void }) {
+  return (
+    <Dialog title={t.webhooks.secret} onClose={onSaved} closable={false}>
+      <Banner kind="warn">
+        <p>{t.webhooks.once}</p>
+      </Banner>
+      <Copy text={secret} label={t.webhooks.secret} />
+      <div class="actions">
+        <Button kinds={['main-action']} onClick={onSaved}>
+          {t.app.saved}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
 export function AppWebhooks({ app }: { app: App }) {
   const list = useReading(
     () =>
@@ -245,19 +262,7 @@ export function AppWebhooks({ app }: { app: App }) {
           }}
         />
       )}
-      {secret && (
-        <Dialog title={t.webhooks.secret} onClose={() => reveal(null)} closable={false}>
-          <Banner kind="warn">
-            <p>{t.webhooks.once}</p>
-          </Banner>
-          <Copy text={secret} label={t.webhooks.secret} />
-          <div class="actions">
-            <Button kinds={['main-action']} onClick={() => reveal(null)}>
-              {t.app.saved}
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {secret && <SigningSecret secret={secret} onSaved={() => reveal(null)} />}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { type Answer, call } from '../api';
 import { type Line, Plot } from '../components/plot';
 import { Read } from '../components/table';
-import { Button, Card } from '../components/ui';
+import { Button, Card, Choices } from '../components/ui';
 import { useReading } from '../components/use';
 import type { Deployment } from '../data';
 import { compact, number, share } from '../format';
@@ -209,14 +209,14 @@ export function Plots({
       title={t.plots.heading}
       bare
       actions={
-        <div class="row tight" role="group" aria-label={t.plots.window}>
-          {(Object.keys(windows) as Window[]).map((one) => (
-            <button key={one} type="button" class="button slim" aria-pressed={one === span} onClick={() => choose(one)}>
-              {t.plots.windows[one]}
-            </button>
-          ))}
+        <Choices
+          label={t.plots.window}
+          of={Object.keys(windows) as Window[]}
+          chosen={span}
+          choose={choose}
+          name={(one) => t.plots.windows[one]}>
           <Button slim kinds={['plain']} icon="restart" label={t.plots.again} onClick={history.again} />
-        </div>
+        </Choices>
       }>
       <Read of={history}>
         {(value) => (

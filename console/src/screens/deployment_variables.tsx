@@ -5,7 +5,7 @@ import { call } from '../api';
 import { note } from '../components/notes';
 import { missing_of, Sum } from '../components/sum';
 import { Read } from '../components/table';
-import { Button, Card, Failed } from '../components/ui';
+import { Button, Card, Choices, Failed } from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
 import { changes_of, type Edited, VariableTable, VariableText } from '../components/variables';
 import { change, type Deployment } from '../data';
@@ -30,18 +30,13 @@ function Editor({ deployment, stored, again }: { deployment: Deployment; stored:
     <Card
       title={t.variables.heading}
       actions={
-        <div class="row tight" role="group" aria-label={t.variables.form}>
-          {([false, true] as const).map((text) => (
-            <button
-              key={String(text)}
-              type="button"
-              class="button slim"
-              aria-pressed={as_text === text}
-              onClick={() => show_text(text)}>
-              {text ? t.variables.text : t.variables.table}
-            </button>
-          ))}
-        </div>
+        <Choices<boolean>
+          label={t.variables.form}
+          of={[false, true]}
+          chosen={as_text}
+          choose={show_text}
+          name={(text) => (text ? t.variables.text : t.variables.table)}
+        />
       }>
       <div class="stack">
         <p class="small soft">

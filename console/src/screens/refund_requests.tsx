@@ -1,18 +1,19 @@
 // Requests for points back: what the account has asked for, and what an app's users ask of its owner.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { whole } from '../components/sum';
 import { Pages, Read } from '../components/table';
-import { Button, Card, Empty, Time } from '../components/ui';
-import { useReading } from '../components/use';
+import { Button, Card, Choices, Empty, Time } from '../components/ui';
+import { type Reading, useReading } from '../components/use';
 import type { App, Deployment } from '../data';
 import { t } from '../messages';
 
 export type RefundRequest = Answer<'get', '/api/points/refund-requests'>['refund_requests'][number];
 type Asking = Body<'post', '/api/points/refund-requests'>;
-export type Answering = Body<'post', '/api/operator/refund-requests/{id}/answer'>;
+type Answering = Body<'post', '/api/operator/refund-requests/{id}/answer'>;
 
 const page_size = 10;
 const marks: Record<RefundRequest['status'], string> = {
@@ -30,14 +31,14 @@ export interface Spend {
 }
 
 // One request in a list; `actions` belong to an open one.
-export function RequestRow({
+function RequestRow({
   of,
   who,
   actions,
 }: {
   of: RefundRequest;
   who?: string | null | undefined;
-  actions: preact.ComponentChildren;
+  actions: ComponentChildren;
 }) {
   return (
     <li>
@@ -69,7 +70,7 @@ const answer_fields = (of: RefundRequest): FieldOf<Answering>[] => [
 ];
 
 // Asks whoever answers: how many points are given back, and what they say.
-export function AnswerDialog({
+function AnswerDialog({
   of,
   approve,
   balance,
@@ -94,6 +95,69 @@ export function AnswerDialog({
       run={(body, once) => send({ ...body, approve }, once)}>
       <p class="soft break">{of.reason}</p>
     </FormDialog>
+  );
+}
+
+type Waiting = Answer<'get', '/api/operator/refund-requests'>;
+
+// A list of requests that somebody answers here.
+export function Answerable({
+  list,
+  turn,
+  none,
+  who,
+  balance,
+  send,
+}: {
+  list: Reading<Waiting>;
+  turn: (page: number) => void;
+  none: ComponentChildren; // instead of an empty list
+  who: (one: Waiting['refund_requests'][number]) => string | null | undefined;
+  balance: number | null | undefined; // as for the dialog
+  send: (path: { id: string }, body: Answering, once: string) => Promise<void>;
+}) {
+  const [answering, answer] = useState<{ of: RefundRequest; approve: boolean } | null>(null);
+  return (
+    <>
+      <Read of={list}>
+        {(value) =>
+          value.refund_requests.length === 0 ? (
+            <>{none}</>
+          ) : (
+            <>
+              <ul class="list">
+                {value.refund_requests.map((one) => (
+                  <RequestRow
+                    key={one.id}
+                    of={one}
+                    who={who(one)}
+                    actions={
+                      <>
+                        <Button slim kinds={['main-action']} onClick={() => answer({ of: one, approve: true })}>
+                          {t.refunds.approve}
+                        </Button>
+                        <Button slim onClick={() => answer({ of: one, approve: false })}>
+                          {t.refunds.reject}
+                        </Button>
+                      </>
+                    }
+                  />
+                ))}
+              </ul>
+              <Pages of={value} turn={turn} />
+            </>
+          )
+        }
+      </Read>
+      {answering && (
+        <AnswerDialog
+          {...answering}
+          balance={balance}
+          onClose={() => answer(null)}
+          send={(body, once) => send({ id: answering.of.id }, body, once)}
+        />
+      )}
+    </>
   );
 }
 
@@ -183,7 +247,6 @@ export function AskForCharge({ deployment, onClose }: { deployment: Deployment; 
 export function UsersRefunds({ app, balance, onDone }: { app: App; balance: number | undefined; onDone: () => void }) {
   const [status, choose] = useState<'open' | 'approved' | 'rejected'>('open');
   const [page, turn] = useState(1);
-  const [answering, answer] = useState<{ of: RefundRequest; approve: boolean } | null>(null);
   const list = useReading(
     () => call('get', '/api/operator/refund-requests', { app: app.id, query: { status, page, page_size } }),
     [app.id, status, page],
@@ -193,66 +256,30 @@ export function UsersRefunds({ app, balance, onDone }: { app: App; balance: numb
       title={t.refunds.of_users}
       bare
       actions={
-        <div class="row tight" role="group" aria-label={t.webhooks.state}>
-          {(['open', 'approved', 'rejected'] as const).map((one) => (
-            <button
-              key={one}
-              type="button"
-              class="button slim"
-              aria-pressed={status === one}
-              onClick={() => {
-                choose(one);
-                turn(1);
-              }}>
-              {t.refunds.states[one]}
-            </button>
-          ))}
-        </div>
-      }>
-      <Read of={list}>
-        {(value) =>
-          value.refund_requests.length === 0 ? (
-            <Empty icon="check" title={t.refunds.none} text={t.refunds.none_text} />
-          ) : (
-            <>
-              <ul class="list">
-                {value.refund_requests.map((one) => (
-                  <RequestRow
-                    key={one.id}
-                    of={one}
-                    who={one.username}
-                    actions={
-                      <>
-                        <Button slim kinds={['main-action']} onClick={() => answer({ of: one, approve: true })}>
-                          {t.refunds.approve}
-                        </Button>
-                        <Button slim onClick={() => answer({ of: one, approve: false })}>
-                          {t.refunds.reject}
-                        </Button>
-                      </>
-                    }
-                  />
-                ))}
-              </ul>
-              <Pages of={value} turn={turn} />
-            </>
-          )
-        }
-      </Read>
-      {answering && (
-        <AnswerDialog
-          {...answering}
-          balance={balance}
-          onClose={() => answer(null)}
-          send={async (body, once) => {
-            const path = { id: answering.of.id };
-            await call('post', '/api/operator/refund-requests/{id}/answer', { app: app.id, path, once, body });
-            note(t.refunds.answered);
-            list.again();
-            onDone();
+        <Choices
+          label={t.webhooks.state}
+          of={['open', 'approved', 'rejected'] as const}
+          chosen={status}
+          choose={(one) => {
+            choose(one);
+            turn(1);
           }}
+          name={(one) => t.refunds.states[one]}
         />
-      )}
+      }>
+      <Answerable
+        list={list}
+        turn={turn}
+        none={<Empty icon="check" title={t.refunds.none} text={t.refunds.none_text} />}
+        who={(one) => one.username}
+        balance={balance}
+        send={async (path, body, once) => {
+          await call('post', '/api/operator/refund-requests/{id}/answer', { app: app.id, path, once, body });
+          note(t.refunds.answered);
+          list.again();
+          onDone();
+        }}
+      />
     </Card>
   );
 }
