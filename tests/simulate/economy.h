@@ -98,6 +98,8 @@ class Economy {
   void release_hold();
   void deploy();
   void deploy_metered();
+  void deploy_on(const std::string& tier, Ending (Model::*order_in)(const std::string&),
+                 bool is_metered);
   void begin_run();
   void end_run();
   void look_at_metered();

@@ -378,18 +378,18 @@ void Economy::release_hold() {
       });
 }
 
-void Economy::deploy() {
-  doing_ = "deploy";
+void Economy::deploy_on(const std::string& tier, Ending (Model::*order_in)(const std::string&),
+                        bool is_metered) {
   const auto all = living_apps();
   if (all.empty()) return;
   const std::string app = pick(all);
   const deployments::Order order = {.name = "app" + std::to_string(++named_),
-                                    .tier = "paid",
+                                    .tier = tier,
                                     .custom_domain = {},
                                     .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
                                     .secrets = {}};
   Model after = model_;
-  const Ending expected = after.deploy(app);
+  const Ending expected = (after.*order_in)(app);
   std::string id;
   attempt(
       expected,
@@ -399,8 +399,14 @@ void Economy::deploy() {
       [&](Model& model) {
         model = after;
         model.apps.at(app).deployments.insert(id);
+        if (is_metered) model.apps.at(app).metered[id] = {};
       },
       Isolation::row_locks);
+}
+
+void Economy::deploy() {
+  doing_ = "deploy";
+  deploy_on("paid", &Model::deploy, false);
 }
 
 void Economy::destroy() {
@@ -417,28 +423,7 @@ void Economy::destroy() {
 
 void Economy::deploy_metered() {
   doing_ = "deploy by the hour";
-  const auto all = living_apps();
-  if (all.empty()) return;
-  const std::string app = pick(all);
-  const deployments::Order order = {.name = "app" + std::to_string(++named_),
-                                    .tier = "hourly",
-                                    .custom_domain = {},
-                                    .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
-                                    .secrets = {}};
-  Model after = model_;
-  const Ending expected = after.deploy_metered(app);
-  std::string id;
-  attempt(
-      expected,
-      [&](db::Tx& tx) {
-        id = deployments::create(tx, actor_of(app), order, rules_, keys_.data).id;
-      },
-      [&](Model& model) {
-        model = after;
-        model.apps.at(app).deployments.insert(id);
-        model.apps.at(app).metered[id] = {};
-      },
-      Isolation::row_locks);
+  deploy_on("hourly", &Model::deploy_metered, true);
 }
 
 std::vector<Economy::MeteredAt> Economy::metered(bool running) const {

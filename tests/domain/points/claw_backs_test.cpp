@@ -3,45 +3,17 @@
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/ledger/ledger_audit.h"
-#include "controller/domain/points/points.h"
 #include "controller/domain/points/refunds.h"
-#include "tests/domain/world.h"
+#include "tests/domain/points/spends_world.h"
 
 namespace {
 
 using namespace berth;
 using namespace berth::test;
 
-struct Fixture {
-  World world;
-  rewards::Rules rules;
-  accounts::User ada = world.verified_user("ada");
-  apps::App app = world.approved_app(ada, {Scope::profile_read, Scope::points_spend});
-  accounts::User bob = world.verified_user("bob");
-
-  ~Fixture() {
-    for (const auto& check : world.read([](db::Tx& tx) { return ledger::audit(tx); })) {
-      INFO(check.name << ": " << check.detail);
-      CHECK(check.ok);
-    }
-  }
-
+struct Fixture : SpendsWorld {
   std::string mint(const ledger::Account& to, std::int64_t points) {
     return world.write([&](db::Tx& tx) { return ledger::mint(tx, to, points, "test"); });
-  }
-  std::string spend(std::int64_t points) {
-    const auto caller = world.check(world.tokens(app, bob, "points:spend").access_token);
-    return world.write([&](db::Tx& tx) {
-      return points::spend(tx,
-                           {.grant_id = caller.grant_id,
-                            .user_id = caller.user_id,
-                            .app_id = caller.app_id,
-                            .amount = points,
-                            .description = ""},
-                           rules)
-          .id;
-    });
   }
   std::string refund(const std::string& spend_id, std::int64_t amount) {
     return world
@@ -69,7 +41,7 @@ TEST_CASE("a refund is taken back to the app, in parts, and never more than it w
   const ledger::Account bob = ledger::user_account(f.bob.id);
   const ledger::Account app = ledger::app_account(f.app.id);
   f.mint(bob, 100);
-  const std::string refund = f.refund(f.spend(60), 50);
+  const std::string refund = f.refund(f.spend(f.bob, 60), 50);
   CHECK(f.of(bob) == 90);
   const auto first = f.take(refund, 20);
   CHECK(first.taken_back == 20);
@@ -99,7 +71,7 @@ TEST_CASE("what was minted goes to the treasury, and the supply stays") {
 TEST_CASE("no balance goes below zero") {
   Fixture f;
   const std::string minted = f.mint(ledger::user_account(f.bob.id), 100);
-  f.spend(60);
+  f.spend(f.bob, 60);
   CHECK(f.refused(minted, 41) == "422 insufficient_balance");
   CHECK(f.of(ledger::user_account(f.bob.id)) == 40);
   CHECK(f.take(minted, 40).left == 60);
@@ -118,7 +90,7 @@ TEST_CASE("points that are held for what runs by the hour aren't taken back") {
 TEST_CASE("what people have given each other, and what was spent, isn't taken back") {
   Fixture f;
   f.mint(ledger::user_account(f.bob.id), 100);
-  CHECK(f.refused(f.spend(10), 1) == "404 not_found");
+  CHECK(f.refused(f.spend(f.bob, 10), 1) == "404 not_found");
   const auto back = f.take(f.mint(ledger::user_account(f.bob.id), 5), 5);
   CHECK(f.refused(back.id, 1) == "404 not_found");
   CHECK(f.refused("01936f5e-7c1a-7000-8000-000000000007", 1) == "404 not_found");
@@ -127,7 +99,7 @@ TEST_CASE("what people have given each other, and what was spent, isn't taken ba
 TEST_CASE("both sides see in their histories what was taken back, with the reason") {
   Fixture f;
   f.mint(ledger::user_account(f.bob.id), 100);
-  const auto back = f.take(f.refund(f.spend(60), 50), 50);
+  const auto back = f.take(f.refund(f.spend(f.bob, 60), 50), 50);
   for (const ledger::Account& account :
        {ledger::user_account(f.bob.id), ledger::app_account(f.app.id)}) {
     const auto entries = f.world.read([&](db::Tx& tx) {
@@ -151,7 +123,7 @@ TEST_CASE("bonus points that a refund gave go back as a bonus") {
                        .amount = 100,
                        .memo = ""});
   });
-  const std::string refund = f.refund(f.spend(60), 60);
+  const std::string refund = f.refund(f.spend(f.bob, 60), 60);
   f.take(refund, 60);
   f.world.read([&](db::Tx& tx) {
     CHECK(ledger::bonus(tx, bob) == 40);

@@ -11,31 +11,17 @@
 #include "controller/domain/accounts/bonuses.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/kernel/audit.h"
-#include "controller/domain/ledger/ledger_audit.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/webhooks/webhooks.h"
-#include "tests/domain/world.h"
+#include "tests/domain/points/spends_world.h"
 
 namespace {
 
 using namespace berth;
 using namespace berth::test;
 
-struct Fixture {
-  World world;
-  rewards::Rules rules;
-  accounts::User ada = world.verified_user("ada");
-  apps::App app = world.approved_app(ada, {Scope::profile_read, Scope::points_spend});
-  accounts::User bob = world.verified_user("bob");
-
-  ~Fixture() {
-    for (const auto& check : world.read([](db::Tx& tx) { return ledger::audit(tx); })) {
-      INFO(check.name << ": " << check.detail);
-      CHECK(check.ok);
-    }
-  }
-
+struct Fixture : SpendsWorld {
   void mint(const accounts::User& to, std::int64_t points) {
     world.mint(ledger::user_account(to.id), points);
   }
@@ -47,20 +33,6 @@ struct Fixture {
                          .app_owner_id = {},
                          .amount = points,
                          .memo = ""});
-    });
-  }
-  // Returns the id of the spend.
-  std::string spend(const accounts::User& from, std::int64_t points) {
-    const auto caller = world.check(world.tokens(app, from, "points:spend").access_token);
-    return world.write([&](db::Tx& tx) {
-      return points::spend(tx,
-                           {.grant_id = caller.grant_id,
-                            .user_id = caller.user_id,
-                            .app_id = caller.app_id,
-                            .amount = points,
-                            .description = "a hat"},
-                           rules)
-          .id;
     });
   }
   points::Refund refund(const std::string& spend_id, std::int64_t amount) {
