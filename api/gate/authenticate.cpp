@@ -116,12 +116,6 @@ Bearer use_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
   return {.caller = caller};
 }
 
-accounts::User user_of(db::Tx& tx, const std::string& id) {
-  auto user = accounts::find(tx, id);
-  if (!user) throw Error(Code::token_revoked, "the account was deleted");
-  return *std::move(user);
-}
-
 [[noreturn]] void refuse_kind(const char* needed) {
   throw Error(Code::wrong_token_type, std::string(needed) + " is required here");
 }
@@ -133,7 +127,7 @@ Bearer use_token_of_client(db::Tx& tx, const Shown& shown, const Access& access)
     refuse_kind("a session token from POST /api/auth/login");
   Bearer bearer = {.caller = oauth::check_access_token(tx, shown.token)};
   require_scope(bearer.caller->scopes, access, "the token");
-  bearer.user = user_of(tx, bearer.caller->user_id);
+  bearer.user = account_of(tx, bearer.caller->user_id);
   return bearer;
 }
 
@@ -180,7 +174,7 @@ Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Se
   Bearer bearer = use_play_session(tx, token);
   // A session that has ended only gives access to its own routes, which report the end.
   if (bearer.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
-  bearer.user = user_of(tx, bearer.play->user_id);
+  bearer.user = account_of(tx, bearer.play->user_id);
   return bearer;
 }
 
@@ -192,11 +186,17 @@ Bearer by_session_or_access_token(db::Tx& tx, const Shown& shown, const Access& 
   if (kind != TokenKind::access)
     refuse_kind("a session token from POST /api/auth/login or an OAuth access token (at_live_...)");
   Bearer bearer = use_access_token(tx, shown, access);
-  bearer.user = user_of(tx, bearer.caller->user_id);
+  bearer.user = account_of(tx, bearer.caller->user_id);
   return bearer;
 }
 
 }  // namespace
+
+accounts::User account_of(db::Tx& tx, const std::string& user_id) {
+  auto user = accounts::find(tx, user_id);
+  if (!user) throw Error(Code::token_revoked, "the account was deleted");
+  return *std::move(user);
+}
 
 std::optional<std::string_view> credentials(const Request& request, std::string_view scheme) {
   const std::string_view value = request.headers.get("Authorization");

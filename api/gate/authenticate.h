@@ -47,6 +47,9 @@ Shown shown_by(const Request& request, const Services& services);
 // internal access. Throws like authenticate().
 Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
 
+// Returns the account of the user behind a token. Throws token_revoked if it was deleted.
+accounts::User account_of(db::Tx& tx, const std::string& user_id);
+
 // Whether a request changes nothing as far as its method says (RFC 9110, section 9.2.1).
 bool is_read(std::string_view method);
 

@@ -58,6 +58,13 @@ inline std::optional<std::string> text_or_nothing(const nlohmann::json& body, co
                                                  : std::optional(value->get<std::string>());
 }
 
+// The same for a whole number.
+inline std::optional<std::int64_t> integer_or_nothing(const nlohmann::json& body,
+                                                      const char* field) {
+  const auto value = body.find(field);
+  return value == body.end() || value->is_null() ? std::nullopt
+                                                 : std::optional(value->get<std::int64_t>());
+}
 // Returns the time of a field whose format the schema has checked; nothing if it is missing or
 // null.
 inline std::optional<Instant> instant_or_nothing(const nlohmann::json& body, const char* field) {

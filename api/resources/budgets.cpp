@@ -1,6 +1,7 @@
 // The most that an app, or one of its deployments, may spend.
 #include "controller/domain/deployments/metering/budgets.h"
 
+#include "api/gate/authenticate.h"
 #include "api/gate/encode.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
@@ -15,15 +16,10 @@ namespace {
 using metering::Budget;
 using metering::BudgetChange;
 
-// Of an app's budget, both are null.
-json name_of(db::Tx& tx, const std::string& deployment_id) {
-  const auto row = deployments::find(tx, deployment_id);
-  return row ? json(row->name) : json();
-}
-
-json encode(db::Tx& tx, const Budget& budget) {
+// Of an app's budget, id and name are null.
+json encode(const Budget& budget) {
   return {{"deployment_id", text_or_null(budget.deployment_id)},
-          {"deployment_name", name_of(tx, budget.deployment_id)},
+          {"deployment_name", text_or_null(budget.deployment_name)},
           {"period", budget.period},
           {"limit", budget.limit},
           {"at_limit", budget.at_limit},
@@ -39,7 +35,7 @@ json encode(db::Tx& tx, const Budget& budget) {
 Reply list_budgets(db::Tx& tx, const Call& call, const Services&) {
   json list = json::array();
   for (const Budget& budget : metering::budgets(tx, call.caller->app_id))
-    list.push_back(encode(tx, budget));
+    list.push_back(encode(budget));
   const metering::Account account = metering::account(tx, call.caller->app_id);
   return {.body = {{"budgets", std::move(list)},
                    {"account",
@@ -69,10 +65,9 @@ BudgetChange change_in(db::Tx& tx, const Call& call) {
 // Whether somebody has proven that they are there: what the request presents has to be right, or
 // the console's session has a fresh proof. An app's own token has no session.
 void require_person(const Call& call, const Services& services) {
-  const auto user =
-      services.db.read([&](db::Tx& tx) { return accounts::find(tx, call.caller->user_id); });
-  if (!user) throw Error(Code::token_revoked, "the account was deleted");
-  require_proof(*user, call.session_id,
+  const accounts::User user =
+      services.db.read([&](db::Tx& tx) { return account_of(tx, call.caller->user_id); });
+  require_proof(user, call.session_id,
                 {.password = text_or_nothing(call.body, "password"),
                  .totp_code = text_or_nothing(call.body, "totp_code"),
                  .address = call.address},
@@ -90,7 +85,7 @@ Reply put_budget(const Call& call, const Services& services) {
       throw Error(Code::insufficient_user_authentication,
                   "the budget was changed at the same time; try again");
     const auto budget = metering::set_budget(tx, change);
-    return {.body = {{"budget", budget ? encode(tx, *budget) : json()}}};
+    return {.body = {{"budget", budget ? encode(*budget) : json()}}};
   });
 }
 

@@ -32,12 +32,6 @@ json encode(const ads::CampaignPlacement& placed) {
           {"segments", std::move(segments)}};
 }
 
-std::optional<std::int64_t> integer_or_nothing(const json& body, const char* field) {
-  const auto value = body.find(field);
-  return value == body.end() || value->is_null() ? std::nullopt
-                                                 : std::optional(value->get<std::int64_t>());
-}
-
 // The object under two names: its own, and the one that it has in the list.
 json both_names(const ads::CampaignPlacement& placed) {
   const json body = encode(placed);

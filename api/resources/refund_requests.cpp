@@ -2,6 +2,7 @@
 // charged; the app's owner and administrators answer.
 #include "controller/domain/points/refund_requests.h"
 
+#include "api/gate/authenticate.h"
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/refunds/giving_back.h"
@@ -17,36 +18,24 @@ namespace {
 using refund_requests::Request;
 
 accounts::User user_of(db::Tx& tx, const Call& call) {
-  if (call.user) return *call.user;
-  auto user = accounts::find(tx, call.caller->user_id);
-  if (!user) throw Error(Code::token_revoked, "the account was deleted");
-  return *std::move(user);
+  return call.user ? *call.user : account_of(tx, call.caller->user_id);
 }
 
-std::optional<std::int64_t> amount_or_nothing(const json& body) {
-  const auto amount = body.find("amount");
-  return amount == body.end() || amount->is_null() ? std::nullopt
-                                                   : std::optional(amount->get<std::int64_t>());
-}
-
-Request ask_for_charge(db::Tx& tx, const Call& call, const Services& services,
-                       const std::string& deployment_id) {
+Request ask_for_charge(db::Tx& tx, const Call& call, const std::string& deployment_id) {
   const accounts::User user = user_of(tx, call);
   const auto deployment = deployments::find(tx, deployment_id);
   const auto app = deployment ? apps::find(tx, deployment->app_id) : std::nullopt;
   if (!app || app->owner_id != user.id)
     throw Error(Code::deployment_not_found, "you have no such deployment");
   const std::int64_t most = billing::refundable(tx, deployment_id);
-  const std::int64_t amount = amount_or_nothing(call.body).value_or(most);
+  const std::int64_t amount = integer_or_nothing(call.body, "amount").value_or(most);
   if (most == 0)
     throw Error(Code::invalid_state,
                 "nothing can be given back: the deployment was charged nothing, or got it back");
-  if (amount > most)
-    throw invalid_field("amount", "must be at most " + std::to_string(most) +
-                                      ", which the deployment was charged and not given back yet");
+  billing::require_refundable(amount, most);
   return refund_requests::ask_for_charge(
       tx, user, {.deployment_id = deployment_id, .app_id = app->id, .amount = amount},
-      call.body.at("reason"), services.keys);
+      call.body.at("reason"));
 }
 
 Reply ask(db::Tx& tx, const Call& call, const Services& services) {
@@ -54,10 +43,11 @@ Reply ask(db::Tx& tx, const Call& call, const Services& services) {
   const auto deployment = text_or_nothing(call.body, "deployment_id");
   if (spend.has_value() == deployment.has_value())
     throw invalid_field("spend_id", "is required, or deployment_id, but not both");
-  const Request made = spend ? refund_requests::ask_for_spend(tx, user_of(tx, call), *spend,
-                                                              amount_or_nothing(call.body),
-                                                              call.body.at("reason"), services.keys)
-                             : ask_for_charge(tx, call, services, *deployment);
+  const Request made = spend
+                           ? refund_requests::ask_for_spend(tx, user_of(tx, call), *spend,
+                                                            integer_or_nothing(call.body, "amount"),
+                                                            call.body.at("reason"), services.keys)
+                           : ask_for_charge(tx, call, *deployment);
   return {.status = 201, .body = {{"request", encode_request(tx, made)}}};
 }
 
@@ -77,7 +67,8 @@ std::optional<refund_requests::Status> status_of(const Call& call) {
 }
 
 refund_requests::Answer answer_of(const json& body) {
-  return {.amount = amount_or_nothing(body), .note = text_or_nothing(body, "note").value_or("")};
+  return {.amount = integer_or_nothing(body, "amount"),
+          .note = text_or_nothing(body, "note").value_or("")};
 }
 
 Reply list_of_app(db::Tx& tx, const Call& call, const Services&) {

@@ -54,15 +54,12 @@ json encode_totals(const std::vector<metering::DayUse>& uses) {
           {"unpaid_seconds", seconds_of(sum.unpaid_milliseconds)}};
 }
 
-json encode_price(db::Tx& tx, const std::string& tier_id) {
-  const metering::Prices prices(tx);
-  const std::int64_t today = utc_day(tx.now());
+json encode_price(const metering::Prices& prices, const std::string& tier_id, std::int64_t today) {
   const auto now = prices.on(tier_id, today);
   const auto then = prices.on(tier_id, today + 1);
   json next;
   if (now != then)
-    next = {{"points_per_hour", or_null(then)},
-            {"from", to_iso8601(metering::start_of_day(today + 1))}};
+    next = {{"points_per_hour", or_null(then)}, {"from", to_iso8601(start_of_day(today + 1))}};
   return {{"points_per_hour", or_null(now)}, {"next", std::move(next)}};
 }
 
@@ -72,7 +69,8 @@ Reply deployment_usage(db::Tx& tx, const Call& call, const Services&) {
   const auto uses = metering::uses(tx, row.id, window.first, window.last);
   const std::int64_t today = utc_day(tx.now());
   const auto newest = metering::uses(tx, row.id, today - metering::mean_days, today);
-  const metering::Forecast forecast = metering::daily_forecast(tx, row, newest);
+  const metering::Prices prices(tx);
+  const metering::Forecast forecast = metering::daily_forecast(prices, today, row, newest);
   json body = encode_page(
       "intervals", metering::interval_page(tx, row.id, window.first, window.last, call.page()),
       [&](const metering::Interval& interval) { return encode(interval, tx.now()); });
@@ -80,12 +78,12 @@ Reply deployment_usage(db::Tx& tx, const Call& call, const Services&) {
   for (auto use = uses.rbegin(); use != uses.rend(); ++use) charges.push_back(encode(*use));
   body.update({{"deployment_id", row.id},
                {"tier", row.tier_slug},
-               {"price", encode_price(tx, row.tier_id)},
+               {"price", encode_price(prices, row.tier_id, today)},
                {"from", utc_date(window.first)},
                {"to", utc_date(window.last)},
                {"charges", std::move(charges)},
                {"totals", encode_totals(uses)},
-               {"accrued", metering::accrued(tx, row, newest)},
+               {"accrued", metering::accrued(prices, row, newest)},
                {"forecast", {{"points_a_day", forecast.points_a_day}, {"days", forecast.days}}}});
   return {.body = std::move(body)};
 }

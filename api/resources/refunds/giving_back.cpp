@@ -34,18 +34,13 @@ std::optional<std::string> check(db::Tx& tx, const proposals::Order& order) {
     const auto spend = points::find_refundable(tx, order.subject_id);
     if (!spend) throw Error(Code::not_found, "there is no such spend");
     if (order.amount > spend->amount - spend->refunded)
-      throw Error(Code::refund_exceeds_spend,
-                  "of the spend's " + std::to_string(spend->amount) + " points, " +
-                      std::to_string(spend->amount - spend->refunded) + " can be given back");
+      throw points::exceeds_spend(spend->amount, spend->refunded);
     return spend->user_id;
   }
   if (order.kind == proposals::Kind::deployment_refund) {
     if (!deployments::find(tx, order.subject_id))
       throw Error(Code::deployment_not_found, "there is no such deployment");
-    if (const std::int64_t most = billing::refundable(tx, order.subject_id); order.amount > most)
-      throw invalid_field("amount", "must be at most " + std::to_string(most) +
-                                        ", which the deployment was charged and not given back "
-                                        "yet");
+    billing::require_refundable(order.amount, billing::refundable(tx, order.subject_id));
     return std::nullopt;
   }
   const auto given = points::find_given(tx, order.subject_id);

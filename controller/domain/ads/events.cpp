@@ -6,6 +6,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/kernel/meta.h"
+#include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/holds.h"
 
 namespace berth::ads {
@@ -348,7 +349,7 @@ void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign
 namespace {
 
 std::int64_t first_kept_day(db::Tx& tx) { return utc_day(tx.now()) - events_kept_days; }
-Instant first_kept_moment(db::Tx& tx) { return Instant(std::chrono::days(first_kept_day(tx))); }
+Instant first_kept_moment(db::Tx& tx) { return start_of_day(first_kept_day(tx)); }
 
 // Removes an event. A click may be younger than its impression and stay; it then no longer refers
 // to the impression.

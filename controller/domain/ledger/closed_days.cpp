@@ -17,9 +17,7 @@ namespace {
 // How many rows one statement reads if a whole day is walked at once.
 constexpr int rows_at_once = 10'000;
 
-std::int64_t first_number_of(std::int64_t day) {
-  return first_number(Instant(std::chrono::days(day)));
-}
+std::int64_t first_number_of(std::int64_t day) { return first_number(start_of_day(day)); }
 
 // Returns the hash of all that `hash` covers, and `text` after it.
 std::string hash_of(const std::string& hash, const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/crediting.h"
 #include "controller/domain/ledger/numbers.h"
 #include "controller/domain/ledger/pending_rows.h"
@@ -232,7 +233,7 @@ Instant posting_time(db::Tx& tx, std::vector<Moved>& moved, std::int64_t newest)
   std::int64_t first = 0;
   for (Moved& one : moved)
     first = std::max(first, crediting_of(tx).first_day(tx, one.days, newest));
-  return std::max(tx.now(), Instant(std::chrono::days(first)));
+  return std::max(tx.now(), start_of_day(first));
 }
 
 // Posts the transaction. The result's bonus points are those of the first leg.

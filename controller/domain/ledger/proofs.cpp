@@ -23,7 +23,7 @@ struct Leaves {
 Leaves read_leaves(db::Tx& tx, const std::vector<TreePart>& parts, size_t place, std::int64_t day) {
   const auto time_of = [](const TreePart& part) { return time_of_id(parts_of_id(part.first_id)); };
   const bool is_last = place + 1 == parts.size();
-  const std::int64_t end = first_number(Instant(std::chrono::days(day + 1)));
+  const std::int64_t end = first_number(start_of_day(day + 1));
   const std::int64_t until =
       is_last ? end : std::min(end, first_number(time_of(parts[place + 1])) + places);
   auto rows = tx.query(R"(

@@ -8,6 +8,7 @@
 #include "controller/db/enum_column.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/read_page.h"
+#include "controller/domain/kernel/utc_date.h"
 
 namespace berth::proposals {
 namespace {
@@ -77,7 +78,7 @@ std::int64_t done_alone_today(db::Tx& tx, const std::string& person) {
       SELECT coalesce(sum(amount), 0)
       FROM point_proposals
       WHERE person = $1 AND status = 'alone' AND inserted_at >= $2)",
-                   person, Instant(std::chrono::days(utc_day(tx.now()))));
+                   person, start_of_day(utc_day(tx.now())));
 }
 
 std::string add(db::Tx& tx, const Order& order, const std::string& admin, Status status) {

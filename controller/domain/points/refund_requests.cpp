@@ -9,6 +9,7 @@
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/read_page.h"
+#include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/points/proposals.h"
 #include "controller/domain/webhooks/webhooks.h"
 
@@ -103,17 +104,17 @@ const ListSql requests_of_app_in_status = {.count = R"(
 Error no_such_request() { return Error(Code::not_found, "there is no such refund request"); }
 
 void require_room(db::Tx& tx, const std::string& user_id, const std::string& subject_id) {
-  using std::chrono::days;
-  const Instant today(days(utc_day(tx.now())));
+  const std::int64_t today = utc_day(tx.now());
   const std::int64_t of_today = tx.number(R"(
       SELECT count(*)
       FROM refund_requests
       WHERE user_id = $1 AND inserted_at >= $2)",
-                                          user_id, today);
+                                          user_id, start_of_day(today));
   if (of_today >= max_per_day) {
     Error refusal(Code::rate_limited, "you can ask for " + std::to_string(max_per_day) +
                                           " refunds on a day; the day ends at midnight UTC");
-    refusal.retry_after = std::chrono::ceil<std::chrono::seconds>(today + days(1) - tx.now());
+    refusal.retry_after =
+        std::chrono::ceil<std::chrono::seconds>(start_of_day(today + 1) - tx.now());
     throw refusal;
   }
   auto rows = tx.query(R"(
@@ -251,10 +252,7 @@ std::int64_t wanted_of(const points::RefundableSpend& spend, std::optional<std::
   const std::int64_t left = spend.amount - spend.refunded;
   if (left == 0) throw Error(Code::invalid_state, "the whole spend was given back already");
   const std::int64_t wanted = amount.value_or(left);
-  if (wanted > left)
-    throw Error(Code::refund_exceeds_spend, "of the spend's " + std::to_string(spend.amount) +
-                                                " points, " + std::to_string(left) +
-                                                " can be given back");
+  if (wanted > left) throw points::exceeds_spend(spend.amount, spend.refunded);
   return wanted;
 }
 
@@ -289,38 +287,27 @@ Request ask_for_spend(db::Tx& tx, const accounts::User& user, const std::string&
   if (!spend || spend->user_id != user.id) throw Error(Code::not_found, "you have no such spend");
   if (!apps::find(tx, spend->app_id))
     throw Error(Code::invalid_state, "the app was deleted, so nobody can give the points back");
-  if (tx.now() - spend->at > points::refundable_for)
-    throw Error(Code::invalid_state, "a spend can be given back for 90 days, which are over");
+  if (tx.now() - spend->at > points::refundable_for) throw points::refund_too_late();
   const Request made = add(tx, {.id = {},
                                 .subject = Subject::spend,
                                 .subject_id = spend->id,
                                 .user_id = user.id,
                                 .app_id = spend->app_id,
                                 .amount = wanted_of(*spend, amount),
-                                .reason = reason,
-                                .note = {},
-                                .refunded = {},
-                                .answered_by = {},
-                                .inserted_at = {},
-                                .closed_at = {}});
+                                .reason = reason});
   tell_owner(tx, made, keys);
   return made;
 }
 
 Request ask_for_charge(db::Tx& tx, const accounts::User& user, const Charged& charged,
-                       const std::string& reason, const Keys&) {
+                       const std::string& reason) {
   return add(tx, {.id = {},
                   .subject = Subject::deployment,
                   .subject_id = charged.deployment_id,
                   .user_id = user.id,
                   .app_id = charged.app_id,
                   .amount = charged.amount,
-                  .reason = reason,
-                  .note = {},
-                  .refunded = {},
-                  .answered_by = {},
-                  .inserted_at = {},
-                  .closed_at = {}});
+                  .reason = reason});
 }
 
 void require_open(const Request& request) {

@@ -48,11 +48,11 @@ struct Request {
   std::int64_t amount = 0;
   std::string reason;
   Status status = Status::open;
-  std::optional<std::string> note;       // what the answer says
-  std::optional<std::int64_t> refunded;  // how many points were given back
-  std::optional<points::Initiator> answered_by;
-  Instant inserted_at;
-  std::optional<Instant> closed_at;
+  std::optional<std::string> note = {};       // what the answer says
+  std::optional<std::int64_t> refunded = {};  // how many points were given back
+  std::optional<points::Initiator> answered_by = {};
+  Instant inserted_at = {};
+  std::optional<Instant> closed_at = {};
 };
 
 // Asks for points of one of the user's spends; without an amount, for all that is left of it.
@@ -70,7 +70,7 @@ struct Charged {
   std::int64_t amount = 0;
 };
 Request ask_for_charge(db::Tx& tx, const accounts::User& user, const Charged& charged,
-                       const std::string& reason, const Keys& keys);
+                       const std::string& reason);
 
 // Returns the request. Throws not_found; get_of_app() also if it isn't one of the app's users about
 // a spend.

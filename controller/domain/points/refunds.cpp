@@ -62,11 +62,7 @@ Spend get_spend(db::Tx& tx, const ledger::IdParts& id, const std::optional<std::
 
 void require_refundable(db::Tx& tx, const Spend& spend, const RefundOrder& order) {
   if (order.app_id && !order.asked_in_time && tx.now() - spend.at > refundable_for)
-    throw Error(
-        Code::invalid_state,
-        "a spend can be given back for " +
-            std::to_string(std::chrono::duration_cast<std::chrono::days>(refundable_for).count()) +
-            " days, which are over");
+    throw refund_too_late();
   if (!accounts::find(tx, spend.user_id))
     throw Error(Code::invalid_state,
                 "the user has deleted their account, so nobody can get the points");
@@ -101,10 +97,7 @@ Stored count_refund(db::Tx& tx, const std::string& spend_id, const Spend& spend,
                          .own_use = rows.integer("own_use"),
                          .referral = rows.integer("referral"),
                          .refunded = rows.integer("refunded")};
-  if (changed == 0)
-    throw Error(Code::refund_exceeds_spend,
-                "of the spend's " + std::to_string(spend.amount) + " points, " +
-                    std::to_string(spend.amount - stored.refunded) + " can be given back");
+  if (changed == 0) throw exceeds_spend(spend.amount, stored.refunded);
   return stored;
 }
 
@@ -167,6 +160,18 @@ std::string move_back(db::Tx& tx, const Spend& spend, const RefundOrder& order,
 }
 
 }  // namespace
+
+Error exceeds_spend(std::int64_t amount, std::int64_t refunded) {
+  return Error(Code::refund_exceeds_spend, "of the spend's " + std::to_string(amount) +
+                                               " points, " + std::to_string(amount - refunded) +
+                                               " can be given back");
+}
+
+Error refund_too_late() {
+  const auto days = std::chrono::duration_cast<std::chrono::days>(refundable_for).count();
+  return Error(Code::invalid_state,
+               "a spend can be given back for " + std::to_string(days) + " days, which are over");
+}
 
 std::optional<RefundableSpend> find_refundable(db::Tx& tx, const std::string& spend_id) {
   const ledger::IdParts parts = ledger::parts_of_id(spend_id);

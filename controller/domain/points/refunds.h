@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controller/base/enum_text.h"
+#include "controller/base/error.h"
 #include "controller/db/database.h"
 #include "controller/domain/points/points.h"
 
@@ -61,6 +62,10 @@ struct RefundableSpend {
 };
 // Returns nothing if there is no such spend. `spend_id` is a UUID.
 std::optional<RefundableSpend> find_refundable(db::Tx& tx, const std::string& spend_id);
+// refund_exceeds_spend, for a spend of `amount` points of which `refunded` were given back.
+Error exceeds_spend(std::int64_t amount, std::int64_t refunded);
+// invalid_state, for a spend that is older than refundable_for.
+Error refund_too_late();
 
 // A spend that took bonus points.
 struct BonusSpend {

@@ -4,15 +4,14 @@
 #include <cstdlib>
 #include <limits>
 
+#include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/closed_days.h"
 #include "controller/domain/ledger/numbers.h"
 
 namespace berth::points {
 namespace {
 
-std::int64_t first_number_of(std::int64_t day) {
-  return ledger::first_number(Instant(std::chrono::days(day)));
-}
+std::int64_t first_number_of(std::int64_t day) { return ledger::first_number(start_of_day(day)); }
 
 std::int64_t balance_before(db::Tx& tx, const ledger::Account& account, std::int64_t day) {
   return ledger::history(tx, account, day - 1, day - 1).front().balance;

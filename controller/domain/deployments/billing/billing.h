@@ -114,6 +114,8 @@ std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
 // Returns how many points can be refunded, of those that were charged by the hour only what its
 // days still say (metering/meter.h). Throws nothing for an unknown deployment.
 std::int64_t refundable(db::Tx& tx, const std::string& deployment_id);
+// Throws validation_failed if the amount is above `most`, which refundable() has returned.
+void require_refundable(std::int64_t amount, std::int64_t most);
 
 // A renewal that is to come.
 struct Renewal {

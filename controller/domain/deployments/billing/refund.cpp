@@ -21,14 +21,18 @@ std::int64_t refundable(db::Tx& tx, const std::string& deployment_id) {
   return std::max<std::int64_t>(left, 0);
 }
 
+void require_refundable(std::int64_t amount, std::int64_t most) {
+  if (amount > most)
+    throw invalid_field("amount", "must be at most " + std::to_string(most) +
+                                      ", which the deployment was charged and not given back yet");
+}
+
 std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
                     const std::string& deployment_id, std::int64_t amount,
                     const std::string& reason) {
   tx.require_serializable();
   const Account account = get_account(tx, deployment_id);
-  if (const std::int64_t most = refundable(tx, deployment_id); amount > most)
-    throw invalid_field("amount", "must be at most " + std::to_string(most) +
-                                      ", which the deployment was charged and not given back yet");
+  require_refundable(amount, refundable(tx, deployment_id));
   const auto app = ledger::app_account(account.app_id);
   ledger::open_account(tx, ledger::treasury());
   // Nobody knows whether the charge was paid with bonus points; see change.cpp.

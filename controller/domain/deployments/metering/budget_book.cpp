@@ -21,6 +21,7 @@ std::vector<BudgetRow> rows_of(db::Tx& tx, const std::string& app_id) {
   std::vector<BudgetRow> budgets;
   auto rows = tx.query(R"(
       SELECT b.deployment_id, b.period, b.points, b.at_limit, b.told, b.reached_at,
+             coalesce(d.name, '') AS deployment_name,
              CASE WHEN d.status = 'destroyed' THEN 1 ELSE 0 END AS is_of_destroyed
       FROM budgets b
       LEFT JOIN deployments d ON d.id = b.deployment_id
@@ -29,6 +30,7 @@ std::vector<BudgetRow> rows_of(db::Tx& tx, const std::string& app_id) {
                        app_id);
   while (rows.next())
     budgets.push_back({.deployment_id = rows.text("deployment_id"),
+                       .deployment_name = rows.text("deployment_name"),
                        .period = db::enum_of<BudgetPeriod>(rows, "period"),
                        .limit = rows.integer("points"),
                        .at_limit = db::enum_of<AtLimit>(rows, "at_limit"),

@@ -13,6 +13,7 @@ namespace berth::metering {
 
 struct BudgetRow {
   std::string deployment_id;  // empty: the app's
+  std::string deployment_name;
   BudgetPeriod period = BudgetPeriod::day;
   std::int64_t limit = 0;
   AtLimit at_limit = AtLimit::stop_metered;
@@ -23,6 +24,10 @@ struct BudgetRow {
 
   bool applies_to(const std::string& deployment) const {
     return deployment_id.empty() || deployment_id == deployment;
+  }
+  // Whether the deployment, which costs `price` points an hour, stops when the budget is spent.
+  bool stops(const std::string& deployment, std::int64_t price) const {
+    return applies_to(deployment) && (price > 0 || at_limit == AtLimit::stop_all);
   }
 };
 

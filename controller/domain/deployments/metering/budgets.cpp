@@ -47,6 +47,7 @@ Budget budget_of(const BudgetRow& row, const BudgetBook& book, const Spending& s
   const std::int64_t spent = spending.spent(row);
   const int mark = mark_of(spent, row.limit);
   Budget budget = {.deployment_id = row.deployment_id,
+                   .deployment_name = row.deployment_name,
                    .period = row.period,
                    .limit = row.limit,
                    .at_limit = row.at_limit,

@@ -49,7 +49,8 @@ struct BudgetChange {
 };
 
 struct Budget {
-  std::string deployment_id;  // empty: the whole app
+  std::string deployment_id;    // empty: the whole app
+  std::string deployment_name;  // empty, too
   BudgetPeriod period = BudgetPeriod::day;
   std::int64_t limit = 0;
   AtLimit at_limit = AtLimit::stop_metered;

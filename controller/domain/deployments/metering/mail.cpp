@@ -26,7 +26,8 @@ void tell(db::Tx& tx, const AppState& app, const std::string& data_key, Write&& 
 }
 
 std::string has_spent(Language in, const AppState& app, const BudgetRow& budget,
-                      const std::string& deployment, const std::string& spent) {
+                      const std::string& spent) {
+  const std::string& deployment = budget.deployment_name;
   const std::string limit = std::to_string(budget.limit);
   const bool is_day = budget.period == BudgetPeriod::day;
   if (deployment.empty())
@@ -88,13 +89,12 @@ void mail_stopped(db::Tx& tx, const AppState& app, const std::string& data_key) 
   });
 }
 
-void mail_budget(db::Tx& tx, const AppState& app, const BudgetRow& budget,
-                 const std::string& deployment, std::int64_t spent, int mark,
-                 const std::string& data_key) {
+void mail_budget(db::Tx& tx, const AppState& app, const BudgetRow& budget, std::int64_t spent,
+                 int mark, const std::string& data_key) {
   tell(tx, app, data_key, [&](Language in) {
     Message message = {say(in, "{percent} % of a budget of your app {app} are spent",
                            {{"percent", std::to_string(mark)}, {"app", app.name}}),
-                       has_spent(in, app, budget, deployment, std::to_string(spent))};
+                       has_spent(in, app, budget, std::to_string(spent))};
     if (mark == 100) message.sentences += "\n\n" + what_stops(in, budget.at_limit);
     return message;
   });

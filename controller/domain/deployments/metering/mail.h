@@ -11,10 +11,8 @@ void mail_low(db::Tx& tx, const AppState& app, std::int64_t points_per_hour, Ins
               const std::string& data_key);
 // What is charged by the hour was stopped for want of points.
 void mail_stopped(db::Tx& tx, const AppState& app, const std::string& data_key);
-// A mark of a budget was passed. `deployment` is the name of the deployment that it is for, or
-// empty.
-void mail_budget(db::Tx& tx, const AppState& app, const BudgetRow& budget,
-                 const std::string& deployment, std::int64_t spent, int mark,
-                 const std::string& data_key);
+// A mark of a budget was passed.
+void mail_budget(db::Tx& tx, const AppState& app, const BudgetRow& budget, std::int64_t spent,
+                 int mark, const std::string& data_key);
 
 }  // namespace berth::metering

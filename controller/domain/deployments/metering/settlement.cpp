@@ -278,8 +278,7 @@ class Look {
          {"spent", spent},
          {"percent", mark},
          {"at_limit", to_string(budget.at_limit)}});
-    const auto row = deployment.empty() ? std::nullopt : deployments::find(tx_, deployment);
-    mail_budget(tx_, app_, budget, row ? row->name : "", spent, mark, data_key_);
+    mail_budget(tx_, app_, budget, spent, mark, data_key_);
   }
 
   void stop_for(const BudgetRow& budget) {
@@ -289,8 +288,7 @@ class Look {
                                     {"scope", budget.deployment_id.empty() ? "app" : "deployment"}};
     outcome_.stopped_by_budget +=
         suspend(StoppedFor::budget, details, [&](const ToRun& deployment) {
-          return budget.applies_to(deployment.deployment_id) &&
-                 (budget.at_limit == AtLimit::stop_all || app_.price_of(deployment.tier_id) > 0);
+          return budget.stops(deployment.deployment_id, app_.price_of(deployment.tier_id));
         });
   }
 
@@ -323,8 +321,7 @@ class Look {
 
   bool is_stopped(const std::string& deployment_id, std::int64_t price) const {
     return std::ranges::any_of(book_.budgets(), [&](const BudgetRow& budget) {
-      return budget.told == 100 && budget.applies_to(deployment_id) &&
-             (price > 0 || budget.at_limit == AtLimit::stop_all);
+      return budget.told == 100 && budget.stops(deployment_id, price);
     });
   }
 
@@ -429,11 +426,11 @@ std::string words_of(const BudgetRow& budget, std::int64_t left, std::int64_t po
 std::optional<Refused> refused_by_budget(const AppState& app, const BudgetBook& book,
                                          const ToRun& deployment, std::int64_t points_due) {
   const Spending spending(app, book);
-  const bool is_metered = app.price_of(deployment.tier_id) > 0;
+  const std::int64_t price = app.price_of(deployment.tier_id);
   for (const BudgetRow& budget : book.budgets()) {
     if (!budget.applies_to(deployment.deployment_id)) continue;
     const std::int64_t left = budget.limit - spending.spent(budget);
-    const bool is_stopped = left <= 0 && (is_metered || budget.at_limit == AtLimit::stop_all);
+    const bool is_stopped = left <= 0 && budget.stops(deployment.deployment_id, price);
     if (is_stopped || (points_due > 0 && points_due > left))
       return Refused{.why = StoppedFor::budget,
                      .points = points_due,

@@ -33,6 +33,4 @@ Duration time_of(Wide units, std::int64_t points_per_hour) {
   return time < longest.count() ? Duration(std::int64_t(time)) : longest;
 }
 
-Instant start_of_day(std::int64_t day) { return Instant(std::chrono::days(day)); }
-
 }  // namespace berth::metering

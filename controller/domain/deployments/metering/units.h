@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "controller/base/clock.h"
+#include "controller/domain/kernel/utc_date.h"
 
 // The arithmetic of metering: whole numbers that lose nothing. Pure functions.
 namespace berth::metering {
@@ -39,8 +40,5 @@ Charge charge(std::int64_t remainder, std::int64_t units, std::int64_t limit);
 // millisecond; at most `longest`. A rate of 0 takes `longest`.
 inline constexpr Duration longest = std::chrono::days(400);
 Duration time_of(Wide units, std::int64_t points_per_hour);
-
-// Returns the first moment of a UTC day (utc_day()).
-Instant start_of_day(std::int64_t day);
 
 }  // namespace berth::metering

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "controller/db/enum_column.h"
-#include "controller/domain/deployments/metering/prices.h"
 #include "controller/domain/kernel/read_page.h"
 
 namespace berth::metering {
@@ -50,18 +49,17 @@ Page<Interval> interval_page(db::Tx& tx, const std::string& deployment_id, std::
                    start_of_day(first));
 }
 
-std::int64_t accrued(db::Tx& tx, const deployments::Deployment& deployment,
+std::int64_t accrued(const Prices& prices, const deployments::Deployment& deployment,
                      const std::vector<DayUse>& uses) {
-  const Prices prices(tx);
   std::int64_t units = 0;
   for (const DayUse& use : uses)
     units += units_of(use.pending_milliseconds, prices.on(deployment.tier_id, use.day).value_or(0));
   return units / units_of_point;
 }
 
-Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
+Forecast daily_forecast(const Prices& prices, std::int64_t today,
+                        const deployments::Deployment& deployment,
                         const std::vector<DayUse>& uses) {
-  const std::int64_t today = utc_day(tx.now());
   std::int64_t first = today;
   std::int64_t points = 0;
   for (const DayUse& use : uses) {
@@ -72,7 +70,7 @@ Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
   if (const std::int64_t days = today - first; days > 0)
     return {.points_a_day = (points + days - 1) / days, .days = days};
   if (!is_to_run(deployment)) return {};
-  return {.points_a_day = hours_of_day * Prices(tx).on(deployment.tier_id, today).value_or(0)};
+  return {.points_a_day = hours_of_day * prices.on(deployment.tier_id, today).value_or(0)};
 }
 
 std::optional<AtLimit> present_at_limit(db::Tx& tx, const BudgetChange& change) {

@@ -9,6 +9,7 @@
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/deployments/metering/meter.h"
+#include "controller/domain/deployments/metering/prices.h"
 #include "controller/domain/kernel/page.h"
 
 // What the API shows of the meter besides meter.h and settlement.h. These functions only read.
@@ -21,7 +22,7 @@ Page<Interval> interval_page(db::Tx& tx, const std::string& deployment_id, std::
 
 // Returns what the uses (meter.h) of a deployment come to that aren't charged yet, in whole points,
 // at the prices of its present tier.
-std::int64_t accrued(db::Tx& tx, const deployments::Deployment& deployment,
+std::int64_t accrued(const Prices& prices, const deployments::Deployment& deployment,
                      const std::vector<DayUse>& uses);
 
 // What a deployment will probably be charged by the hour.
@@ -32,9 +33,9 @@ struct Forecast {
   std::int64_t days = 0;  // how many whole days the mean is of
 };
 inline constexpr std::int64_t mean_days = 7;
-// `uses` are those of the last mean_days days at least.
-Forecast daily_forecast(db::Tx& tx, const deployments::Deployment& deployment,
-                        const std::vector<DayUse>& uses);
+// `uses` are those of the last mean_days days before `today` at least.
+Forecast daily_forecast(const Prices& prices, std::int64_t today,
+                        const deployments::Deployment& deployment, const std::vector<DayUse>& uses);
 
 // Returns what happens at the limit of the budget that the change is about; nothing if there is no
 // such budget yet.

@@ -27,8 +27,8 @@ TEST_CASE("a charge by the hour was for the day that the app was charged for") {
     const auto charged =
         w.read([&](db::Tx& tx) { return billing::charged_by(tx, transaction_id); });
     REQUIRE(charged);
-    CHECK(charged->from == metering::start_of_day(day));
-    CHECK(charged->until == metering::start_of_day(day + 1));
+    CHECK(charged->from == start_of_day(day));
+    CHECK(charged->until == start_of_day(day + 1));
     CHECK_FALSE(charged->deployment_id);
   }
 }

@@ -128,7 +128,7 @@ TEST_CASE("30 days are the present one and the 29 before it") {
   CHECK(f.uses(f.id)[0].points == 1'500);
   CHECK(f.uses(f.id)[1].points == 500);
   const std::int64_t first = f.today() - 2;
-  f.pass_until(metering::start_of_day(first + 30) - 1min);
+  f.pass_until(start_of_day(first + 30) - 1min);
   CHECK(f.total(f.id).points == 2'000);
   f.pass(24h);
   CHECK(f.uses(f.id).back().day == first + 30);

@@ -51,7 +51,7 @@ class Fortnight : public MeteringWorld {
     for (const auto& [id, runs] : cluster)
       for (const auto& run : runs)
         for (Instant at = run.started_at; at < *run.ended_at;) {
-          const Instant next = std::min(metering::start_of_day(utc_day(at) + 1), *run.ended_at);
+          const Instant next = std::min(start_of_day(utc_day(at) + 1), *run.ended_at);
           days[{id, utc_day(at)}] += (next - at).count();
           at = next;
         }

@@ -35,7 +35,7 @@ struct MeteringWorld : BillingWorld {
   metering::Outcome outcome;  // of all looks of the metering loop
 
   std::int64_t today() { return utc_day(clock.now()); }
-  Instant midnight() { return metering::start_of_day(today() + 1); }
+  Instant midnight() { return start_of_day(today() + 1); }
 
   deployments::Deployment deploy_on(const std::string& tier, const std::string& name = "shop") {
     return deploy(app, order(name, tier));
