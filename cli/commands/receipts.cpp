@@ -77,28 +77,6 @@ Exit exit_of(Verdict verdict) {
   }
 }
 
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::stands:
-      return "stands";
-    case Verdict::signed_only:
-      return "signed_only";
-    case Verdict::day_missing:
-      return "day_missing";
-    case Verdict::contradicted:
-      return "contradicted";
-    case Verdict::forged:
-      return "forged";
-    case Verdict::other_platform:
-      return "other_platform";
-    case Verdict::unknown_key:
-      return "unknown_key";
-    case Verdict::malformed:
-      break;
-  }
-  return "malformed";
-}
-
 // The number of a verdict's exit code says how bad it is: the worst one is the command's.
 int badness(Exit exit) {
   if (exit == Exit::failed) return 3;
@@ -131,9 +109,9 @@ void verify(Run& run, const ReceiptFlags& flags) {
         found = receipt::judge(one, keys, ledger);
       }
       results.push_back({{"transaction_id", found.transaction_id},
-                         {"verdict", name_of(found.verdict)},
+                         {"verdict", to_string(found.verdict)},
                          {"sentence", found.sentence}});
-      ++counts[name_of(found.verdict)];
+      ++counts[std::string(to_string(found.verdict))];
       if (badness(exit_of(found.verdict)) > badness(worst)) worst = exit_of(found.verdict);
       if (found.verdict != Verdict::stands || results.size() == 1)
         text += printable((found.transaction_id.empty() ? "" : found.transaction_id + ": ") +

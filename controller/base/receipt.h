@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 
 // What receipts and the published ledger consist of, and whether a receipt stands in that ledger.
-// berthd signs them and the client checks them, without a connection; docs/tasks/receipts.md has
-// their form.
+// berthd signs them and the client checks them, without a connection; docs/guides/receipts.md
+// has their form.
 namespace berth::receipt {
 
 // The header `typ` of a receipt, and of a published day of the ledger.
@@ -86,6 +87,10 @@ enum class Verdict {
   unknown_key,     // this platform's, with a key that isn't among those given
   malformed        // not a receipt
 };
+constexpr auto texts_of(Verdict) {
+  return EnumTexts<Verdict::malformed>{"stands", "signed_only",    "day_missing", "contradicted",
+                                       "forged", "other_platform", "unknown_key", "malformed"};
+}
 struct Judgement {
   Verdict verdict = Verdict::malformed;
   std::string sentence;        // what was found

@@ -8,7 +8,6 @@
 #include "controller/base/visible_text.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/outbox.h"
-#include "controller/domain/webhooks/alert_messages.h"
 #include "reconcilers/loops/webhooks.h"
 
 namespace berth::reconcilers {
@@ -43,6 +42,11 @@ std::optional<alerts::Message> AlertMessages::begin(db::Tx& tx, const std::strin
                        retry_at(tx.now() + parts_.time_limit, attempt));
 }
 
+void AlertMessages::put_letter(db::Tx& tx, const std::string& to, const alerts::Mail& mail) const {
+  outbox::put(tx, parts_.data_key,
+              {.to = to, .subject = without_controls(mail.subject), .body = mail.body});
+}
+
 // The mail is committed together with the end of the message.
 alerts::Settled AlertMessages::put_mail(db::Tx& tx, const alerts::Message& message) const {
   const auto owner = accounts::find(tx, message.owner_id);
@@ -50,9 +54,7 @@ alerts::Settled AlertMessages::put_mail(db::Tx& tx, const alerts::Message& messa
     alerts::disable(tx, message.alert_id, unverified);
     return alerts::Settled::disabled;
   }
-  const alerts::Mail mail = alerts::mail_of(message, parts_.base_url);
-  outbox::put(tx, parts_.data_key,
-              {.to = owner->email, .subject = without_controls(mail.subject), .body = mail.body});
+  put_letter(tx, owner->email, alerts::mail_of(message, parts_.base_url));
   return alerts::settle(tx, message, {}, tx.now());
 }
 
@@ -60,9 +62,7 @@ void AlertMessages::tell_of_end(db::Tx& tx, const alerts::Message& message,
                                 const std::string& reason) const {
   const auto owner = accounts::find(tx, message.owner_id);
   if (!owner || !owner->email_verified) return;
-  const alerts::Mail mail = alerts::mail_of_end(message, reason, parts_.base_url);
-  outbox::put(tx, parts_.data_key,
-              {.to = owner->email, .subject = without_controls(mail.subject), .body = mail.body});
+  put_letter(tx, owner->email, alerts::mail_of_end(message, reason, parts_.base_url));
 }
 
 WebhookRequest AlertMessages::request_of(std::int64_t key, const alerts::Message& message) const {

@@ -14,6 +14,7 @@
 
 #include "controller/base/shares.h"
 #include "controller/db/database.h"
+#include "controller/domain/webhooks/alert_messages.h"
 #include "controller/domain/webhooks/alerts.h"
 #include "reconcilers/loops/webhook_sender.h"
 
@@ -54,6 +55,7 @@ class AlertMessages {
   };
 
   std::optional<alerts::Message> begin(db::Tx& tx, const std::string& alert_id) const;
+  void put_letter(db::Tx& tx, const std::string& to, const alerts::Mail& mail) const;
   alerts::Settled put_mail(db::Tx& tx, const alerts::Message& message) const;
   void tell_of_end(db::Tx& tx, const alerts::Message& message, const std::string& reason) const;
   WebhookRequest request_of(std::int64_t key, const alerts::Message& message) const;

@@ -19,7 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kept_of_an_error = 300;
-constexpr size_t key_bytes = 32;  // of a webhook's secret, as in webhooks.cpp
 
 const std::string select_alerts = R"(
     SELECT id, owner_id, app_id, name, channel, target, events, last_sent_at, last_error,
@@ -191,8 +190,7 @@ AlertWithSecret create(db::Tx& tx, const std::string& owner_id, const NewAlert& 
   check_name(wanted.name);
   check_events(wanted.events);
   Target target = checked(wanted.channel, wanted.target, schemes);
-  if (wanted.channel == Channel::webhook)
-    target.secret = std::string(webhooks::secret_prefix) + base64(random_bytes(key_bytes));
+  if (wanted.channel == Channel::webhook) target.secret = webhooks::new_secret();
   require_room(tx, owner_id, wanted.channel);
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(

@@ -28,8 +28,6 @@ Webhook webhook_of(const db::Query& row) {
 
 constexpr size_t key_bytes = 32;  // Standard Webhooks wants 24 to 64
 
-std::string new_secret() { return std::string(secret_prefix) + base64(random_bytes(key_bytes)); }
-
 std::string sealed(const std::string& secret, const std::string& webhook_id,
                    const std::string& data_key) {
   return base64(seal(data_key, secret, "webhook:" + webhook_id));
@@ -61,6 +59,8 @@ void require_other_url(db::Tx& tx, const std::string& app_id, const std::string&
 }
 
 }  // namespace
+
+std::string new_secret() { return std::string(secret_prefix) + base64(random_bytes(key_bytes)); }
 
 std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
   if (url.size() > max_url_length)

@@ -54,6 +54,8 @@ struct WebhookWithSecret {
   std::string secret;
 };
 inline constexpr std::string_view secret_prefix = "whsec_";
+// Returns a new one.
+std::string new_secret();
 
 enum class Schemes { only_https, http_too };
 
