@@ -33,6 +33,8 @@ struct TierFlags {
   std::optional<bool> smtp;
   std::optional<std::int64_t> bandwidth;  // 0 stands for no limit
   std::optional<std::int64_t> build_price;
+  std::optional<std::int64_t> max_replicas;
+  std::optional<bool> exec;
 };
 
 template <typename T>
@@ -62,6 +64,8 @@ json body_of(const TierFlags& flags) {
   put(body, "bandwidth", flags.bandwidth);
   if (flags.bandwidth == 0) body["bandwidth"] = nullptr;
   put(body, "build_points_per_minute", flags.build_price);
+  put(body, "max_replicas", flags.max_replicas);
+  put(body, "exec_allowed", flags.exec);
   return body;
 }
 
@@ -146,6 +150,10 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
                      "Whether containers may connect to port 25: true or false");
   command.add_option("--bandwidth", flags.bandwidth,
                      "Mbit/s of a container in each direction; 0 is no limit");
+  command.add_option("--max-replicas", flags.max_replicas,
+                     "Number of containers that a deployment may have at once; 3 by default");
+  command.add_option("--exec", flags.exec,
+                     "Whether owners may run commands in containers that run: true or false");
   command.add_option("--build-price", flags.build_price,
                      "Points for each minute of building an image from source");
 }

@@ -7,6 +7,7 @@
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/process_rules.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -103,12 +104,17 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
   Next next = next_of(*desired_state(tx, id, data_key), change);
-  check(change, next.order.secrets.env, rules);
+  check(change, next.order, rules);
   if (next.order.container.image != next.before.container.image)
     check_own_image(tx, actor.app_id, next.order.container.image, rules);
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
-  if (next.order.custom_domain && (change.custom_domain || next.tier))
-    check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));
+  const bool names_container = !change.fields.empty();
+  if (names_container || change.custom_domain || next.tier) {
+    const tiers::Tier tier = next.tier ? *next.tier : *tiers::find(tx, row.tier_id);
+    if (next.order.custom_domain && (change.custom_domain || next.tier)) check_has_domains(tier);
+    if (next.order.custom_domain) check_is_served(next.order.container);
+    if (names_container || next.tier) check_size(next.order.container, tier);
+  }
   if (change.custom_domain) change_domain(tx, row, next.order.custom_domain, data_key);
   if (next.is_nothing()) return *find(tx, id);
   const Deployment paid = pay_for(tx, row, actor, next);

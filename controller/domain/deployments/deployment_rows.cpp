@@ -115,6 +115,19 @@ void read_value(Texts& value, const db::Query& row, std::string_view column) {
   value = from_json<Texts>(row.text(column), "[]");
 }
 
+void read_value(bool& value, const db::Query& row, std::string_view column) {
+  value = row.flag(column);
+}
+void read_value(std::optional<Scale>& value, const db::Query& row, std::string_view column) {
+  if (!row.null(column)) value = nlohmann::json::parse(row.text(column)).get<Scale>();
+}
+void read_value(Processes& value, const db::Query& row, std::string_view column) {
+  value = from_json<Processes>(row.text(column), "{}");
+}
+void read_value(Crons& value, const db::Query& row, std::string_view column) {
+  value = from_json<Crons>(row.text(column), "[]");
+}
+
 // A field's value in a column of texts.
 std::optional<std::string> text_of(const nlohmann::json& value) {
   if (value.is_null()) return std::nullopt;
@@ -324,6 +337,8 @@ void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& con
     const nlohmann::json value = value_of(container, field);
     if (value.is_number())
       query.bind(number++, value.get<std::int64_t>());
+    else if (value.is_boolean())
+      query.bind(number++, value.get<bool>());
     else
       query.bind(number++, text_of(value));
   }

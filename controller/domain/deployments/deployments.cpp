@@ -15,6 +15,7 @@
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/erasure.h"
+#include "controller/domain/deployments/process_rules.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/kernel/read_page.h"
@@ -58,7 +59,11 @@ namespace {
 tiers::Tier check_order(db::Tx& tx, const apps::App& app, const custom_domains::Claimant& claimant,
                         const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order.tier);
-  if (order.custom_domain) check_has_domains(tier);
+  if (order.custom_domain) {
+    check_has_domains(tier);
+    check_is_served(order.container);
+  }
+  check_size(order.container, tier);
   check_tier_allowed(app, tier);
   if (holder_of_name(tx, order.name))
     throw Error(Code::subdomain_taken, "another deployment has the name " + order.name);

@@ -52,16 +52,18 @@ enum class Reason {
   certificate_pending,     // the sub-domain's own certificate isn't issued yet, or can't be ordered
   cluster_refuses_writes,  // the API server answers berth's writes with 5xx, and that doesn't pass
   changed_by_others,       // somebody else keeps changing or deleting berth's objects
+  // The release command of the newest rollout failed, so that it didn't begin (runs/releases.h).
+  release_failed,
 };
 constexpr auto texts_of(Reason) {
-  return EnumTexts<Reason::changed_by_others>{
+  return EnumTexts<Reason::release_failed>{
       "image_pull_failed",  "crash_loop",          "port_not_listening",
       "out_of_memory",      "quota_exceeded",      "unschedulable",
       "image_needs_root",   "image_too_large",     "runtime_class_missing",
       "rollout_failed",     "suspended_by_admin",  "cluster_unreachable",
       "cluster_refused",    "dns_not_pointing",    "domain_taken",
       "certificate_failed", "certificate_pending", "cluster_refuses_writes",
-      "changed_by_others"};
+      "changed_by_others",  "release_failed"};
 }
 
 enum class HealthStatus { healthy, unhealthy, unknown };
@@ -325,6 +327,9 @@ struct DesiredState {
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.
   bool host_is_held = false;
+  // How many containers the autoscaler wants of each process that has `scale`; a process that isn't
+  // here has its least number.
+  std::map<std::string, int> scaled = {};
 };
 // Returns nothing if the deployment doesn't exist or is destroyed. Throws std::runtime_error if the
 // data key isn't the one that encrypted the secrets.

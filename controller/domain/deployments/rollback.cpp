@@ -4,7 +4,9 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/process_rules.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -43,8 +45,11 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
 struct Rollout {
   ContainerSpec container;
   Secrets secrets;
-  bool operator==(const Rollout&) const = default;
 };
+
+bool is_same(const Rollout& from, const Rollout& to) {
+  return brought_back(to.container, from.container) == to.container && from.secrets == to.secrets;
+}
 
 // Returns what the revision ran. Its image is pinned to the digest that was pulled at that time.
 Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
@@ -63,7 +68,7 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   const Revision* newest = nullptr;
   for (const Revision& revision : all) {
     if (&revision == &all.front() || !revision.succeeded) continue;
-    if (rollout_of(revision, id, data_key) != now) return revision;
+    if (!is_same(rollout_of(revision, id, data_key), now)) return revision;
     if (!newest) newest = &revision;
   }
   if (!newest)
@@ -87,13 +92,14 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   const Rollout rollout = rollout_of(to, id, data_key);
   Change change;
   change.set(&ContainerSpec::image, rollout.container.image);
-  check(change, {}, rules);  // the registry may not be allowed any more
   check_own_image(tx, actor.app_id, rollout.container.image, rules);
   const Order before = order_of(*desired_state(tx, id, data_key));
-  const bool same = rollout == Rollout{.container = before.container, .secrets = before.secrets};
   Order order = before;
-  order.container = rollout.container;
+  order.container = brought_back(before.container, rollout.container);
   order.secrets = rollout.secrets;
+  check(change, order, rules);  // the registry may not be allowed any more
+  check_size(order.container, *tiers::find(tx, row.tier_id));
+  const bool same = order.container == before.container && order.secrets == before.secrets;
   store(tx, id, before, order, data_key);
   begin_generation(tx, id,
                    {.status = status_with_new_container(row.status),

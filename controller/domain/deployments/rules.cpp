@@ -11,6 +11,7 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/deployments/process_rules.h"
 
 namespace berth::deployments {
 namespace {
@@ -148,6 +149,7 @@ void check(const Order& order, const Rules& rules) {
   check_name(order.name, rules, wrong);
   for (const ContainerField& field : container_fields)
     check_field(order.container, field, rules, wrong);
+  check_processes(order.container, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
   check_env(order.secrets.env, wrong);
   check_labels(order.labels, wrong);
@@ -158,12 +160,12 @@ void check(const Order& order, const Rules& rules) {
   check_registry(order.container.image, rules);
 }
 
-void check(const Change& change, const std::map<std::string, std::string>& env,
-           const Rules& rules) {
+void check(const Change& change, const Order& next, const Rules& rules) {
   Details wrong;
   for (const ContainerField* field : change.fields)
     check_field(change.container, *field, rules, wrong);
-  if (!change.env.empty()) check_env(env, wrong);
+  if (!change.fields.empty()) check_processes(next.container, wrong);
+  if (!change.env.empty()) check_env(next.secrets.env, wrong);
   if (change.labels) check_labels(*change.labels, wrong);
   if (const auto& domain = change.custom_domain; domain && *domain)
     check_domain(**domain, rules, wrong);
@@ -226,7 +228,8 @@ Differences differences(const Order& from, const Order& to) {
   };
   for (const ContainerField& field : container_fields)
     if (value_of(from.container, field) != value_of(to.container, field))
-      (field.replaces_container ? found.container : found.other).emplace_back(field.name);
+      (replaces_containers(from.container, to.container, field) ? found.container : found.other)
+          .emplace_back(field.name);
   replace("env_vars", from.secrets.env != to.secrets.env);
   replace("registry_credentials",
           from.secrets.registry_credentials != to.secrets.registry_credentials);

@@ -11,9 +11,9 @@ namespace berth::deployments {
 // Checks what can be checked without the database. Throws validation_failed that names everything
 // wrong, or else unsupported_registry.
 void check(const Order& order, const Rules& rules);
-// The same for a change; members that aren't set aren't checked. `env` is what the variables would
-// be after it.
-void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
+// The same for a change; members that aren't set aren't checked. `next` is the order as it would be
+// after it.
+void check(const Change& change, const Order& next, const Rules& rules);
 // Throws unsupported_registry if the image is one that berthd builds, and this app may not run it
 // (builds::check_image). Called after check().
 void check_own_image(db::Tx& tx, const std::string& app_id, const std::string& image,
