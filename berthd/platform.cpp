@@ -30,6 +30,7 @@
 #include "reconcilers/loops/ledger.h"
 #include "reconcilers/loops/loops.h"
 #include "reconcilers/loops/metering.h"
+#include "reconcilers/loops/pushes.h"
 
 namespace berth {
 namespace {
@@ -89,6 +90,9 @@ class Platform {
   reconcilers::BillingLoop billing_{storage_.keys.data};
   reconcilers::MeteringLoop metering_{storage_.keys.data};
   reconcilers::LedgerLoop ledger_;
+  reconcilers::PushLoop pushes_{
+      {.data_key = storage_.keys.data, .rules = handlers_.services().rules.deployments},
+      *registry_};
   MoneyWatch money_;
   const std::unique_ptr<reconcilers::MailLoop> mail_ = mail_loop(storage_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
@@ -134,6 +138,7 @@ void Platform::add_loops() {
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());
   loops_.add(metering_.loop());
+  loops_.add(pushes_.loop());
   loops_.add(ads::upkeep_loop());
   loops_.add(refund_requests::loop(storage_.keys));
   loops_.add(money_.loop());

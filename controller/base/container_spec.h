@@ -44,6 +44,8 @@ struct ContainerSpec {
   Texts release_command = {};  // runs once before each rollout; empty: none
   Crons crons = {};
   bool auto_deploy = false;  // a new digest of the image's tag is rolled out
+  // The hours of the day in UTC at which it is, such as "22-6"; empty: all.
+  std::string deploy_hours = {};
   bool operator==(const ContainerSpec&) const = default;
 };
 
@@ -269,14 +271,30 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .title = "Deploys on push",
      .flag = "--auto-deploy",
      .help = "Whether a new image under the same tag is rolled out by itself: true or false"},
+    {.name = "deploy_hours",
+     .answered_as = "deploy_hours",
+     .member = &ContainerSpec::deploy_hours,
+     .most = 5,
+     .must = "must be two hours of the day in UTC, such as 22-6 for 22:00 to 06:00",
+     .replaces_container = false,
+     .in_order =
+         {"At which hours of the day in UTC a new image is rolled out by itself: 22-6 means "
+          "from 22:00 to 06:00. Without it, at any.",
+          "null"},
+     .in_change = {"As in a creation; null for any hour.", R"("22-6")"},
+     .in_answer = {"The value from the request.", "null"},
+     .title = "Deploys at",
+     .flag = "--deploy-hours",
+     .help = "Hours of the day in UTC at which a new image is rolled out by itself: 22-6"},
 });
 
 // The columns, and what an UPDATE sets them to: literals, because tests/sql finds no others.
 inline constexpr std::string_view container_columns = R"(image, port, health_path, command, args,
-           replicas, scale, processes, release_command, crons, auto_deploy)";
+           replicas, scale, processes, release_command, crons, auto_deploy, deploy_hours)";
 inline constexpr std::string_view container_values =
     R"(image = $3, port = $4, health_path = $5, command = $6, args = $7, replicas = $8, scale = $9,
-          processes = $10, release_command = $11, crons = $12, auto_deploy = $13)";
+          processes = $10, release_command = $11, crons = $12, auto_deploy = $13,
+          deploy_hours = $14)";
 inline constexpr int first_container_value = 3;
 
 // One process as it is to run, with everything that it leaves out filled in.

@@ -8,6 +8,7 @@
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -120,7 +121,9 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   const Deployment paid = pay_for(tx, row, actor, next);
   store_change(tx, paid, actor, next, data_key);
   log_change(tx, paid, actor, next);
-  return *find(tx, id);
+  const Deployment changed_row = *find(tx, id);
+  pushes::follow(tx, changed_row);
+  return changed_row;
 }
 
 }  // namespace berth::deployments

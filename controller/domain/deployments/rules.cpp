@@ -12,6 +12,7 @@
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 #include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 
 namespace berth::deployments {
 namespace {
@@ -109,6 +110,8 @@ bool is_well_formed(const ContainerSpec& container, const ContainerField& field,
                     const Rules& rules) {
   if (&field == &field_of(&ContainerSpec::health_path))
     return container.health_path.empty() || is_path(container.health_path);
+  if (&field == &field_of(&ContainerSpec::deploy_hours))
+    return container.deploy_hours.empty() || pushes::is_hours(container.deploy_hours);
   // Whether the registry is allowed is checked first, because that answer helps more than one about
   // the grammar.
   return &field != &image_field || !is_allowed(container.image, rules) || is_image(container.image);
