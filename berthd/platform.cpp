@@ -17,6 +17,7 @@
 #include "berthd/notify_ready.h"
 #include "berthd/ops_server.h"
 #include "berthd/platform_parts.h"
+#include "berthd/pushed_image.h"
 #include "berthd/storage.h"
 #include "controller/base/log.h"
 #include "controller/base/version.h"
@@ -90,9 +91,10 @@ class Platform {
   reconcilers::BillingLoop billing_{storage_.keys.data};
   reconcilers::MeteringLoop metering_{storage_.keys.data};
   reconcilers::LedgerLoop ledger_;
-  reconcilers::PushLoop pushes_{
-      {.data_key = storage_.keys.data, .rules = handlers_.services().rules.deployments},
-      *registry_};
+  reconcilers::PushLoop pushes_{{.data_key = storage_.keys.data,
+                                 .rules = handlers_.services().rules.deployments,
+                                 .ask = pushed_image},
+                                *registry_};
   MoneyWatch money_;
   const std::unique_ptr<reconcilers::MailLoop> mail_ = mail_loop(storage_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =

@@ -9,7 +9,6 @@
 
 #include "controller/base/log.h"
 #include "controller/domain/deployments/previews.h"
-#include "reconcilers/registry/image_size.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -19,19 +18,6 @@ prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) 
       .Name("berth_pushes_total")
       .Help("Tags that deployments follow: how often registries were asked, and what came of it")
       .Register(registry);
-}
-
-pushes::Answer answer_of(const pushes::Question& question, const std::stop_token& stop) {
-  try {
-    std::optional<registry::Credentials> credentials;
-    if (question.credentials)
-      credentials = {question.credentials->username, question.credentials->password};
-    return {.digest =
-                registry::tag_digest(registry::parse_image_name(question.image), credentials, stop),
-            .error = {}};
-  } catch (const std::exception& failure) {
-    return {.digest = {}, .error = failure.what()};
-  }
 }
 
 }  // namespace
@@ -70,7 +56,7 @@ void PushLoop::ask(Round& round) {
     std::vector<std::jthread> crew;
     const auto work = [&] {
       for (std::size_t i = next++; i < questions.size() && !round.is_stopping(); i = next++)
-        answers[i] = answer_of(questions[i], round.stop_token());
+        answers[i] = parts_.ask(questions[i], round.stop_token());
     };
     for (std::size_t i = 0; i < std::min<std::size_t>(threads, questions.size()); ++i)
       crew.emplace_back(work);

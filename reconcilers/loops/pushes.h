@@ -2,6 +2,8 @@
 
 #include <prometheus/registry.h>
 
+#include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,9 @@ class PushLoop {
   struct Parts {
     std::string data_key;
     deployments::Rules rules;
+    // Asks a registry, and says why there is no digest instead of throwing. Called on `threads`
+    // threads at once.
+    std::function<pushes::Answer(const pushes::Question&, const std::stop_token&)> ask;
   };
   PushLoop(Parts parts, prometheus::Registry& registry);
 
