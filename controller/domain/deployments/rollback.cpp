@@ -89,7 +89,7 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   change.set(&ContainerSpec::image, rollout.container.image);
   check(change, {}, rules);  // the registry may not be allowed any more
   check_own_image(tx, actor.app_id, rollout.container.image, rules);
-  const Order before = order_of(*desired_state(tx, id, data_key));
+  const Order before = order_of(row, own_secrets(tx, id, data_key));
   const bool same = rollout == Rollout{.container = before.container, .secrets = before.secrets};
   Order order = before;
   order.container = rollout.container;
