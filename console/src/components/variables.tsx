@@ -67,18 +67,22 @@ export interface Edited {
   value?: string | undefined; // undefined: the stored one stays
   removed?: boolean;
   set_at?: string | null;
+  inherited?: boolean; // the app's: a value makes it one of the deployment's own, which takes its place
+  overrides?: boolean; // takes the place of one of the app's
 }
+
+const is_inherited = (row: Edited) => !!row.inherited && row.value === undefined;
 
 const unchanged = '••••••'; // stands for a stored value in the text
 const quoted = (value: string) => (/[\s"'#\\]/.test(value) ? JSON.stringify(value) : value);
 
 export const text_of = (rows: Edited[]) =>
   rows
-    .filter((row) => row.name && !row.removed)
+    .filter((row) => row.name && !row.removed && !is_inherited(row))
     .map((row) => `${row.name}=${row.value === undefined ? unchanged : quoted(row.value)}`)
     .join('\n');
 
-// What the text says, as rows: a stored variable that isn't named any more is removed.
+// What the text says, as rows: a stored variable that isn't named any more is removed, or is inherited again.
 export function rows_of(text: string, before: Edited[]): Edited[] {
   const named = new Map(parse_env(text).map(({ name, value }) => [name, value]));
   const kept = before
@@ -87,7 +91,7 @@ export function rows_of(text: string, before: Edited[]): Edited[] {
       const value = named.get(row.name);
       const { removed: _, ...rest } = row;
       return value === undefined
-        ? { ...rest, value: undefined, removed: true }
+        ? { ...rest, value: undefined, ...(row.inherited ? {} : { removed: true }) }
         : { ...rest, value: value === unchanged ? undefined : value };
     });
   const fresh = [...named]
@@ -102,10 +106,10 @@ export function changes_of(rows: Edited[]) {
   const added: string[] = [],
     changed: string[] = [],
     removed: string[] = [];
-  for (const { name, stored, value, removed: gone } of rows) {
+  for (const { name, stored, value, removed: gone, inherited } of rows) {
     if (!name.trim()) continue;
     if (gone) removed.push(name);
-    else if (value !== undefined) (stored ? changed : added).push(name.trim());
+    else if (value !== undefined) (stored && !inherited ? changed : added).push(name.trim());
     else continue;
     env_vars[name.trim()] = gone ? null : (value ?? '');
   }
@@ -151,7 +155,7 @@ export function VariableTable({ rows, onChange }: { rows: Edited[]; onChange: (r
           <input
             class="input mono value"
             aria-label={t.variables.value_of(row.name || index + 1)}
-            placeholder={row.stored ? t.variables.stored : t.variables.value}
+            placeholder={row.inherited ? t.variables.of_app : row.stored ? t.variables.stored : t.variables.value}
             autocomplete="off"
             spellcheck={false}
             disabled={!!row.removed}
@@ -160,16 +164,27 @@ export function VariableTable({ rows, onChange }: { rows: Edited[]; onChange: (r
           />
           <span class="small faint when">
             {row.stored && row.value !== undefined && !row.removed ? (
-              t.variables.changed
+              row.inherited ? (
+                t.variables.overrides
+              ) : (
+                t.variables.changed
+              )
             ) : row.removed ? (
-              t.variables.removed
-            ) : row.set_at ? (
-              <Time at={row.set_at} />
+              row.overrides ? (
+                t.variables.inherits
+              ) : (
+                t.variables.removed
+              )
             ) : (
-              ''
+              <>
+                {row.set_at && <Time at={row.set_at} />}
+                {row.overrides && <div>{t.variables.overrides}</div>}
+              </>
             )}
           </span>
-          {row.stored && (row.removed || row.value !== undefined) ? (
+          {is_inherited(row) ? (
+            <span />
+          ) : row.stored && (row.removed || row.value !== undefined) ? (
             <Button
               slim
               kinds={['plain']}
