@@ -301,8 +301,9 @@ constexpr Route rows[] = {
      .name = "rollbackDeployment",
      .tag = "Deployments",
      .summary = "Return to what an earlier rollout ran, without dropping requests",
-     .text = "Runs the image and settings of an earlier rollout again, the last one by default. If "
-             "the current period isn't paid, its price is taken from the app's balance first.",
+     .text = "Runs the image and settings of an earlier rollout again, the last one by default. "
+             "Variables that it inherits from the app stay as they are. If the current period "
+             "isn't paid, its price is taken from the app's balance first.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
