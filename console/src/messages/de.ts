@@ -304,6 +304,19 @@ export const de: Messages = {
     text_hint:
       'Ein NAME=Wert je Zeile. •••••• steht für den gespeicherten Wert; eine Variable, deren Zeile fehlt, wird entfernt.',
     discard: 'Verwerfen',
+    of_app: 'der Wert der App',
+    overrides: 'ersetzt den der App',
+    inherits: 'dann wieder die der App',
+    inherited: 'Variablen der App werden übernommen; ein Wert hier tritt an die Stelle des Werts der App.',
+    to_app: 'Die Variablen der App',
+    app_intro:
+      'Alle Deployments der App übernehmen diese Variablen, wenn sie keine eigene mit demselben Namen haben. Eine Änderung ersetzt die Container, die dadurch einen anderen Wert bekommen; die alten antworten, bis die neuen bereit sind. Ein Zurückrollen eines Deployments lässt diese Variablen, wie sie sind.',
+    app_saved: (names) =>
+      names.length === 0
+        ? 'Gespeichert. Kein Container wird ersetzt.'
+        : names.length > 3
+          ? `Gespeichert. ${count(names.length, 'Container wird', 'Container werden')} ersetzt.`
+          : `Gespeichert. Ersetzt werden: ${names.join(', ')}.`,
   },
   deployment: {
     tabs: {
@@ -486,8 +499,10 @@ export const de: Messages = {
         patch: 'Geändert',
         restart: 'Neu gestartet:',
         rollback: 'Zurückgerollt auf',
+        app_variables: 'Variablen der App geändert',
       };
-      return `${names[kind] ?? 'Ausgerollt:'}${image && kind !== 'patch' ? ` ${image}` : ''}`;
+      const with_image = image && kind !== 'patch' && kind !== 'app_variables';
+      return `${names[kind] ?? 'Ausgerollt:'}${with_image ? ` ${image}` : ''}`;
     },
     action: (action) => {
       const names: Record<string, string> = {
@@ -512,6 +527,7 @@ export const de: Messages = {
         command: 'Befehl',
         args: 'Argumente',
         env_vars: 'Variablen',
+        app_variables: 'Variablen der App',
         registry_credentials: 'Passwort der Registry',
         custom_domain: 'Domain',
         tier: 'Stufe',
@@ -530,7 +546,7 @@ export const de: Messages = {
     back_to_this: 'Hierher zurück',
     back_title: (image) => (image ? `Auf ${image} zurückrollen?` : 'Zurückrollen?'),
     back_text:
-      'Image, Port, Prüfpfad, Befehl, Variablen und das Passwort der Registry sind dann die von damals. Der jetzige Container bedient weiter, bis der neue bereit ist. Stufe und Domain bleiben.',
+      'Image, Port, Prüfpfad, Befehl, eigene Variablen und das Passwort der Registry sind dann die von damals. Der jetzige Container bedient weiter, bis der neue bereit ist. Stufe, Domain und die Variablen der App bleiben.',
   },
   failure: {
     serves: 'Bedient',
@@ -676,6 +692,7 @@ export const de: Messages = {
       label: 'Teile der App',
       overview: 'Übersicht',
       points: 'Punkte und Benutzer',
+      variables: 'Variablen',
       webhooks: 'Webhooks',
       settings: 'Einstellungen',
     },
@@ -1426,6 +1443,7 @@ export const de: Messages = {
   },
   audit_action: (action) => {
     const names: Record<string, string> = {
+      'app.variables': 'Hat Variablen einer App geändert',
       'points.mint': 'Hat Punkte geschöpft',
       'points.claw_back': 'Hat Punkte zurückgeholt',
       'points.propose': 'Hat eine Bewegung von Punkten vorgeschlagen',

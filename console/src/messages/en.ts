@@ -299,6 +299,19 @@ export const en = {
     text_hint:
       'One NAME=value on each line. •••••• stands for the stored value; a variable whose line is gone is removed.',
     discard: 'Discard',
+    of_app: 'the app’s value',
+    overrides: 'overrides the app’s',
+    inherits: 'will be the app’s again',
+    inherited: 'Variables of the app are inherited; a value here takes the place of theirs.',
+    to_app: 'The app’s variables',
+    app_intro:
+      'All deployments of the app inherit these variables, unless they have one of the same name. A change replaces the containers that get another value by it; the old ones serve until the new ones are ready. A rollback of a deployment leaves these variables as they are.',
+    app_saved: (names: string[]) =>
+      names.length === 0
+        ? 'Saved. No container is replaced.'
+        : names.length > 3
+          ? `Saved. ${count(names.length, 'container is', 'containers are')} being replaced.`
+          : `Saved. Being replaced: ${names.join(', ')}.`,
   },
   deployment: {
     tabs: {
@@ -475,8 +488,10 @@ export const en = {
         patch: 'Changed',
         restart: 'Restarted',
         rollback: 'Rolled back to',
+        app_variables: 'Variables of the app changed',
       };
-      return `${names[kind] ?? 'Rolled out'}${image && kind !== 'patch' ? ` ${image}` : ''}`;
+      const with_image = image && kind !== 'patch' && kind !== 'app_variables';
+      return `${names[kind] ?? 'Rolled out'}${with_image ? ` ${image}` : ''}`;
     },
     action: (action: string) => {
       const names: Record<string, string> = {
@@ -501,6 +516,7 @@ export const en = {
         command: 'Command',
         args: 'Arguments',
         env_vars: 'Variables',
+        app_variables: 'Variables of the app',
         registry_credentials: 'Registry password',
         custom_domain: 'Domain',
         tier: 'Tier',
@@ -519,7 +535,7 @@ export const en = {
     back_to_this: 'Return to this',
     back_title: (image: string) => (image ? `Roll back to ${image}?` : 'Roll back?'),
     back_text:
-      'The image, the port, the health path, the command, the variables and the registry’s password go back to what they were at that time. The current container serves until the new one is ready. The tier and the domain stay as they are.',
+      'The image, the port, the health path, the command, the deployment’s own variables and the registry’s password go back to what they were at that time. The current container serves until the new one is ready. The tier, the domain and the app’s variables stay as they are.',
   },
   failure: {
     serves: 'Serving',
@@ -659,6 +675,7 @@ export const en = {
       label: 'Parts of the app',
       overview: 'Overview',
       points: 'Points and users',
+      variables: 'Variables',
       webhooks: 'Webhooks',
       settings: 'Settings',
     },
@@ -1395,6 +1412,7 @@ export const en = {
   },
   audit_action: (action: string) => {
     const names: Record<string, string> = {
+      'app.variables': 'Changed variables of an app',
       'points.mint': 'Minted points',
       'points.claw_back': 'Took points back',
       'points.propose': 'Proposed to move points',

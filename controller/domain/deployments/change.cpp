@@ -27,8 +27,8 @@ struct Next {
   bool is_nothing() const { return differs.container.empty() && differs.other.empty(); }
 };
 
-Next next_of(const DesiredState& now, const Change& change) {
-  Next next = {.before = order_of(now), .order = {}, .differs = {}, .tier = {}};
+Next next_of(const Deployment& row, const Secrets& own, const Change& change) {
+  Next next = {.before = order_of(row, own), .order = {}, .differs = {}, .tier = {}};
   next.order = changed(next.before, change);
   next.differs = differences(next.before, next.order);
   return next;
@@ -104,7 +104,7 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   Change change = asked;
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
-  Next next = next_of(*desired_state(tx, id, data_key), change);
+  Next next = next_of(row, own_secrets(tx, id, data_key), change);
   check(change, next.order, rules);
   if (next.order.container.image != next.before.container.image)
     check_own_image(tx, actor.app_id, next.order.container.image, rules);

@@ -184,6 +184,13 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
   return secrets;
 }
 
+Secrets own_secrets(db::Tx& tx, const std::string& id, const std::string& data_key) {
+  auto rows = tx.query(
+      R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
+  rows.next();
+  return open(sealed_secrets_of(rows), id, data_key);
+}
+
 std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
   static const std::string sql = select_deployments + R"(WHERE d.id = $1)";
   auto rows = tx.query(sql, id);

@@ -28,6 +28,10 @@ SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
 Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key);
 
+// Returns the secrets of a deployment that isn't destroyed, without what it inherits. Throws as
+// open().
+Secrets own_secrets(db::Tx& tx, const std::string& id, const std::string& data_key);
+
 // These functions read a row of deployments or of deployment_revisions: the first one needs the
 // container_columns, the second one env_keys, env_sealed and credentials_sealed.
 ContainerSpec container_of(const db::Query& row);

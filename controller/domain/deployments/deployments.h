@@ -322,7 +322,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 // A deployment with its secrets decrypted: everything that its objects are made of.
 struct DesiredState {
   Deployment deployment;
-  Secrets secrets;
+  Secrets secrets;                 // with the variables that it inherits (app_variables.h)
   tiers::Confinement confinement;  // the confinement of its tier
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.

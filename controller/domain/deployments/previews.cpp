@@ -54,7 +54,7 @@ Preview create(db::Tx& tx, const deployments::Actor& actor, const std::string& o
   const Deployment of = deployments::get_owned(tx, actor.app_id, of_id);
   check(tx, of, wanted);
   deployments::Order order =
-      deployments::order_of(*deployments::desired_state(tx, of_id, data_key));
+      deployments::order_of(of, deployments::own_secrets(tx, of_id, data_key));
   order.name = wanted.name;
   order.custom_domain.reset();
   order.secrets.env = wanted.env;

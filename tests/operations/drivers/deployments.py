@@ -65,6 +65,16 @@ def list_variables(scene):
     return scene.owner_api.get(of(scene, "/env"))
 
 
+@driver("listAppVariables")
+def list_app_variables(scene):
+    return scene.owner_api.get("/api/deploy/variables")
+
+
+@driver("changeAppVariables")
+def change_app_variables(scene):
+    return scene.owner_api.patch("/api/deploy/variables", {"variables": {"SHARED": "1", "GONE": None}})
+
+
 @driver("deploymentStatus")
 def deployment_status(scene):
     return scene.owner_api.get(of(scene, "/status"))
