@@ -138,6 +138,10 @@ inline constexpr int max_renewals = 200;
 // first; at most max_renewals.
 std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id);
 
+// Returns the points for the present period of a deployment if they weren't charged; 0 if they
+// were, or it costs nothing. Throws deployment_not_found.
+std::int64_t unpaid(db::Tx& tx, const std::string& deployment_id);
+
 // ---- For metering -------------------------------------------------------------------------------
 
 // Suspends a deployment that runs, for another reason than that the points for 30 days are missing:

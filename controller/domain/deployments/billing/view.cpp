@@ -77,6 +77,12 @@ View view(db::Tx& tx, const std::string& deployment_id) {
   return shown;
 }
 
+std::int64_t unpaid(db::Tx& tx, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  follow_price(account, tx.now());
+  return points_due(tx, account);
+}
+
 std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id) {
   std::vector<std::string> ids;
   {
