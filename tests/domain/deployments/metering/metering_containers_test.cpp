@@ -147,9 +147,9 @@ TEST_CASE("a budget that is spent lets no more containers start") {
                               .period = metering::BudgetPeriod::day,
                               .limit = 50});
   });
-  CHECK(refusal([&] { f.scale(id, 2); }) == "422 budget_reached");
+  CHECK(refusal([&] { f.scale(id, 2); }) == "409 budget_reached");
   CHECK(f.find_deployment(id).container.replicas == 1);
-  CHECK(refusal([&] { f.admit_run(id); }) == "422 budget_reached");
+  CHECK(refusal([&] { f.admit_run(id); }) == "409 budget_reached");
 }
 
 TEST_CASE("a run of a command needs an hour of one container more") {
