@@ -287,7 +287,7 @@ Object ingress(const Parts& parts) {
 // The pod that serves, the one that a rollout starts beside it, and three that earlier rollouts
 // have ended and that count until they are gone (kubernetes.io, "Resource Quotas"): with ten
 // restarts a minute and about 20 s for a pod to end.
-constexpr std::int64_t pods_of_a_deployment = 5;
+constexpr std::int64_t pods_of_a_container = 5;
 
 // The ingress controller as a list of peers of a network policy.
 json ingress_peers(const IngressController& ingress) {
@@ -332,9 +332,9 @@ Object network_policy(const Values& common, const Settings& settings) {
 }
 
 Object resource_quota(const Values& common, const deployments::AppSize& size) {
-  const std::int64_t pods = pods_of_a_deployment * size.deployments;
-  const std::int64_t cpu = pods_of_a_deployment * size.cpu_millicores;
-  const std::int64_t memory = pods_of_a_deployment * size.memory_mb;
+  const std::int64_t pods = pods_of_a_container * size.containers;
+  const std::int64_t cpu = pods_of_a_container * size.cpu_millicores;
+  const std::int64_t memory = pods_of_a_container * size.memory_mb;
   // Each pod's requests are rounded up, so their sum may exceed the exact amount by one for each
   // pod.
   Values values = {{"pods", std::to_string(pods)},

@@ -96,8 +96,8 @@ std::string subdomain_secret_name(const std::string& deployment_id);
 
 // The app's namespace and the objects in it that its deployments share, in the order in which they
 // are applied: Namespace, RoleBinding (if settings.tenant_role is set), ServiceAccount,
-// NetworkPolicy, LimitRange, ResourceQuota. The quota has room for five times `size`: a
-// deployment's pod, the one that replaces it, and those that are still terminating.
+// NetworkPolicy, LimitRange, ResourceQuota. The quota has room for five times `size`: each
+// container's pod, the one that replaces it, and those that are still terminating.
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings);
 

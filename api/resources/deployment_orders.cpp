@@ -139,9 +139,13 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
                   {"fields", outcome.fields},
                   {"replaces_container", outcome.replaces_container},
                   {"points", outcome.points},
+                  {"containers", nullptr},
                   {"deployment", nullptr},
                   {"refusal", nullptr}};
-    if (outcome.deployment) entry["deployment"] = encode(*outcome.deployment, services);
+    if (outcome.deployment) {
+      entry["containers"] = deployments::most_replicas(outcome.deployment->container);
+      entry["deployment"] = encode(*outcome.deployment, services);
+    }
     if (outcome.refusal)
       entry["refusal"] = {{"status", status(outcome.refusal->code)},
                           {"code", name(outcome.refusal->code)},
@@ -174,8 +178,9 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "Create a deployment: run a container under a name",
      .text = "Accepts the order with status pending and starts the container; follow …/status or "
-             "…/events until it is running. A paid tier's price for 30 days is taken from the "
-             "app's balance at once, and again every 30 days.",
+             "…/events until it is running. A paid tier's price for 30 days of each container that "
+             "it may have at once is taken from the app's balance at once, and again every 30 "
+             "days; points for an hour of as many are held if the tier has a price by the hour.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .body = {"CreateDeploymentRequest"},
@@ -208,8 +213,9 @@ constexpr Route rows[] = {
      .summary = "Change a deployment; fields that aren't sent stay",
      .text =
          "Changes the fields that are sent, and replaces the container without dropping "
-         "requests if it must. For a more expensive tier, the difference for the rest of the "
-         "period is charged; for a cheaper one, it is credited; an unpaid period is charged first.",
+         "requests if it must. For a more expensive tier or more containers, the difference for "
+         "the rest of the period is charged; for a cheaper one or fewer, it is credited; an unpaid "
+         "period is charged first.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},

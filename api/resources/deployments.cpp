@@ -187,6 +187,8 @@ Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
                    {"tier", allowance.tier},
                    {"deployments_used", allowance.used},
                    {"max_deployments", or_null(allowance.most)},
+                   {"max_replicas", allowance.max_replicas},
+                   {"exec_allowed", allowance.exec_allowed},
                    {"reasons", allowance.reasons},
                    {"deployments", std::move(deployments)}}};
 }

@@ -241,8 +241,9 @@ TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
 }
 
-TEST_CASE("the namespace has room for five pods of each of the app's deployments") {
-  const deployments::AppSize size = {.deployments = 2,
+TEST_CASE("the namespace has room for five pods of each of the app's containers") {
+  const deployments::AppSize size = {.deployments = 1,
+                                     .containers = 2,
                                      .memory_mb = 1536,
                                      .cpu_millicores = 1500,
                                      .largest_memory_mb = 1024,
@@ -275,6 +276,7 @@ TEST_CASE("the quota has room for the requests of all pods, however they are rou
     requested += std::stoll(text(*find(objects, "Deployment"),
                                  "/spec/template/spec/containers/0/resources/requests/memory"));
     ++size.deployments;
+    ++size.containers;
     size.memory_mb += memory;
     size.largest_memory_mb = std::max(size.largest_memory_mb, memory);
   }

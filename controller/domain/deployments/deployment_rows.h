@@ -47,6 +47,9 @@ void store(db::Tx& tx, const std::string& id, const Order& before, const Order& 
            const std::string& data_key);
 // Stores the container alone.
 void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container);
+// Stores how many containers the deployment may have at once, and what all of them need together,
+// by the container's processes and the row's limits. To be called after either has changed.
+void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& container);
 
 // Whether the next generation starts a new container even if its description stays the same.
 enum class Replace { if_it_differs, always };

@@ -258,6 +258,8 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
   }
   result.tier = tier->slug;
   result.most = tier->max_deployments;
+  result.max_replicas = tier->max_replicas;
+  result.exec_allowed = tier->exec_allowed;
   result.used = used_of_tier(tx, app->owner_id, tier->id);
   result.uses = uses_of_tier(tx, app->owner_id, tier->id);
   if (result.most && result.used >= *result.most)

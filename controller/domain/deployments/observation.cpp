@@ -110,8 +110,9 @@ std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
 AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(R"(
       SELECT count(*) AS deployments,
-             coalesce(sum(memory_limit_mb), 0) AS memory_mb,
-             coalesce(sum(cpu_limit_millicores), 0) AS cpu_millicores,
+             coalesce(sum(most_containers), 0) AS containers,
+             coalesce(sum(most_memory_mb), 0) AS memory_mb,
+             coalesce(sum(most_cpu_millicores), 0) AS cpu_millicores,
              coalesce(max(memory_limit_mb), 0) AS largest_memory_mb,
              coalesce(max(cpu_limit_millicores), 0) AS largest_cpu_millicores
       FROM deployments
@@ -119,6 +120,7 @@ AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
                        app_id);
   rows.next();
   return {.deployments = int(rows.integer("deployments")),
+          .containers = int(rows.integer("containers")),
           .memory_mb = rows.integer("memory_mb"),
           .cpu_millicores = rows.integer("cpu_millicores"),
           .largest_memory_mb = int(rows.integer("largest_memory_mb")),

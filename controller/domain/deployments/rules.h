@@ -48,6 +48,10 @@ nlohmann::json described_variables(const Secrets& from, const Secrets& to);
 
 // Returns the tier with this slug. Throws unknown_tier or payment_method_unsupported.
 tiers::Tier payable_tier(db::Tx& tx, const std::string& slug);
+// Returns the deployment's tier as far as it holds for what the deployment has already: its sizes
+// are those that it got, and it may keep as many containers as it has, whatever was changed of the
+// tier since.
+tiers::Tier tier_as_agreed(db::Tx& tx, const Deployment& deployment);
 // Throws tier_not_allowed if the app may not use the tier.
 void check_tier_allowed(const apps::App& app, const tiers::Tier& tier);
 // Returns how many deployments of the tier, not counting destroyed ones, the account has.
