@@ -310,7 +310,8 @@ deployments::DesiredState with_worker() {
   auto state = state_of();
   Processes& processes = state.deployment.container.processes;
   processes["web"] = {};
-  processes["worker"] = {.command = {{"./worker"}}, .replicas = 2, .memory_mb = 256};
+  processes["worker"] = {
+      .command = deployments::Texts{"./worker"}, .replicas = 2, .memory_mb = 256};
   return state;
 }
 

@@ -487,7 +487,7 @@ namespace {
 Deployment two_processes(Status status) {
   Deployment row = row_in(status);
   row.container.processes["web"] = {};
-  row.container.processes["worker"] = {.command = {{"./worker"}}, .memory_mb = 256};
+  row.container.processes["worker"] = {.command = deployments::Texts{"./worker"}, .memory_mb = 256};
   return row;
 }
 
