@@ -433,8 +433,11 @@ std::string process_object_name(const std::string& deployment_id, const std::str
 }
 
 std::string process_of(const Object& object) {
-  const json::json_pointer label("/metadata/labels/berth~1process");
-  return object.contains(label) ? object.at(label).get<std::string>() : deployments::web_process;
+  static const json::json_pointer path("/metadata/labels");
+  static const json none = json::object();
+  const json& labels = object.contains(path) ? object.at(path) : none;
+  if (labels.contains(run_label)) return "";
+  return labels.value(process_label, deployments::web_process);
 }
 
 int replicas_of(const deployments::ProcessSpec& process, const deployments::DesiredState& state) {

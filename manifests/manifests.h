@@ -67,6 +67,8 @@ inline constexpr const char* app_label = "berth/app";
 // The process that an object or a pod belongs to. Those that were made before there were processes
 // don't have it, and belong to web (process_of()).
 inline constexpr const char* process_label = "berth/process";
+// Jobs and pods of runs have this label, with the run's id.
+inline constexpr const char* run_label = "berth/run";
 // Objects that belong to a custom domain have this label, with the value "domain".
 inline constexpr const char* component_label = "app.kubernetes.io/component";
 inline constexpr const char* domain_component = "domain";
@@ -95,7 +97,7 @@ std::string namespace_of(const std::string& app_id);  // the namespace of an ope
 std::string object_name(const std::string& deployment_id);
 // The name of the Deployment and the PodDisruptionBudget of a process; web's is object_name().
 std::string process_object_name(const std::string& deployment_id, const std::string& process);
-// The process that an object or a pod of a deployment belongs to.
+// The process that an object or a pod of a deployment belongs to; empty for those of runs.
 std::string process_of(const Object& object);
 // How many containers the process is to have now.
 int replicas_of(const deployments::ProcessSpec& process, const deployments::DesiredState& state);

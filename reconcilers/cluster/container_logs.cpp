@@ -62,10 +62,10 @@ std::vector<ObjectPtr> pods_of(const Cache& cache, const Wanted& wanted) {
   std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(wanted.deployment_id);
   if (wanted.instance)
     std::erase_if(pods, [&](const ObjectPtr& pod) { return name_of(*pod) != *wanted.instance; });
-  if (wanted.process)
-    std::erase_if(pods, [&](const ObjectPtr& pod) {
-      return manifests::process_of(*pod) != *wanted.process;
-    });
+  std::erase_if(pods, [&](const ObjectPtr& pod) {
+    const std::string process = manifests::process_of(*pod);
+    return wanted.process ? process != *wanted.process : process.empty();
+  });
   std::ranges::sort(pods, {},
                     [](const ObjectPtr& pod) { return std::pair(made_at(*pod), name_of(*pod)); });
   return pods;

@@ -61,7 +61,7 @@ std::vector<Instance> instances_of(const Cache& cache, const std::string& deploy
   const std::set<std::string> wanted = templates_wanted(cache, deployment_id);
   std::vector<Instance> all;
   for (const ObjectPtr& pod : cache.store(kube::pods).of_deployment(deployment_id))
-    all.push_back(instance_of(*pod, wanted));
+    if (!manifests::process_of(*pod).empty()) all.push_back(instance_of(*pod, wanted));
   std::ranges::sort(all, [](const Instance& a, const Instance& b) {
     return std::tuple(b.made_at, b.is_newest, b.name) < std::tuple(a.made_at, a.is_newest, a.name);
   });

@@ -336,7 +336,7 @@ std::vector<Part> parts_of(const Deployment& row, const Live& live) {
 // Whether pods are left of processes that the deployment no longer has.
 bool has_strangers(const std::vector<Part>& parts, const Live& live) {
   return std::ranges::any_of(live.pods, [&](const Object& pod) {
-    return !is_being_deleted(pod) && !is_over(pod) &&
+    return !is_being_deleted(pod) && !is_over(pod) && !manifests::process_of(pod).empty() &&
            std::ranges::none_of(parts, [&](const Part& part) {
              return part.process.name == manifests::process_of(pod);
            });
@@ -483,7 +483,7 @@ std::vector<std::string> pods_with_questions(const Live& live, const Patience& p
   for (const Object& deployment : live.deployments) wanted.insert(template_wanted_by(deployment));
   std::map<std::string, std::vector<const Object*>> asked;  // by process
   for (const Object& pod : live.pods) {
-    if (is_ready(pod) || is_being_deleted(pod)) continue;
+    if (is_ready(pod) || is_being_deleted(pod) || manifests::process_of(pod).empty()) continue;
     const Object& state = field(container_status(pod), {"state"});
     const auto started = instant_at(state, {"running", "startedAt"});
     if (state.contains("waiting") || (started && now - *started >= patience.listening))
