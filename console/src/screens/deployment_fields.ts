@@ -12,10 +12,13 @@ type Change = Body<'patch', '/api/deploy/apps/{id}'>;
 
 // The fields that have rows of their own below or in the form of the creation, and those that the console doesn't show:
 // `env` is another name of `env_vars`.
-type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credentials' | 'env' | 'labels';
+type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credentials' | 'env' | 'labels' | Elsewhere;
+// These are set in berth.yaml and by the client.
+type Elsewhere = 'scale' | 'processes' | 'release_command' | 'crons' | 'auto_deploy';
 type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
 
 const most_port = 65_535;
+const most_replicas = 100;
 const first_unprivileged_port = 1_024;
 
 // Images that berthd has built are of no registry.
@@ -73,6 +76,13 @@ const container: { [F in keyof Container]-?: Row } = {
     card: t.create.more,
   },
   args: { label: t.create.args, hint: t.create.args_hint, kind: 'texts', card: t.create.more },
+  replicas: {
+    label: t.create.replicas,
+    hint: t.create.replicas_hint,
+    kind: 'number',
+    check: (replicas: number) => (replicas < 1 || replicas > most_replicas ? t.create.bad_replicas : undefined),
+    card: t.create.more,
+  },
 };
 export const container_fields = Object.entries(container).map(([name, row]) => ({
   name,

@@ -377,13 +377,15 @@ const std::vector<Deciding> deciding = {
     {"billing::settle_due",
      [](db::Tx& tx, Fixture&) { billing::settle_due(tx, "deployment", ""); }},
     {"billing::resume", [](db::Tx& tx, Fixture&) { billing::resume(tx, {}, "deployment"); }},
+    {"billing::change_size",
+     [](db::Tx& tx, Fixture&) { billing::change_size(tx, {}, "deployment", {}, {}); }},
     {"billing::stop_renewal",
      [](db::Tx& tx, Fixture&) { billing::stop_renewal(tx, "deployment"); }},
 };
 
 TEST_CASE("functions that decide by what they have read need a serializable write") {
   Fixture f;
-  CHECK(deciding.size() == 43);
+  CHECK(deciding.size() == 44);
   for (const Deciding& one : deciding) {
     INFO(one.name);
     const auto run = [&](db::Tx& tx) { one.run(tx, f); };
