@@ -428,8 +428,9 @@ std::int64_t containers_of(const Cache& cache, const Wanted& wanted) {
   return sum;
 }
 
-// Follows the logs of several containers, each by a reader of its own. What arrives together is in
-// the order of its times; each container's lines are in order and come once. A log that is resumed
+// Reads the logs of several containers, each by a reader of its own. A log that isn't followed is
+// in the order of its times; of one that is, what arrives together. Each container's lines are in
+// order and come once. A log that is resumed
 // after a line goes on with the lines of that container, and with those of the others that are
 // younger; so of the others a line that was on its way at that moment may be missing.
 class MergedReader {
@@ -454,13 +455,14 @@ class MergedReader {
     add_members(Begins::now);
   }
   ~MergedReader() {
-    for (auto& [pod, reader] : members_) reader->stop();
+    for (auto& [pod, member] : members_) member.reader->stop();
   }
   MergedReader(const MergedReader&) = delete;
   MergedReader& operator=(const MergedReader&) = delete;
 
   Batch next(std::chrono::milliseconds patience) {
     const auto until = std::chrono::steady_clock::now() + patience;
+    if (wanted_.follow == Follow::no) return in_order(until);
     while (true) {
       if (std::chrono::steady_clock::now() >= look_at_) add_members(Begins::later);
       Batch batch = take();
@@ -474,6 +476,11 @@ class MergedReader {
   // The pause in which nothing was there, of a caller who waits.
   static constexpr std::chrono::milliseconds merge_pause{20};
   enum class Begins { now, later };
+  struct Member {
+    std::unique_ptr<LogReader> reader;
+    std::deque<Line> lines = {};  // of a log that isn't followed: those that wait for others' turn
+    bool ended = false;
+  };
 
   Wanted wanted_of(const std::string& pod, Begins begins) const {
     Wanted one = wanted_;
@@ -501,19 +508,62 @@ class MergedReader {
     for (const ObjectPtr& pod : pods) {
       const std::string name = name_of(*pod);
       if (members_.contains(name) || done_.contains(name)) continue;
-      left_out = members_.size() >= ContainerLogs::max_merged;
-      if (left_out) break;
+      if (members_.size() >= ContainerLogs::max_merged) {
+        left_out = true;
+        break;
+      }
       try {
-        members_[name] = std::make_unique<LogReader>(client_, cache_, wanted_of(name, begins),
-                                                     readers_, claimant_);
+        members_[name].reader = std::make_unique<LogReader>(
+            client_, cache_, wanted_of(name, begins), readers_, claimant_);
       } catch (const Error& error) {
         members_.erase(name);
         if (members_.empty() && begins == Begins::now) throw;
-        left_out = error.code == Code::unavailable;
+        left_out = left_out || error.code == Code::unavailable;
       }
     }
     if (left_out && !has_told_) problem_ = "not all containers are read; choose one of them";
     has_told_ = has_told_ || left_out;
+  }
+
+  // Of each container the next lines have to be there before it is known which comes first.
+  Batch in_order(std::chrono::steady_clock::time_point until) {
+    Batch all;
+    all.problem = std::exchange(problem_, std::nullopt);
+    while (all.lines.size() < max_batch) {
+      Member* first = nullptr;
+      for (auto& [pod, member] : members_) {
+        if (!has_lines(member, until)) return all;
+        if (member.lines.empty()) continue;
+        if (!first || time_of(member.lines.front()) < time_of(first->lines.front()))
+          first = &member;
+      }
+      all.ended = first == nullptr && all.lines.empty();
+      if (first == nullptr) return all;
+      all.lines.push_back(std::move(first->lines.front()));
+      first->lines.pop_front();
+    }
+    return all;
+  }
+
+  // Returns false if its next lines haven't come by then. Throws Error if they can't be read.
+  static bool has_lines(Member& member, std::chrono::steady_clock::time_point until) {
+    if (!member.lines.empty() || member.ended) return true;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - std::chrono::steady_clock::now());
+    try {
+      Batch batch = member.reader->next(std::max(left, std::chrono::milliseconds(0)));
+      std::ranges::move(batch.lines, std::back_inserter(member.lines));
+      member.ended = batch.ended;
+    } catch (const Error& error) {
+      if (error.code != Code::invalid_state) throw;
+      member.ended = true;  // the container is gone
+    }
+    return !member.lines.empty() || member.ended;
+  }
+
+  // An id begins with the time, of a fixed length.
+  static std::string_view time_of(const Line& line) {
+    return std::string_view(line.id).substr(0, line.id.find('/'));
   }
 
   Batch take() {
@@ -522,7 +572,7 @@ class MergedReader {
     for (auto member = members_.begin(); member != members_.end();) {
       Batch one;
       try {
-        one = member->second->next(std::chrono::milliseconds(0));
+        one = member->second.reader->next(std::chrono::milliseconds(0));
       } catch (const Error& error) {
         one.ended = true;
         one.problem = error.what();
@@ -532,10 +582,7 @@ class MergedReader {
       if (one.ended) done_.insert(member->first);
       member = one.ended ? members_.erase(member) : std::next(member);
     }
-    // An id begins with the time, of a fixed length.
-    std::ranges::stable_sort(all.lines, {}, [](const Line& line) {
-      return std::string_view(line.id).substr(0, line.id.find('/'));
-    });
+    std::ranges::stable_sort(all.lines, {}, time_of);
     return all;
   }
 
@@ -546,8 +593,8 @@ class MergedReader {
   const Claimant claimant_;
   std::optional<LogPosition> resumed_;
   int first_tail_ = 0;
-  std::map<std::string, std::unique_ptr<LogReader>> members_;  // by pod
-  std::set<std::string> done_;  // pods that are there and have been read to their ends
+  std::map<std::string, Member> members_;  // by pod
+  std::set<std::string> done_;             // pods that are there and have been read to their ends
   std::chrono::steady_clock::time_point look_at_;
   std::optional<std::string> problem_;
   bool has_told_ = false;
@@ -558,7 +605,7 @@ class MergedReader {
 container_logs::Reader ContainerLogs::open(const Wanted& wanted) {
   if (!cache_.synced())
     throw Error(Code::unavailable, "the cluster hasn't answered yet; try again later");
-  if (wanted.follow == Follow::yes && !wanted.instance && containers_of(cache_, wanted) > 1) {
+  if (wanted.run == Run::current && !wanted.instance && containers_of(cache_, wanted) > 1) {
     const auto merged = std::make_shared<MergedReader>(client_, cache_, wanted, readers_);
     return [merged](std::chrono::milliseconds patience) { return merged->next(patience); };
   }

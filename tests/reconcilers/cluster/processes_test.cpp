@@ -240,6 +240,17 @@ TEST_CASE("the log of several containers is followed in one", "[pool:log_readers
   }
   const std::string before = last;
   by_pod.clear();
+  // A log that isn't followed is in the order of its times.
+  std::vector<std::string> times;
+  const auto whole = logs.open({.deployment_id = id, .tail = 30});
+  while (true) {
+    const auto batch = whole(std::chrono::seconds(5));
+    for (const auto& line : batch.lines) times.push_back(line.id.substr(0, line.id.find('/')));
+    if (batch.ended) break;
+  }
+  CHECK(std::ranges::is_sorted(times));
+  CHECK(times.size() > 10);
+  CHECK(times.size() <= 30);
   const auto resumed =
       logs.open({.deployment_id = id, .follow = container_logs::Follow::yes, .after = before});
   CHECK(read(resumed, 3));
