@@ -574,7 +574,7 @@ export const de: Messages = {
     states: { waiting: 'Nicht gestartet', running: 'Nicht bereit', ended: 'Beendet' },
     newest: 'neue Version',
     older: 'Version davor',
-    follow: 'Neuester Container, über Neustarts hinweg',
+    follow: 'Alle Container, über Neustarts hinweg',
     one: (image, state, id) => `${image}, ${state.toLowerCase()} (${id})`,
     gone: 'Ein Container, den es nicht mehr gibt',
     choose: 'Container',

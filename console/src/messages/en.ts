@@ -563,7 +563,7 @@ export const en = {
     states: { waiting: 'Not started', running: 'Not ready', ended: 'Ended' },
     newest: 'new version',
     older: 'previous version',
-    follow: 'Newest container, across restarts',
+    follow: 'All containers, across restarts',
     one: (image: string, state: string, id: string) => `${image}, ${state.toLowerCase()} (${id})`,
     gone: 'A container that is gone',
     choose: 'Container',
