@@ -480,6 +480,11 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
   return objects;
 }
 
+void select_unlabelled(Object& service) {
+  service["spec"]["selector"].erase(process_label);
+  service["metadata"]["annotations"][hash_annotation] = hash_of(service);
+}
+
 Object emptied_secret(const Object& deployment) {
   const json& metadata = deployment.at("metadata");
   json labels = deployment.at("spec").at("template").at("metadata").at("labels");

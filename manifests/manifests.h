@@ -124,6 +124,11 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
 // deployment keeps all objects, with 0 replicas.
 std::vector<Object> of_deployment(const deployments::DesiredState& state, const Settings& settings);
 
+// Makes a Service of of_deployment() lead to the deployment's pods from before there were
+// processes, too, which lack the label of one. Other processes' pods get no requests by it, because
+// none of their ports is named http.
+void select_unlabelled(Object& service);
+
 // The Secret of the variables of a deployment that has none any more. `deployment` is one of its
 // Deployments as of_deployment() makes them. Containers from before the change still name the
 // Secret, and couldn't start again without it.

@@ -195,7 +195,8 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (tenant.rights_are_new)
     return {Outcome::Kind::applied, tenant.result.applied, rights_take_effect, "", false};
   Applier::Result result = tenant.result;
-  const std::vector<Object> desired = desired_objects(state);
+  std::vector<Object> desired = desired_objects(state);
+  keep_serving_unlabelled(row.id, desired);
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
@@ -249,6 +250,20 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
   choice = !*choice;
   std::vector<Object> other = made();
   return replaced(desired) <= replaced(other) ? desired : other;
+}
+
+// The pods that serve when berthd is upgraded to a version with processes lack the label by which
+// the Service selects. They have to be found until the rollout has ended them: if it fails, they
+// serve on.
+void DeploymentLoop::keep_serving_unlabelled(const std::string& id, std::vector<Object>& desired) {
+  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
+  const bool any = std::ranges::any_of(pods, [](const ObjectPtr& pod) {
+    return label_of(*pod, manifests::process_label).empty() && !is_being_deleted(*pod) &&
+           !is_over(*pod) && !manifests::process_of(*pod).empty();
+  });
+  if (!any) return;
+  for (Object& object : desired)
+    if (text_at(object, {"kind"}) == kube::services.kind) manifests::select_unlabelled(object);
 }
 
 // Until the cache is complete nothing can be done. If the cluster is unreachable, the row records

@@ -68,6 +68,7 @@ class DeploymentLoop {
   Outcome apply_and_observe(Wanted& wanted);
   Outcome without_cache(const deployments::Deployment& row);
   std::vector<Object> desired_objects(deployments::DesiredState& state);
+  void keep_serving_unlabelled(const std::string& id, std::vector<Object>& desired);
   // Records why the deployment isn't brought to the cluster, if it isn't there yet and has to wait.
   std::optional<Outcome> hold_back(const deployments::Deployment& row);
   // Asks for the size of the image that a node would have to pull. Returns an outcome if the

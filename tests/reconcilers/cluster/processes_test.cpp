@@ -181,6 +181,43 @@ TEST_CASE("a rollout of three keeps three that are ready") {
   CHECK(least == 3);
 }
 
+TEST_CASE("a container from before there were processes is served until it is replaced") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  world.wake();
+  const std::string id = world.deploy(world.new_app(), {.processes = web_and_worker});
+  REQUIRE(world.is(id, Status::running));
+  std::string old;
+  for (const Object& pod : world.objects(kube::pods, id)) {
+    if (manifests::process_of(pod) != "web") continue;
+    old = uid_of(pod);
+    world.client().merge({{"apiVersion", "v1"},
+                          {"kind", "Pod"},
+                          {"metadata",
+                           {{"name", name_of(pod)},
+                            {"namespace", namespace_of(pod)},
+                            {"labels", {{"berth/process", nullptr}}}}}});
+  }
+  REQUIRE_FALSE(old.empty());
+  const auto selector = [&] { return world.object(kube::services, id)["spec"]["selector"]; };
+  CHECK(eventually([&] { return selector() == json{{"berth/deployment", id}}; }));
+  bool was_served = true;
+  world.restart(id);
+  CHECK(eventually([&] {
+    // What the Service selects is read before the pods: once it has changed, it stays so.
+    const bool selects_all = !selector().contains("berth/process");
+    const auto pods = world.objects(kube::pods, id);
+    was_served = was_served && (selects_all || std::ranges::any_of(pods, [&](const Object& pod) {
+                                  return label_of(pod, "berth/process") == "web" && is_ready(pod);
+                                }));
+    return std::ranges::none_of(pods, [&](const Object& pod) { return uid_of(pod) == old; });
+  }));
+  CHECK(was_served);
+  CHECK(eventually([&] {
+    return selector() == json{{"berth/deployment", id}, {"berth/process", "web"}};
+  }));
+}
+
 TEST_CASE("the log of a process is that of its containers alone") {
   embedded::Cluster cluster{quick()};
   World world(config_of(cluster));
