@@ -382,6 +382,17 @@ TEST_CASE("a deployment that isn't served has neither a Service nor an Ingress")
   CHECK(all(objects, "Deployment").size() == 1);
 }
 
+TEST_CASE("a Service can also lead to pods from before there were processes") {
+  const auto state = state_of();
+  json service = *find(manifests::of_deployment(state, settings), "Service");
+  const json before = service;
+  manifests::select_unlabelled(service);
+  CHECK(get(service, "/spec/selector") == json({{"berth/deployment", state.deployment.id}}));
+  const json::json_pointer hash("/metadata/annotations/" + std::string("berth~1hash"));
+  CHECK(service.at(hash) != before.at(hash));
+  CHECK(service.at(hash) == manifests::hash_of(service));
+}
+
 TEST_CASE("a process has as many containers as it asks for, or as the autoscaler says") {
   auto state = state_of();
   const auto replicas = [&] {
@@ -397,6 +408,7 @@ TEST_CASE("a process has as many containers as it asks for, or as the autoscaler
   CHECK(replicas() == 3);
   const json budget = budgets().at("berth-" + state.deployment.id);
   CHECK(get(budget, "/spec/maxUnavailable") == 1);
+  CHECK(get(budget, "/spec/unhealthyPodEvictionPolicy") == "AlwaysAllow");
   CHECK(get(budget, "/spec/selector/matchLabels/berth~1process") == "web");
   CHECK(get(*find(manifests::of_deployment(state, settings), "Deployment"), "/spec/template") ==
         template_before);
