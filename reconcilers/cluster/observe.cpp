@@ -413,8 +413,14 @@ Seen observe(const Deployment& row, const Live& live, const Patience& patience, 
 }
 
 Observation refused(const Deployment& row, const Live& live, const Trouble& why) {
-  const auto serving = std::find_if(live.pods.begin(), live.pods.end(), [](const Object& pod) {
-    return is_ready(pod) && !is_being_deleted(pod);
+  // Workers that go on, or commands that run, don't answer for web.
+  const auto processes = processes_of(row);
+  const bool has_web = std::ranges::find(processes, deployments::web_process,
+                                         &deployments::ProcessSpec::name) != processes.end();
+  const auto serving = std::ranges::find_if(live.pods, [&](const Object& pod) {
+    const std::string process = manifests::process_of(pod);
+    const bool counts = has_web ? process == deployments::web_process : !process.empty();
+    return counts && is_ready(pod) && !is_being_deleted(pod);
   });
   Observation seen;
   set_trouble(seen, why, serving == live.pods.end() ? nullptr : &*serving);

@@ -1,5 +1,6 @@
 #include "reconcilers/cluster/usage.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "controller/base/log.h"
@@ -29,6 +30,21 @@ std::int64_t restarts_of(const std::vector<ObjectPtr>& pods) {
   std::int64_t restarts = 0;
   for (const ObjectPtr& pod : pods) restarts += number_at(container_status(*pod), {"restartCount"});
   return restarts;
+}
+
+Restarts restarts_by_pod(const std::vector<ObjectPtr>& pods) {
+  Restarts restarts;
+  for (const ObjectPtr& pod : pods) restarts[uid_of(*pod)] = restarts_of({pod});
+  return restarts;
+}
+
+std::int64_t restarts_since(const Restarts& before, const Restarts& now) {
+  std::int64_t sum = 0;
+  for (const auto& [pod, restarts] : now) {
+    const auto known = before.find(pod);
+    sum += std::max<std::int64_t>(0, restarts - (known == before.end() ? 0 : known->second));
+  }
+  return sum;
 }
 
 void add_measured(Usage& usage, const Object& pod_metrics) {

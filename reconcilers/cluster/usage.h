@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ void add_measured(Usage& usage, const Object& pod_metrics);
 
 // The restarts of the containers of these pods.
 std::int64_t restarts_of(const std::vector<ObjectPtr>& pods);
+
+// The restarts of each pod's container, by the pod's uid.
+using Restarts = std::map<std::string, std::int64_t>;
+Restarts restarts_by_pod(const std::vector<ObjectPtr>& pods);
+// How many restarts of `now` there weren't `before`. A new pod begins at 0, and what the pods had
+// that have left doesn't count again.
+std::int64_t restarts_since(const Restarts& before, const Restarts& now);
 
 // Asks metrics.k8s.io and Traefik on behalf of a waiting caller: each must answer within seconds or
 // its numbers count as unknown. Thread-safe.

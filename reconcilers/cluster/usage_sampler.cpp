@@ -4,7 +4,6 @@
 #include "controller/base/url.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/pod_trouble.h"
-#include "reconcilers/cluster/usage.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -64,22 +63,22 @@ UsageHistory::Samples UsageSampler::measure() {
 
 void UsageSampler::add_pods(Samples& samples) {
   const Store& pods = parts_.cache.store(kube::pods);
-  std::map<std::string, std::int64_t> restarts;
+  std::map<std::string, Restarts> restarts;
   namespaces_.clear();
   for (const std::string& id : pods.deployments()) {
     const std::vector<ObjectPtr> of_deployment = pods.of_deployment(id);
     if (of_deployment.empty()) continue;
     namespaces_[id] = namespace_of(*of_deployment.front());
-    const std::int64_t counted = restarts_of(of_deployment);
+    Restarts counted = restarts_by_pod(of_deployment);
     const auto before = restarts_.find(id);
-    // A new pod begins at 0.
-    const std::int64_t known = before == restarts_.end() ? counted : before->second;
     Values& values = samples[id];
-    at(values, Metric::restarts) = counted >= known ? counted - known : counted;
+    // Of a deployment that wasn't measured before it isn't known when its pods were restarted.
+    at(values, Metric::restarts) =
+        before == restarts_.end() ? 0 : restarts_since(before->second, counted);
     at(values, Metric::replicas) = std::ranges::count_if(of_deployment, [](const ObjectPtr& pod) {
       return is_ready(*pod) && !manifests::process_of(*pod).empty();
     });
-    restarts[id] = counted;
+    restarts[id] = std::move(counted);
   }
   restarts_ = std::move(restarts);
 }

@@ -7,6 +7,7 @@
 #include "controller/domain/kernel/loop.h"
 #include "reconcilers/cluster/cache.h"
 #include "reconcilers/cluster/traefik_metrics.h"
+#include "reconcilers/cluster/usage.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/kube/client.h"
 
@@ -48,7 +49,7 @@ class UsageSampler {
   std::int64_t measured_minute_ = 0;
   // The namespaces of the deployments that are measured.
   std::map<std::string, std::string> namespaces_;
-  std::map<std::string, std::int64_t> restarts_;
+  std::map<std::string, Restarts> restarts_;
   std::map<std::string, Traffic> traffic_;
 };
 

@@ -582,6 +582,23 @@ TEST_CASE("while old pods of a process serve, its failing rollout is a running d
   CHECK(observe(row, live, Patience(), now).observation.status == Status::errored);
 }
 
+TEST_CASE("workers and commands that run don't make a refused deployment one that serves") {
+  Live live{.deployments = {part_of("web", 1, 1, 0), part_of("worker", 1, 1, 1)},
+            .pods = {pod_of("web", crashing_pod(), "web-1"), pod_of("worker", ready_pod(), "w-1")},
+            .events = {}};
+  const auto see_refused = [&](const Deployment& row) {
+    return refused(row, live, {Reason::cluster_refused, "denied by policy"}).status;
+  };
+  CHECK(see_refused(two_processes(Status::deploying)) == Status::errored);
+  Deployment worker_alone = row_in(Status::deploying);
+  worker_alone.container.processes["worker"] = {};
+  CHECK(see_refused(worker_alone) == Status::running);
+  live.pods[1]["metadata"]["labels"]["berth/run"] = "run-1";
+  CHECK(see_refused(worker_alone) == Status::errored);
+  live.pods[0] = pod_of("web", ready_pod(), "web-1");
+  CHECK(see_refused(two_processes(Status::deploying)) == Status::running);
+}
+
 TEST_CASE("one dead container of three leaves a deployment running and healthy") {
   Live live{.deployments = {part_of("web", 3, 3, 2)},
             .pods = {pod_of("web", ready_pod(), "a"), pod_of("web", ready_pod(), "b"),

@@ -140,6 +140,15 @@ TEST_CASE("Traefik's answers are counted by class, and their times become quanti
   CHECK(since(now, before).by_class == before.by_class);
 }
 
+TEST_CASE("restarts are counted for each pod, and not again when another pod has left") {
+  using reconcilers::restarts_since;
+  const reconcilers::Restarts before = {{"a", 5}, {"b", 3}};
+  CHECK(restarts_since(before, before) == 0);
+  CHECK(restarts_since(before, {{"a", 5}, {"b", 4}}) == 1);
+  CHECK(restarts_since(before, {{"b", 3}, {"c", 0}}) == 0);
+  CHECK(restarts_since(before, {{"b", 4}, {"c", 2}}) == 3);
+}
+
 TEST_CASE("what runs on the cluster is measured once a minute") {
   reconcilers::test::TestCluster cluster;
   reconcilers::test::World world(cluster.config());
