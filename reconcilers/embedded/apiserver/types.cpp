@@ -51,6 +51,7 @@ constexpr std::array types{
          no_generation, built_in, Put::or_create},
     Type{Kind::role_bindings, "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings",
          namespaced, plain, no_generation, built_in, any},
+    Type{Kind::jobs, "batch", "v1", "Job", "jobs", namespaced, status, generation, built_in, any},
 };
 
 const Json null_value;

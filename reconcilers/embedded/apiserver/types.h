@@ -30,6 +30,7 @@ enum class Kind {
   certificates,
   leases,
   role_bindings,
+  jobs,
 };
 
 enum class Scope { cluster, namespaced };
