@@ -168,8 +168,10 @@ ObjectPtr Registry::commit(const Key& key, const ObjectPtr& live, Json object, D
 
 void Registry::prepare_create(const Type& type, const std::string& name_space, Json& object) {
   Json& metadata = object["metadata"];
+  // The longest beginning of a generated name (k8s.io/apiserver, pkg/storage/names).
+  static constexpr size_t longest_prefix = 58;
   if (name_of(object).empty() && !text_at(metadata, "generateName").empty())
-    metadata["name"] = text_at(metadata, "generateName") + name_suffix();
+    metadata["name"] = text_at(metadata, "generateName").substr(0, longest_prefix) + name_suffix();
   if (!text_at(metadata, "resourceVersion").empty())
     throw internal_error("resourceVersion should not be set on objects to be created");
   for (const char* field :
