@@ -6,6 +6,7 @@
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "reconcilers/cluster/custom_domain_objects.h"
 #include "reconcilers/cluster/failures.h"
+#include "reconcilers/cluster/job_pod.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -387,6 +388,7 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
   int removed = 0;
   for (const Tracked& tracked : parts_.cache.of_deployment(id)) {
     if (tracked.resource->kind == kube::pods.kind || is_being_deleted(*tracked.object)) continue;
+    if (tracked.resource->kind == kube::jobs.kind) continue;  // the loop of Jobs removes them
     if (is_wanted(tracked, desired) || is_of_domain(*tracked.object)) continue;
     const Object& object = *tracked.object;
     parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));
@@ -402,7 +404,7 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
 bool DeploymentLoop::is_too_early(const std::string& id, const std::vector<Object>& desired) {
   const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
   if (deployments.empty()) return false;
-  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
+  const auto pods = containers_of(parts_.cache, id);
   return std::ranges::any_of(desired, [&](const Object& object) {
     return text_at(object, {"kind"}) == kube::deployments.kind &&
            must_wait(*deployments.front(), pods, object);
@@ -413,7 +415,7 @@ Live DeploymentLoop::look(const std::string& id) {
   Live live;
   const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
   if (!deployments.empty()) live.deployment = *deployments.front();
-  for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
+  for (const ObjectPtr& pod : containers_of(parts_.cache, id))
     live.pods.push_back(*pod);
   auto asked = pods_with_questions(live, parts_.patience, system_time());
   asked.resize(std::min(asked.size(), max_pods_asked));

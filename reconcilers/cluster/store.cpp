@@ -47,10 +47,12 @@ Object slimmed(Object object) {
   const auto metadata = object.find("metadata");
   if (metadata == object.end()) return object;
   const bool is_pod = object.value("kind", "") == "Pod";
+  const bool is_job = object.value("kind", "") == "Job";
   if (const auto managers = metadata->find("managedFields"); managers != metadata->end())
     *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
   if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
   if (object.value("kind", "") == "ResourceQuota") object.erase("status");
+  if (const auto spec = object.find("spec"); spec != object.end() && is_job) spec->erase("template");
   return object;
 }
 

@@ -92,7 +92,7 @@ class Store {
 };
 
 // Returns `object` without the parts that nothing here reads: other managers' fields, a pod's spec
-// except for its node, and a quota's status (which changes with every pod). The managed fields of
+// except for its node, a Job's template, and a quota's status (which changes with every pod). The managed fields of
 // berth are kept as text (fieldsV1 in JSON).
 Object slimmed(Object object);
 
