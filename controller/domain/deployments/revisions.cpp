@@ -79,6 +79,15 @@ std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id
   return rows.next() ? std::optional(revision(rows)) : std::nullopt;
 }
 
+std::optional<Revision> newest_that_ran(db::Tx& tx, const std::string& deployment_id) {
+  static const std::string sql = select_revisions + R"(
+      AND succeeded_at IS NOT NULL
+    ORDER BY generation DESC
+    LIMIT 1)";
+  auto rows = tx.query(sql, deployment_id);
+  return rows.next() ? std::optional(revision(rows)) : std::nullopt;
+}
+
 void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
                         const std::optional<std::string>& image_digest) {
   const int succeeded = tx.execute(R"(
