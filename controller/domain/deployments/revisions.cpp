@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/db/enum_column.h"
+#include "controller/domain/deployments/runs/releases.h"
 
 namespace berth::deployments {
 namespace {
@@ -62,6 +63,7 @@ void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind ki
       FROM deployments
       WHERE id = $1)";
   tx.execute(sql, deployment_id, to_string(kind), initiated_by, tx.now());
+  releases::rollout_begins(tx, deployment_id);
 }
 
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
