@@ -61,3 +61,46 @@ CREATE TABLE deployment_crons (
   CHECK ((skipped_at IS NULL) = (skipped IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deployment_crons_due ON deployment_crons (due_at) WHERE due_at IS NOT NULL;
+
+-- Alerts tell a failed release like any other rollout that fails, and a cron that fails again and again once in half an
+-- hour.
+DROP TRIGGER app_events_to_alerts;
+CREATE TRIGGER app_events_to_alerts AFTER INSERT ON app_events
+BEGIN
+  INSERT INTO alert_events (alert_id, app_id, uuid, type, data, at, due_at)
+  SELECT a.id, NEW.app_id, NEW.uuid, told.type, NEW.data, NEW.at, max(NEW.at + 2000, a.not_before)
+  FROM apps p
+  JOIN alerts a ON a.owner_id = p.owner_id
+  JOIN (SELECT CASE
+                 WHEN NEW.type = 'deployment.domain'
+                   THEN CASE WHEN json_extract(NEW.data, '$.state') = 'failed' THEN 'certificate.failed' END
+                 WHEN NEW.type <> 'deployment.status' THEN NEW.type
+                 WHEN coalesce(json_extract(NEW.data, '$.cause'), json_extract(NEW.data, '$.reason'))
+                      IN ('crash_loop', 'out_of_memory') THEN 'deployment.crashed'
+                 WHEN json_extract(NEW.data, '$.reason') = 'certificate_failed'
+                   THEN CASE WHEN NOT EXISTS (SELECT 1 FROM custom_domains c
+                                              WHERE c.deployment_id = NEW.subject AND c.released_at IS NULL)
+                             THEN 'certificate.failed' END
+                 WHEN json_extract(NEW.data, '$.status') = 'errored'
+                   OR json_extract(NEW.data, '$.reason') IN ('rollout_failed', 'release_failed') THEN 'deployment.failed'
+               END AS type) told
+  WHERE p.id = NEW.app_id
+    AND told.type IS NOT NULL
+    AND (a.app_id IS NULL OR a.app_id = NEW.app_id)
+    AND a.disabled_at IS NULL
+    AND EXISTS (SELECT 1 FROM json_each(a.events) wanted WHERE wanted.value = told.type)
+    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) <
+      CASE WHEN told.type = 'points.spent' THEN 50 ELSE 100 END
+    AND (NEW.type NOT IN ('deployment.status', 'deployment.domain', 'deployment.run_failed')
+         OR NOT EXISTS (
+           SELECT 1
+           FROM app_events e
+           WHERE e.subject = NEW.subject AND e.id < NEW.id AND e.type = NEW.type AND e.at > NEW.at - 1800000
+             AND json_extract(e.data, '$.status') IS json_extract(NEW.data, '$.status')
+             AND json_extract(e.data, '$.domain') IS json_extract(NEW.data, '$.domain')
+             AND json_extract(e.data, '$.state') IS json_extract(NEW.data, '$.state')
+             AND json_extract(e.data, '$.kind') IS json_extract(NEW.data, '$.kind')
+             AND json_extract(e.data, '$.name') IS json_extract(NEW.data, '$.name')
+             AND json_extract(e.data, '$.reason') IS json_extract(NEW.data, '$.reason')
+             AND json_extract(e.data, '$.cause') IS json_extract(NEW.data, '$.cause')));
+END;

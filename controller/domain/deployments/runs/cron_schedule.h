@@ -37,8 +37,7 @@ class Schedule {
   // The Gregorian calendar repeats itself, with its weekdays, after 400 years; but a 29 February
   // that is a given weekday comes at least once in 40.
   static constexpr int horizon = 41;
-  bool has_day(int year, unsigned month, unsigned day) const;
-  bool is_possible() const;
+  class Search;
 
   std::bitset<60> minutes_;
   std::bitset<24> hours_;

@@ -11,7 +11,8 @@
 //
 // The rollouts are those that have a revision: a creation, a change that replaces containers, a
 // restart, and a rollback. One that begins while the deployment is stopped has its release when the
-// deployment starts; a deployment that is suspended and starts again unchanged has had its.
+// deployment starts; a deployment that ran, is suspended and starts again unchanged has had its.
+// Releases of one deployment never run side by side.
 namespace berth::releases {
 
 enum class State {
@@ -25,11 +26,12 @@ enum class State {
 struct Release {
   State state = State::none;
   std::int64_t generation = 0;   // of the rollout; 0 for `none`
-  std::optional<runs::Run> run;  // unless there is none yet
+  std::optional<runs::Run> run;  // that it waits for, or that has ended; else none
   bool lets_rollout_go_on() const { return state == State::none || state == State::succeeded; }
 };
-// Returns the release of the deployment's newest rollout. Two look-ups in indexes; for deployments
-// whose release commands are empty, one.
+// Returns the release of the deployment's newest rollout: `none` if it has no command, if it has
+// run, and while the deployment is stopped. Up to three look-ups in indexes; one if there is no
+// command.
 Release release_of(db::Tx& tx, const deployments::Deployment& deployment);
 
 // What an observation says of a release that failed, after Reason::release_failed.
@@ -41,7 +43,13 @@ std::string message_of(const runs::Run& run);
 // stopped. Needs a serializable write.
 Release begin(db::Tx& tx, const std::string& deployment_id);
 
-// To be called when a new rollout begins: cancels the release of an earlier one.
-void supersede(db::Tx& tx, const std::string& deployment_id, std::int64_t generation);
+// To be called when a new rollout begins: cancels the release of an earlier one, unless the cluster
+// has its Job already. Such a one runs to its end, because half a migration is worse than one that
+// comes too late, and the new rollout's release waits for it.
+void rollout_begins(db::Tx& tx, const std::string& deployment_id);
+// To be called when a deployment starts again without a new rollout, after its generation was
+// raised: if stopping it cut its release off, its rollout belongs to the new generation from now
+// on, and needs a release again.
+void deployment_starts(db::Tx& tx, const std::string& deployment_id);
 
 }  // namespace berth::releases
