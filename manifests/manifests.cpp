@@ -367,8 +367,11 @@ Parts parts_of_run(const runs::Wanted& wanted, const Settings& settings) {
 
 Object job(const runs::Wanted& wanted, const Parts& parts) {
   const auto& deployment = wanted.state.deployment;
-  const int cpu = wanted.process.cpu_millicores.value_or(deployment.cpu_limit_millicores);
-  const int memory = wanted.process.memory_mb.value_or(deployment.memory_limit_mb);
+  // A process of an earlier generation may be larger than the tier that the deployment has now.
+  const int cpu = std::min(wanted.process.cpu_millicores.value_or(deployment.cpu_limit_millicores),
+                           deployment.cpu_limit_millicores);
+  const int memory = std::min(wanted.process.memory_mb.value_or(deployment.memory_limit_mb),
+                              deployment.memory_limit_mb);
   const bool has_credentials = wanted.state.secrets.registry_credentials.has_value();
   const auto timeout = wanted.run.timeout;
   Values values =

@@ -11,6 +11,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "manifests/manifests.h"
 #include "reconcilers/cluster/log_lines.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
@@ -56,9 +57,12 @@ bool has_previous(const Object& pod) {
   return !field(container_status(pod), {"lastState", "terminated"}).is_null();
 }
 
-// The deployment's pods, or the one that is wanted, oldest first.
+// The deployment's pods, or the one that is wanted, or those of the run; oldest first.
 std::vector<ObjectPtr> pods_of(const Cache& cache, const Wanted& wanted) {
   std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(wanted.deployment_id);
+  std::erase_if(pods, [&](const ObjectPtr& pod) {
+    return label_of(*pod, manifests::run_label) != wanted.run_id.value_or("");
+  });
   if (wanted.instance)
     std::erase_if(pods, [&](const ObjectPtr& pod) { return name_of(*pod) != *wanted.instance; });
   std::ranges::sort(pods, {},
@@ -67,8 +71,8 @@ std::vector<ObjectPtr> pods_of(const Cache& cache, const Wanted& wanted) {
 }
 
 // Says why there is no log, with the reason that the kubelet reports, if any.
-std::string waiting_for(const std::vector<ObjectPtr>& pods) {
-  if (pods.empty()) return "the deployment has no container";
+std::string waiting_for(const std::vector<ObjectPtr>& pods, bool of_run) {
+  if (pods.empty()) return of_run ? "the run has no container" : "the deployment has no container";
   const Object& status = container_status(*pods.back());
   const std::string reason = text_at(status, {"state", "waiting", "reason"});
   return "the container hasn't started yet" + (reason.empty() ? "" : ": " + reason);
@@ -244,7 +248,7 @@ LogCursor LogReader::begin() {
     if (!pod_)
       throw Error(Code::invalid_state, wanted_.run == Run::previous && newest(pods, has_log)
                                            ? "the container has no previous run"
-                                           : waiting_for(pods));
+                                           : waiting_for(pods, wanted_.run_id.has_value()));
     position = {.at = wanted_.since.value_or(0),
                 .of_that_time = 0,
                 .pod = name_of(*pod_),
@@ -384,7 +388,7 @@ void LogReader::follow(const std::stop_token& stop) {
         move_to(*next);
         continue;
       }
-      if (wanted_.instance) return;
+      if (wanted_.instance || wanted_.run_id) return;
     }
     queue_.wait(look_interval, stop);
   }

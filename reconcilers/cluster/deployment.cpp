@@ -4,9 +4,11 @@
 
 #include "controller/base/log.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "reconcilers/cluster/custom_domain_objects.h"
 #include "reconcilers/cluster/failures.h"
 #include "reconcilers/cluster/job_pod.h"
+#include "reconcilers/cluster/release_gate.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -191,6 +193,7 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
+  if (auto waits = wait_for_release(row)) return *std::move(waits);
   result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
@@ -285,6 +288,19 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
   if (!answer->refusal) return std::nullopt;
   const auto& [reason, message, again] = *answer->refusal;
   return refuse(row, refused(row, look(row.id), {reason, message}), again);
+}
+
+std::optional<Outcome> DeploymentLoop::wait_for_release(const Deployment& row) {
+  auto release = parts_.database.read([&](db::Tx& tx) { return releases::release_of(tx, row); });
+  if (release.state == releases::State::needed)
+    release = parts_.database.write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+  if (release.lets_rollout_go_on()) return std::nullopt;
+  if (release.state == releases::State::failed)
+    return refuse(row, release_failed(look(row.id), releases::message_of(*release.run)),
+                  std::nullopt);
+  const bool recorded = record(row, releasing(row, look(row.id)));
+  // The end of the command wakes the deployment.
+  return Outcome{Outcome::Kind::waiting, 0, after_refusal, "the release command", recorded};
 }
 
 Outcome DeploymentLoop::refuse(const Deployment& row, const Observation& seen,
@@ -415,8 +431,7 @@ Live DeploymentLoop::look(const std::string& id) {
   Live live;
   const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
   if (!deployments.empty()) live.deployment = *deployments.front();
-  for (const ObjectPtr& pod : containers_of(parts_.cache, id))
-    live.pods.push_back(*pod);
+  for (const ObjectPtr& pod : containers_of(parts_.cache, id)) live.pods.push_back(*pod);
   auto asked = pods_with_questions(live, parts_.patience, system_time());
   asked.resize(std::min(asked.size(), max_pods_asked));
   for (const std::string& pod : asked) {

@@ -136,8 +136,7 @@ Engine::Engine(Parts parts, Options options)
                        return options_.user_namespaces.value_or(user_namespaces_.known().possible);
                      },
                  .registry = *parts.registry}),
-      jobs_(parts.registry, host_of(parts.cluster.server), job_loop_, [this] { return leads(); }) {
-}
+      jobs_(parts.registry, host_of(parts.cluster.server), job_loop_, [this] { return leads(); }) {}
 
 Engine::~Engine() { stop(); }
 
@@ -168,7 +167,8 @@ void Engine::stop() {
 }
 
 // Changes to objects of a custom domain wake the domain loop, those of a run its own loop, and all
-// others the deployment loop, which also tells the meter of the pods of runs. A rollout changes several objects within moments, which one reconciliation handles together.
+// others the deployment loop, which also tells the meter of the pods of runs. A rollout changes
+// several objects within moments, which one reconciliation handles together.
 void Engine::notice(const std::string& id, const Object& object) {
   if (is_of_domain(object)) {
     domains_.enqueue(id);
@@ -337,8 +337,7 @@ void Engine::scan_runs() {
   constexpr int page = 500;
   std::string after;
   while (true) {
-    const auto open =
-        database_.read([&](db::Tx& tx) { return runs::open_runs(tx, after, page); });
+    const auto open = database_.read([&](db::Tx& tx) { return runs::open_runs(tx, after, page); });
     for (const runs::Run& run : open) jobs_.enqueue(run.id);
     if (open.size() < std::size_t(page)) break;
     after = open.back().id;

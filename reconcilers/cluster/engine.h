@@ -22,9 +22,10 @@
 
 namespace berth::reconcilers {
 
-// Runs everything that brings deployments, their runs and custom domains to one cluster: the Kubernetes client,
-// the cache, the work queues and their workers. The composition root creates an Engine, passes the
-// database's change notices to enqueue(), enqueue_domain() and enqueue_run(), and calls start() and stop().
+// Runs everything that brings deployments, their runs and custom domains to one cluster: the
+// Kubernetes client, the cache, the work queues and their workers. The composition root creates an
+// Engine, passes the database's change notices to enqueue(), enqueue_domain() and enqueue_run(),
+// and calls start() and stop().
 class Engine {
  public:
   struct Parts {

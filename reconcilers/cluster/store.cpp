@@ -52,7 +52,8 @@ Object slimmed(Object object) {
     *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
   if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
   if (object.value("kind", "") == "ResourceQuota") object.erase("status");
-  if (const auto spec = object.find("spec"); spec != object.end() && is_job) spec->erase("template");
+  if (const auto spec = object.find("spec"); spec != object.end() && is_job)
+    spec->erase("template");
   return object;
 }
 

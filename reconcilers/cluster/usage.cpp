@@ -60,7 +60,8 @@ Usage UsageReader::of(const deployments::Deployment& row) {
   if (state.synced) usage.restarts = restarts_of(containers_of(cache_, row.id));
   if (state.connected) {
     const std::string path = "/apis/metrics.k8s.io/v1beta1/namespaces/" + name_space +
-                             "/pods?labelSelector=berth%2Fdeployment%3D" + row.id + "%2C%21berth%2Frun";
+                             "/pods?labelSelector=berth%2Fdeployment%3D" + row.id +
+                             "%2C%21berth%2Frun";
     try {
       add_measured(usage, Object::parse(client_.raw(path)));
     } catch (const std::exception& error) {

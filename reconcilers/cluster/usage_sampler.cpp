@@ -96,7 +96,8 @@ void UsageSampler::add_pod_metrics(Samples& samples) {
   }
   std::map<std::string, Object> by_deployment;  // each a list, as add_measured() takes it
   for (const Object& pod : field(list, {"items"}))
-    if (!is_of_run(pod)) by_deployment[label_of(pod, manifests::deployment_label)]["items"].push_back(pod);
+    if (!is_of_run(pod))
+      by_deployment[label_of(pod, manifests::deployment_label)]["items"].push_back(pod);
   for (const auto& [id, pods] : by_deployment) {
     const auto sample = samples.find(id);
     if (sample == samples.end()) continue;  // its pods have ended since they were measured
