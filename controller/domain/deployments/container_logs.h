@@ -8,7 +8,7 @@
 #include <vector>
 
 // The output of containers, as the API asks for it and the reconcilers read it from the cluster.
-// Nothing of it is stored in the database, but for the end of what runs have written.
+// Nothing of it is stored in the database.
 namespace berth::container_logs {
 
 inline constexpr int default_tail = 1000;
@@ -33,8 +33,8 @@ struct Wanted {
   // The name of one container's pod. Then nothing of the others is read, and a log that is followed
   // ends with it.
   std::optional<std::string> instance = {};
-  // The id of a run (runs/runs.h). Then its container is read and none of the deployment's own, and
-  // a log that is followed ends with it.
+  // The id of a run (runs/runs.h). Then its container is read instead of the deployment's, and the
+  // log ends with it; `run`, `since` and `instance` have no meaning.
   std::optional<std::string> run_id = {};
   // Called when there is something to read again after a batch had nothing; with locks held, so
   // that it must not use the reader.

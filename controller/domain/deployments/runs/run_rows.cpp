@@ -335,6 +335,7 @@ void store_log(db::Tx& tx, const std::string& id, const Log& log) {
       WHERE id = $1
       ON CONFLICT DO NOTHING)",
              id, text, is_cut);
+  tx.notify(db::Topic::run, id);
 }
 
 std::optional<Log> log_of(db::Tx& tx, const std::string& id) {
