@@ -241,7 +241,7 @@ TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
 }
 
-TEST_CASE("the namespace has room for five pods of each of the app's deployments") {
+TEST_CASE("the namespace has room for five pods of each of the app's deployments, and its runs") {
   const deployments::AppSize size = {.deployments = 2,
                                      .memory_mb = 1536,
                                      .cpu_millicores = 1500,
@@ -254,11 +254,13 @@ TEST_CASE("the namespace has room for five pods of each of the app's deployments
   CHECK(kinds == std::set<std::string>{"LimitRange", "Namespace", "NetworkPolicy", "ResourceQuota",
                                        "ServiceAccount"});
   const json hard = get(*find(objects, "ResourceQuota"), "/spec/hard");
-  CHECK(hard["pods"] == "10");
-  CHECK(hard["limits.cpu"] == "7500m");
-  CHECK(hard["limits.memory"] == "7680Mi");
-  CHECK(hard["limits.ephemeral-storage"] == "10Gi");
-  CHECK(hard["requests.ephemeral-storage"] == "640Mi");
+  // Six runs of each, as large as the largest.
+  CHECK(hard["pods"] == "22");
+  CHECK(hard["count/jobs.batch"] == "24");
+  CHECK(hard["limits.cpu"] == "19500m");
+  CHECK(hard["limits.memory"] == "19968Mi");
+  CHECK(hard["limits.ephemeral-storage"] == "22Gi");
+  CHECK(hard["requests.ephemeral-storage"] == "1408Mi");
   CHECK(get(*find(objects, "LimitRange"), "/spec/limits/0/max/ephemeral-storage") == "1Gi");
   const Object& name_space = *find(objects, "Namespace");
   CHECK(name_space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted");

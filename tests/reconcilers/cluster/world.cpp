@@ -78,6 +78,8 @@ void World::listen() {
     if (!engine_) return;
     if (topic == db::Topic::custom_domain)
       engine_->enqueue_domain(id);
+    else if (topic == db::Topic::run)
+      engine_->enqueue_run(id);
     else
       engine_->enqueue(id);
   });
@@ -149,6 +151,7 @@ std::string World::deploy(const std::string& app, const Wanted& wanted) {
   order.tier = wanted.tier;
   order.container.health_path = wanted.health_path;
   order.container.port = wanted.port;
+  order.container.release_command = wanted.release_command;
   order.secrets.env = wanted.env;
   order.secrets.registry_credentials = wanted.registry_credentials;
   std::string id;

@@ -23,6 +23,7 @@ struct Wanted {
   int port = 3000;
   std::map<std::string, std::string> env = {{"COLOR", "blue"}};
   std::optional<deployments::RegistryCredentials> registry_credentials = {};
+  deployments::Texts release_command = {};
 };
 
 class World {
