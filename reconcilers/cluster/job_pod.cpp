@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "controller/base/text.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/runs.h"
 
@@ -44,7 +43,8 @@ End end_of(const Run& run, const Object& pod, const Object& terminated, Instant 
   End end;
   end.at = real_instant(terminated, {"finishedAt"}).value_or(now);
   end.exit_code = int(number_at(terminated, {"exitCode"}));
-  end.message = trimmed(text_at(terminated, {"message"}));
+  end.message = text_at(terminated, {"message"});
+  end.message.erase(end.message.find_last_not_of('\n') + 1);
   const std::string reason = text_at(terminated, {"reason"});
   if (missed_deadline(pod)) {
     end.reason = Reason::timed_out;
