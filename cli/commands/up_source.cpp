@@ -1,21 +1,17 @@
 // Building an image from a folder: on the server, or by a program of this machine.
 #include "cli/commands/up_source.h"
 
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "cli/cancel_on_signal.h"
 #include "cli/commands/commands.h"
