@@ -28,6 +28,13 @@ CLI::App* command_in(CLI::App& group, const std::string& name) {
   return nullptr;
 }
 
+// The command that the words of these groups mean without naming it: `berth runs hello` lists the
+// runs of hello.
+CLI::App* implied_in(CLI::App& group) {
+  const std::string name = group.get_name();
+  return name == "runs" || name == "crons" ? command_in(group, "list") : nullptr;
+}
+
 void descend(Named& named, CLI::App* into) {
   for (CLI::App* command : named.command->get_subcommands([](const CLI::App*) { return true; }))
     if (command != into) command->disabled();
@@ -58,6 +65,12 @@ Line prepared(CLI::App& program, const std::vector<std::string>& words) {
     const bool is_flag = word.size() > 1 && word.starts_with('-');
     if (!is_flag) {
       CLI::App* next = may_name_command ? command_in(*line.named.command, word) : nullptr;
+      if (next == nullptr && may_name_command) {
+        if (CLI::App* implied = implied_in(*line.named.command)) {
+          descend(line.named, implied);
+          line.words.push_back(implied->get_name());
+        }
+      }
       may_name_command = next != nullptr;
       if (next != nullptr) descend(line.named, next);
       line.words.push_back(word);
