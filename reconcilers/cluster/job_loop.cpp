@@ -117,7 +117,7 @@ bool has_log(const Object& pod) {
 JobLoop::JobLoop(Parts parts)
     : parts_(std::move(parts)),
       ended_(prometheus::BuildCounter()
-                 .Name("berth_runs_total")
+                 .Name("berth_runs_ended_total")
                  .Help("Runs of deployments that have ended, by their kind (release, run, cron) "
                        "and by succeeded or why they failed.")
                  .Register(parts_.registry)),
@@ -125,7 +125,15 @@ JobLoop::JobLoop(Parts parts)
                   .Name("berth_run_start_seconds")
                   .Help("Seconds from when a run was asked for until its container started, "
                         "by its kind.")
-                  .Register(parts_.registry)) {}
+                  .Register(parts_.registry)) {
+  // So that they are there before the first run.
+  for (const char* kind : {"release", "run", "cron"}) {
+    waited_.Add({{"kind", kind}}, wait_buckets);
+    for (const char* outcome : {"succeeded", "command_failed", "timed_out", "out_of_memory",
+                                "image_pull_failed", "not_started", "lost"})
+      ended_.Add({{"kind", kind}, {"outcome", outcome}});
+  }
+}
 
 Outcome JobLoop::reconcile(const std::string& run_id, Subject& subject) {
   const auto run = parts_.database.read([&](db::Tx& tx) { return find_run(tx, run_id); });
