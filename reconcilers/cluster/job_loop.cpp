@@ -272,12 +272,8 @@ Outcome JobLoop::look(const Run& run, const Object& job) {
   const ObjectPtr found = pod_of(run);
   const Object& pod = found ? *found : none;
   std::vector<Object> events;
-  const auto deployment =
-      parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, run.deployment_id); });
-  if (!deployment) return fail(run, Reason::lost, "the deployment is gone");
   if (has_questions(job, pod)) events = events_of(found ? pod : job);
-  const JobState state =
-      state_of_job(run, job, pod, events, *deployment, parts_.patience, system_time());
+  const JobState state = state_of_job(run, job, pod, events, parts_.patience, system_time());
   if (state.seen.end && !found && has_unseen_pod(run))
     return Outcome::waiting("the cache to know the pod", soon);
   if (state.seen.end) return finish(run, pod, state.seen);

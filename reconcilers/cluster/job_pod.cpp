@@ -116,10 +116,9 @@ JobState without_pod(const Run& run, const Object& job, const std::vector<Object
 
 // A pod whose container hasn't started.
 JobState before_start(const Run& run, const Object& pod, const std::vector<Object>& events,
-                      const deployments::Deployment& deployment, const Patience& patience,
-                      Instant now) {
+                      const Patience& patience, Instant now) {
   JobState state;
-  const PodState now_is = state_of(pod, events, deployment, patience, now);
+  const PodState now_is = state_of(pod, events, {}, patience, now);
   state.look_again = now_is.look_again;
   const Instant since = run.made_at.value_or(run.inserted_at);
   const bool is_late = now - since >= longest_start;
@@ -163,8 +162,7 @@ std::vector<ObjectPtr> containers_of(const Cache& cache, const std::string& depl
 }
 
 JobState state_of_job(const Run& run, const Object& job, const Object& pod,
-                      const std::vector<Object>& events, const deployments::Deployment& deployment,
-                      const Patience& patience, Instant now) {
+                      const std::vector<Object>& events, const Patience& patience, Instant now) {
   if (pod.is_null()) return without_pod(run, job, events, now);
   const Object& status = container_status(pod);
   const Object& terminated = field(status, {"state", "terminated"});
@@ -186,7 +184,7 @@ JobState state_of_job(const Run& run, const Object& job, const Object& pod,
   } else if (started) {
     state = while_running(run, pod, *started, now);
   } else {
-    state = before_start(run, pod, events, deployment, patience, now);
+    state = before_start(run, pod, events, patience, now);
   }
   const std::string digest = text_at(status, {"imageID"});
   if (!digest.empty()) state.seen.image_digest = digest;

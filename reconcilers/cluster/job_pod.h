@@ -32,8 +32,7 @@ struct JobState {
 // The state of a run whose Job is on the cluster. `pod` is null if there is none; `events` are
 // those of the pod, or of the Job if there is no pod.
 JobState state_of_job(const runs::Run& run, const Object& job, const Object& pod,
-                      const std::vector<Object>& events, const deployments::Deployment& deployment,
-                      const Patience& patience, Instant now);
+                      const std::vector<Object>& events, const Patience& patience, Instant now);
 
 // Whether state_of_job() needs events.
 bool has_questions(const Object& job, const Object& pod);

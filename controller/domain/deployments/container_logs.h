@@ -36,6 +36,8 @@ struct Wanted {
   // The id of a run (runs/runs.h). Then its container is read instead of the deployment's, and the
   // log ends with it; `run`, `since` and `instance` have no meaning.
   std::optional<std::string> run_id = {};
+  // The name of a process; nothing of the others is read.
+  std::optional<std::string> process = {};
   // Called when there is something to read again after a batch had nothing; with locks held, so
   // that it must not use the reader.
   std::function<void()> on_news = {};

@@ -45,7 +45,7 @@ Object ended(int code, const std::string& reason = "Error", const std::string& m
 JobState state(const Object& of_pod, const Object& of_job = job(),
                const runs::Run& run = run_made(std::chrono::minutes(1)),
                const std::vector<Object>& events = {}) {
-  return state_of_job(run, of_job, of_pod, events, {}, {}, now);
+  return state_of_job(run, of_job, of_pod, events, {}, now);
 }
 
 runs::End the_end(const Object& of_pod, const Object& of_job = job(),
