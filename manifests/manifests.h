@@ -139,16 +139,15 @@ Object emptied_secret(const Object& deployment);
 std::string run_object_name(const runs::Run& run);
 std::string run_registry_secret_name(const runs::Run& run);
 
-// How long a Job whose run nobody has recorded stays after its end, and how long it may take to
-// start. A run must not wait for its Job for longer than `job_kept_for`: then a Job can't have come
-// and gone unseen.
+// How long a Job whose end nobody has recorded stays, and how much longer than the run's timeout it
+// may be active, for the case that there is no berthd: what the pod needs to start is a part of it.
 inline constexpr std::chrono::seconds job_kept_for = std::chrono::hours(48);
 inline constexpr std::chrono::seconds job_starts_within = std::chrono::hours(1);
 
 // What a run is made of, in the order in which it is created: Secret (variables, if there are any),
 // Secret (registry credentials, if there are any), Job. The Secrets are the run's own, because a
-// release command has the variables of a rollout that hasn't begun. They have to be deleted with
-// the Job.
+// release command has the variables of a rollout that hasn't begun. The caller has to make the Job
+// their owner, so that they go with it.
 std::vector<Object> of_run(const runs::Wanted& wanted, const Settings& settings);
 
 // The name of a custom domain's Ingress and Certificate, and the name of its TLS secret. The names

@@ -179,12 +179,12 @@ Outcome JobLoop::make(const Run& run) {
   try {
     job = parts_.client.create(job);
   } catch (const kube::ApiError& error) {
-    if (error.status == 409 && error.reason == "AlreadyExists")
+    const bool is_late = system_time() - run.inserted_at >= longest_start;
+    if (error.status == 409 && error.reason == "AlreadyExists" && !is_late)
       return Outcome::waiting("the cache to know the Job", soon);
     const Failure failure = meaning_of(error);
-    if (failure != Failure::refused && failure != Failure::leaving) throw;
-    if (system_time() - run.inserted_at >= longest_start)
-      return fail(run, Reason::not_started, error.what());
+    if (failure != Failure::refused && failure != Failure::leaving && error.status != 409) throw;
+    if (is_late) return fail(run, Reason::not_started, error.what());
     return {Outcome::Kind::refused, 0, after_refusal, error.what(), false};
   }
   parts_.cache.note(job);
@@ -286,11 +286,12 @@ Outcome JobLoop::look(const Run& run, const Object& job) {
 // Keeps the log and records the end in one transaction, and then removes the Job.
 Outcome JobLoop::finish(const Run& run, const Object& pod, const Seen& seen) {
   std::optional<runs::Log> log;
-  if (has_log(pod)) {
+  if (has_log(pod) && seen.end->reason != Reason::not_started) {
     try {
       log = read_log(pod);
     } catch (const kube::ApiError& error) {
-      if (error.status != 404 && system_time() - seen.end->at < log_patience)
+      const auto ended = instant_at(container_status(pod), {"state", "terminated", "finishedAt"});
+      if (error.status != 404 && ended && system_time() - *ended < log_patience)
         return Outcome::waiting("the log", look_again);
       log::warning("the log of a run couldn't be kept",
                    {{"run", run.id}, {"pod", name_of(pod)}, {"error", error.what()}});
