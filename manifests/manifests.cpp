@@ -411,7 +411,6 @@ Parts parts_of_run(const runs::Wanted& wanted, const Settings& settings) {
   parts.name = run_object_name(wanted.run);
   parts.common["name"] = parts.name;
   parts.common["labels"][run_label] = wanted.run.id;
-  parts.common["labels"][run_process_label] = wanted.process.name;
   return parts;
 }
 

@@ -73,8 +73,6 @@ inline constexpr const char* run_label = "berth/run";
 // Objects that belong to a custom domain have this label, with the value "domain".
 inline constexpr const char* component_label = "app.kubernetes.io/component";
 inline constexpr const char* domain_component = "domain";
-// Jobs and pods of runs have this label, with the process whose size and place the run has.
-inline constexpr const char* run_process_label = "berth/run-process";
 inline constexpr const char* hash_annotation = "berth/hash";
 // On a Deployment, the hash of its Secrets, which are written before it. berthd can't read Secrets;
 // this hash tells it that they exist and what they contain.

@@ -87,7 +87,6 @@ TEST_CASE("no Service finds a run's pod, and everybody sees whose it is") {
     CHECK(labels["berth/deployment"] == run.run.deployment_id);
     CHECK(labels["berth/app"] == run.run.app_id);
     CHECK(labels["berth/run"] == run.run.id);
-    CHECK(labels["berth/run-process"] == "worker");
     CHECK(!labels.contains("berth/process"));
   }
   CHECK(job["spec"]["template"]["metadata"]["annotations"]["kubernetes.io/egress-bandwidth"] ==
