@@ -86,6 +86,19 @@ JobController::Pods JobController::pods_of(const Json& job) const {
   return pods;
 }
 
+// How many pods have ended. Those that have left without a word have failed.
+JobController::Counts JobController::counts_of(const Json& job, const Pods& pods) {
+  const std::int64_t failed_before = number_at(job, "/status/failed", 0);
+  const std::int64_t succeeded_before = number_at(job, "/status/succeeded", 0);
+  const std::int64_t known = number_at(job, "/status/active", 0) + failed_before + succeeded_before;
+  Counts counts{.active = static_cast<std::int64_t>(pods.active.size()),
+                .succeeded = std::max(succeeded_before, pods.succeeded),
+                .failed = std::max(failed_before, pods.failed)};
+  counts.failed +=
+      std::max<std::int64_t>(0, known - counts.active - counts.succeeded - counts.failed);
+  return counts;
+}
+
 std::optional<Moment> JobController::reconcile(const Key& key, Moment now) {
   const ObjectPtr job = store_.find(key);
   if (!job || terminating(*job) || at_path(*job, "/spec/suspend") == true) return std::nullopt;
@@ -96,56 +109,35 @@ std::optional<Moment> JobController::reconcile(const Key& key, Moment now) {
   Times& times = times_[uid_of(*job)];
   if (!times.started) times.started = moment_of(text_at(status, "startTime"), now);
 
-  Pods pods = pods_of(*job);
-  const std::int64_t failed_before = number_at(*job, "/status/failed", 0);
-  const std::int64_t succeeded = std::max(number_at(*job, "/status/succeeded", 0), pods.succeeded);
-  std::int64_t failed = std::max(failed_before, pods.failed);
-  const std::int64_t known = number_at(*job, "/status/active", 0) + failed_before +
-                             number_at(*job, "/status/succeeded", 0);
-  const auto active = static_cast<std::int64_t>(pods.active.size());
-  failed += std::max<std::int64_t>(0, known - active - failed - succeeded);
-
+  const Pods pods = pods_of(*job);
+  Counts counts = counts_of(*job, pods);
+  const std::int64_t completions =
+      number_at(*job, "/spec/completions", number_at(*job, "/spec/parallelism", 1));
   std::optional<Moment> due;
-  std::int64_t created = 0;
-  const std::int64_t limit = number_at(*job, "/spec/backoffLimit", 6);
-  const std::int64_t parallelism = number_at(*job, "/spec/parallelism", 1);
-  const std::int64_t completions = number_at(*job, "/spec/completions", parallelism);
   const Json& deadline = at_path(*job, "/spec/activeDeadlineSeconds");
   if (deadline.is_number_integer())
     due = *times.started + deadline.get<std::int64_t>() * timing_.second;
-  const Json target = condition_of(*job, "FailureTarget");
-  if (!target.is_null()) {
-    end(*job, status, pods, "Failed", text_at(target, "reason").c_str(),
-        text_at(target, "message"));
-  } else if (failed > limit) {
+  if (const Json target = condition_of(*job, "FailureTarget"); !target.is_null())
+    end(*job, status, pods, "Failed", text_at(target, "reason"), text_at(target, "message"));
+  else if (counts.failed > number_at(*job, "/spec/backoffLimit", 6))
     end(*job, status, pods, "Failed", "BackoffLimitExceeded",
         "Job has reached the specified backoff limit");
-  } else if (due && now >= *due) {
+  else if (due && now >= *due)
     end(*job, status, pods, "Failed", "DeadlineExceeded",
         "Job was active longer than specified deadline");
-  } else if (succeeded >= completions) {
+  else if (counts.succeeded >= completions)
     end(*job, status, pods, "Complete", "CompletionsReached",
         "Reached expected number of succeeded pods");
-  } else {
-    if (failed > failed_before) {
-      const int doublings = static_cast<int>(std::min<std::int64_t>(failed - 1, most_doublings));
-      times.replace_at =
-          now + std::min(longest_back_off, first_back_off << doublings) * timing_.second;
-    }
-    const std::int64_t missing = std::min(parallelism, completions - succeeded) - active;
-    if (missing > 0 && times.replace_at && now < *times.replace_at)
-      due = sooner(due, times.replace_at);
-    else if (missing > 0)
-      due = sooner(due, create_pods(*job, missing, created, now));
-  }
-  set_count(status, "active", active + created);
-  set_count(status, "succeeded", succeeded);
-  set_count(status, "failed", failed);
+  else
+    due = sooner(due, go_on(*job, completions, counts, now));
+
+  set_count(status, "active", counts.active);
+  set_count(status, "succeeded", counts.succeeded);
+  set_count(status, "failed", counts.failed);
   status["ready"] = pods.ready;
   status["terminating"] = pods.terminating;
   status["uncountedTerminatedPods"] = Json::object();
-  const bool has_finished = is_finished(next);
-  if (has_finished) {
+  if (is_finished(next)) {
     times.finished = now;
     status["ready"] = 0;
     due = now;
@@ -154,9 +146,30 @@ std::optional<Moment> JobController::reconcile(const Key& key, Moment now) {
   return due;
 }
 
+// Creates the pods that are missing; in the place of one that failed, only after a while. Returns
+// when to look again.
+std::optional<Moment> JobController::go_on(const Json& job, std::int64_t completions,
+                                           Counts& counts, Moment now) {
+  Times& times = times_[uid_of(job)];
+  if (counts.failed > number_at(job, "/status/failed", 0)) {
+    const auto doublings = std::min<std::int64_t>(counts.failed - 1, most_doublings);
+    times.replace_at =
+        now + std::min(longest_back_off, first_back_off << doublings) * timing_.second;
+  }
+  const std::int64_t missing =
+      std::min(number_at(job, "/spec/parallelism", 1), completions - counts.succeeded) -
+      counts.active;
+  if (missing <= 0) return std::nullopt;
+  if (times.replace_at && now < *times.replace_at) return times.replace_at;
+  std::int64_t created = 0;
+  const auto again = create_pods(job, missing, created, now);
+  counts.active += created;
+  return again;
+}
+
 // Ends the Job: first its pods, and once they have ended, the Job itself.
-void JobController::end(const Json& job, Json& status, Pods& pods, const char* outcome,
-                        const char* reason, const std::string& message) {
+void JobController::end(const Json& job, Json& status, const Pods& pods, const char* outcome,
+                        const std::string& reason, const std::string& message) {
   const bool succeeded = std::string_view(outcome) == "Complete";
   add_condition(status, succeeded ? "SuccessCriteriaMet" : "FailureTarget", reason, message);
   for (const ObjectPtr& pod : pods.active) {

@@ -41,6 +41,11 @@ class JobController {
     std::int64_t succeeded = 0;
     std::int64_t failed = 0;
   };
+  struct Counts {
+    std::int64_t active = 0;
+    std::int64_t succeeded = 0;
+    std::int64_t failed = 0;
+  };
   struct Times {
     std::optional<Moment> started;
     std::optional<Moment> finished;
@@ -49,12 +54,15 @@ class JobController {
   };
 
   Pods pods_of(const Json& job) const;
+  static Counts counts_of(const Json& job, const Pods& pods);
+  std::optional<Moment> go_on(const Json& job, std::int64_t completions, Counts& counts,
+                              Moment now);
   std::optional<Moment> expire(const Key& key, const Json& job, Moment now);
   // Returns when to try again; nothing if all pods were created.
   std::optional<Moment> create_pods(const Json& job, std::int64_t number, std::int64_t& created,
                                     Moment now);
-  void end(const Json& job, Json& status, Pods& pods, const char* outcome, const char* reason,
-           const std::string& message);
+  void end(const Json& job, Json& status, const Pods& pods, const char* outcome,
+           const std::string& reason, const std::string& message);
 
   Store& store_;
   Registry& registry_;
