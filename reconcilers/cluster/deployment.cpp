@@ -202,7 +202,10 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
-  if (auto waits = wait_for_release(row)) return *std::move(waits);
+  if (auto waits = wait_for_release(row)) {
+    keep_paths(row.id, desired);
+    return *std::move(waits);
+  }
   result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
@@ -297,6 +300,16 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
   if (!answer->refusal) return std::nullopt;
   const auto& [reason, message, again] = *answer->refusal;
   return refuse(row, refused(row, look(row.id), {reason, message}), again);
+}
+
+void DeploymentLoop::keep_paths(const std::string& id, std::vector<Object> desired) {
+  if (parts_.cache.store(kube::deployments).of_deployment(id).empty()) return;
+  std::erase_if(desired, [](const Object& object) {
+    const std::string kind = text_at(object, {"kind"});
+    return kind != kube::services.kind && kind != kube::network_policies.kind &&
+           kind != kube::ingresses.kind;
+  });
+  applier_.apply(desired, Applier::Missing::created);
 }
 
 std::optional<Outcome> DeploymentLoop::wait_for_release(const Deployment& row) {

@@ -274,6 +274,15 @@ TEST_CASE("a release command that fails leaves the old version serving, with its
   CHECK(tenant.cluster.page("shop.apps.example").status == 200);
   CHECK(tenant.cluster.count("create", "jobs") == 1);
 
+  // What leads to the old version is repaired.
+  const Object service = tenant.world.object(kube::services, tenant.id);
+  tenant.world.client().remove(kube::services, namespace_of(service), name_of(service));
+  CHECK(eventually([&] {
+    const Object now = tenant.world.object(kube::services, tenant.id);
+    return !now.is_null() && uid_of(now) != uid_of(service);
+  }));
+  CHECK(tenant.world.object(kube::deployments, tenant.id)["spec"] == before["spec"]);
+
   // The next change has a release of its own.
   tenant.set_release_command({"true"}, "ghcr.io/acme/web:3");
   REQUIRE(eventually([&] {
