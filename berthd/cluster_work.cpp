@@ -177,6 +177,7 @@ api::ClusterView ClusterWork::view() {
 void ClusterWork::changed(db::Topic topic, const std::string& id) {
   if (topic == db::Topic::custom_domain) engine_.enqueue_domain(id);
   if (topic == db::Topic::deployment) engine_.enqueue(id);
+  if (topic == db::Topic::run) engine_.enqueue_run(id);
   if (topic == db::Topic::build && builds_) parts_.wake(reconcilers::BuildLoop::name);
 }
 

@@ -63,6 +63,9 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"build_limit_reached",
        "Wait for a build or cancel one (`berth builds list`), or delete deployments that you don't "
        "need."},
+      {"run_limit_reached",
+       "Wait for a run or cancel one: `berth runs list DEPLOYMENT` shows them."},
+      {"cron_not_found", "`berth crons list DEPLOYMENT` shows those that there are."},
       {"builds_unavailable",
        "`berth up . --local --push-to REPOSITORY` builds with the podman, docker or buildah of "
        "this "

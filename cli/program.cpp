@@ -118,6 +118,9 @@ int parse_and_run(CLI::App& program, const std::vector<std::string>& words) {
   } catch (const Differs&) {
     std::cout.flush();
     return int(Exit::failed);
+  } catch (const ExitWith& ended) {
+    std::cout.flush();
+    return ended.code;
   } catch (const Failure& failure) {
     report(failure);
     return int(failure.exit);
@@ -155,6 +158,7 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_receipt_commands(*program, run);
   add_refund_commands(*program, run);
   add_build_commands(*program, run);
+  add_run_commands(*program, run);
   add_campaign_commands(*program, run);
   add_admin_commands(*program, run);
   add_doctor_command(*program, run);

@@ -70,6 +70,8 @@ enum class Code {
   cosmetic_not_found,
   module_not_found,
   build_not_found,
+  run_not_found,
+  cron_not_found,
   creative_not_found,
   // 405, 409, 413, 415, 431
   method_not_allowed,
@@ -79,6 +81,7 @@ enum class Code {
   idempotency_conflict,
   invalid_state,
   budget_reached,
+  run_limit_reached,
   body_too_large,
   unsupported_media_type,
   headers_too_large,

@@ -3,6 +3,7 @@
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "manifests/manifests.h"
+#include "reconcilers/cluster/job_pod.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
 namespace berth::reconcilers {
@@ -66,7 +67,7 @@ void UsageSampler::add_pods(Samples& samples) {
   std::map<std::string, Restarts> restarts;
   namespaces_.clear();
   for (const std::string& id : pods.deployments()) {
-    const std::vector<ObjectPtr> of_deployment = pods.of_deployment(id);
+    const std::vector<ObjectPtr> of_deployment = containers_of(parts_.cache, id);
     if (of_deployment.empty()) continue;
     namespaces_[id] = namespace_of(*of_deployment.front());
     Restarts counted = restarts_by_pod(of_deployment);
@@ -95,7 +96,8 @@ void UsageSampler::add_pod_metrics(Samples& samples) {
   }
   std::map<std::string, Object> by_deployment;  // each a list, as add_measured() takes it
   for (const Object& pod : field(list, {"items"}))
-    by_deployment[label_of(pod, manifests::deployment_label)]["items"].push_back(pod);
+    if (!is_of_run(pod))
+      by_deployment[label_of(pod, manifests::deployment_label)]["items"].push_back(pod);
   for (const auto& [id, pods] : by_deployment) {
     const auto sample = samples.find(id);
     if (sample == samples.end()) continue;  // its pods have ended since they were measured

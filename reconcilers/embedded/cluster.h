@@ -24,7 +24,7 @@
 // Status bodies and their wording, versions, watches, server-side apply with managedFields,
 // defaults, quotas, PodSecurity, garbage collection. It lacks authorization (every request with the
 // token may do everything), protobuf and tables, the refusal of unknown fields, scopes of quotas,
-// Jobs and similar kinds, and traffic to pods other than page().
+// CronJobs and similar kinds, and traffic to pods other than page().
 //
 // The name of an image decides what its containers do, so that every case can be tried by hand. The
 // last component of the repository may begin with
@@ -37,6 +37,9 @@
 //   talking          it runs, and writes two lines to its log ten times a second
 // The containers of all other images run, and listen on the port that their readiness probe uses;
 // without privileges, not on one below 1024.
+//
+// If a pod's restartPolicy is Never and its container has a command, the container of an image that
+// runs does what the command says and ends: see node/simulated/commands.h.
 namespace berth::embedded {
 
 class Ingress;

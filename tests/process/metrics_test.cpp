@@ -73,6 +73,10 @@ TEST_CASE("the metrics tell of the process, the build, the disk and the database
   for (const char* outcome : {"opened", "closed", "vanished", "missed", "clock_skew"})
     CHECK(value("berth_meter_runs_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
   CHECK(value("berth_meter_runs_open") == 0);
+  for (const char* outcome : {"started", "skipped", "missed", "failed"})
+    CHECK(value("berth_cron_minutes_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
+  CHECK(value("berth_runs{status=\"pending\"}") == 0);
+  CHECK(value("berth_runs{status=\"running\"}") == 0);
   CHECK(value("berth_meter_watch_age_seconds") == 0);
   CHECK(value("berth_meter_overdue_seconds") == 0);
   CHECK(value("berth_meter_held_points") == 0);

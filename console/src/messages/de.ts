@@ -519,6 +519,7 @@ export const de: Messages = {
         reactivate: 'Wieder gestartet',
         billing_warning: 'Punkte werden knapp',
         billing_failed: 'Nicht genug Punkte',
+        run: 'Befehl',
       };
       return names[action] ?? action;
     },
@@ -801,6 +802,7 @@ export const de: Messages = {
     types: {
       'deployment.failed': 'Ein Deployment ist ausgefallen',
       'deployment.crashed': 'Ein Deployment ist abgestürzt',
+      'deployment.run_failed': 'Ein Befehl oder Cron ist fehlgeschlagen',
       'certificate.failed': 'Eine Domain oder ein Zertifikat ist gescheitert',
       'billing.warning': 'Punkte werden knapp',
       'billing.failed': 'Nicht genug Punkte',
@@ -948,6 +950,7 @@ export const de: Messages = {
       payout: 'Punkte wurden an Sie ausgezahlt',
       'refund.requested': 'Jemand verlangt Punkte zurück',
       'refund.answered': 'Eine Anfrage nach einer Erstattung ist beantwortet',
+      'deployment.run_failed': 'Ein Befehl oder Cron ist fehlgeschlagen',
     },
     test: 'Eine Probe schicken',
     tested: 'Eine Probe ist unterwegs.',
@@ -1818,6 +1821,10 @@ export const de: Messages = {
     runtime_class_missing: {
       title: 'Der Cluster hat die Laufzeitumgebung nicht, die die Stufe des Deployments verlangt.',
       fix: 'Nehmen Sie eine andere Stufe, oder wenden Sie sich an die Administration der Plattform.',
+    },
+    release_failed: {
+      title: 'Der Release-Befehl hatte keinen Erfolg; deshalb hat der Rollout nicht begonnen.',
+      fix: 'Der Reiter Läufe zeigt seine Ausgabe. Die nächste Änderung oder der nächste Neustart führt ihn noch einmal aus.',
     },
     rollout_failed: {
       title: 'Der neue Container schlägt fehl, und der alte antwortet weiter.',

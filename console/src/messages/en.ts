@@ -508,6 +508,7 @@ export const en = {
         reactivate: 'Started again',
         billing_warning: 'Running out of points',
         billing_failed: 'Ran out of points',
+        run: 'Command',
       };
       return names[action] ?? action;
     },
@@ -782,6 +783,7 @@ export const en = {
     types: {
       'deployment.failed': 'A deployment has failed',
       'deployment.crashed': 'A deployment has crashed',
+      'deployment.run_failed': 'A command or a cron has failed',
       'certificate.failed': 'A domain or certificate has failed',
       'billing.warning': 'Running out of points',
       'billing.failed': 'Out of points',
@@ -925,6 +927,7 @@ export const en = {
       payout: 'Points were paid to you',
       'refund.requested': 'Somebody asks for points back',
       'refund.answered': 'A refund request was answered',
+      'deployment.run_failed': 'A command or a cron has failed',
     },
     test: 'Send a test',
     tested: 'A test is on its way.',
@@ -1765,6 +1768,10 @@ export const en = {
     runtime_class_missing: {
       title: 'The cluster doesn’t have the runtime of the deployment’s tier.',
       fix: 'Choose another tier, or ask the platform’s admin.',
+    },
+    release_failed: {
+      title: 'The release command didn’t succeed, so that the rollout didn’t begin.',
+      fix: 'The tab Runs shows its output. The next change or restart runs it again.',
     },
     rollout_failed: {
       title: 'The new container fails, and the old one keeps serving.',

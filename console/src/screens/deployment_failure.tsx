@@ -49,7 +49,7 @@ export function FailureBanner({
 }) {
   const [asking, ask] = useState<'again' | 'back' | null>(null);
   const why = explain(deployment)!;
-  const serves_on = deployment.reason === 'rollout_failed';
+  const serves_on = deployment.status === 'running' && is_failed_rollout(deployment.reason);
   const { newest, serving, previous } = rollouts_in(entries ?? []);
   const failing = instances.find((one) => one.newest && !one.ready);
   const lines = useLastLines(deployment, failing);

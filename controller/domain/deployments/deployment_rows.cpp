@@ -11,6 +11,8 @@
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/owner_list.h"
+#include "controller/domain/deployments/runs/crons.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "controller/domain/kernel/read_page.h"
 
 namespace berth::deployments {
@@ -377,12 +379,28 @@ void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& containe
 void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,
            const std::string& data_key) {
   if (order.container != before.container) store_container(tx, id, order.container);
+  if (order.container.crons != before.container.crons) crons::follow(tx, id, order.container.crons);
   store_secrets(tx, id, before.secrets, order.secrets, data_key);
   if (order.custom_domain != before.custom_domain)
     tx.execute_later(R"(UPDATE deployments SET custom_domain = $2, updated_at = $3 WHERE id = $1)",
                      id, order.custom_domain, tx.now());
   if (order.labels != before.labels) store_labels(tx, id, before.labels, order.labels);
 }
+
+namespace {
+
+// Commands end with the deployment that runs them, and begin again with it.
+void follow_status(db::Tx& tx, const std::string& id, Status status) {
+  if (status == Status::stopped || status == Status::destroyed) {
+    crons::deployment_stops(tx, id);
+    runs::deployment_stops(tx, id);
+  } else {
+    crons::deployment_starts(tx, id);
+    releases::deployment_starts(tx, id);
+  }
+}
+
+}  // namespace
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
   tx.require_serializable();
@@ -402,6 +420,7 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
              id, to_string(next.status), next.replace == Replace::always ? 1 : 0,
              to_string(next.reason), next.message, next.request_id, tx.now());
   if (next.status == Status::destroyed) forget_labels(tx, id);
+  follow_status(tx, id, next.status);
   tx.notify(db::Topic::deployment, id);
 }
 

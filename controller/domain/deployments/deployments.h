@@ -270,12 +270,13 @@ enum class LogAction {
   suspend,
   reactivate,
   billing_warning,
-  billing_failed
+  billing_failed,
+  run
 };
 constexpr auto texts_of(LogAction) {
-  return EnumTexts<LogAction::billing_failed>{"create",     "deploy",          "stop",
-                                              "restart",    "destroy",         "suspend",
-                                              "reactivate", "billing_warning", "billing_failed"};
+  return EnumTexts<LogAction::run>{"create",         "deploy",  "stop",       "restart",
+                                   "destroy",        "suspend", "reactivate", "billing_warning",
+                                   "billing_failed", "run"};
 }
 enum class LogStatus { started, succeeded, failed, info };
 constexpr auto texts_of(LogStatus) {

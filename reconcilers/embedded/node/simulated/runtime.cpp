@@ -4,6 +4,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/simulated/commands.h"
 
 namespace berth::embedded {
 namespace {
@@ -161,8 +162,19 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
       !may_listen(request.pod, request.spec, parse_number<std::int64_t>(port).value_or(0)))
     behaviour = ImageBehaviour::port_denied;
   place.previous = std::move(place.output);
+  std::optional<Command> command;
+  if (behaviour == ImageBehaviour::runs && !request.command.empty() &&
+      text_at(request.pod["spec"], "restartPolicy") == "Never")
+    command = command_of(request.command, request.args);
   place.output = std::make_shared<ContainerOutput>(
-      run.container, image, behaviour, listens(behaviour) ? port : "", nanoseconds_now());
+      run.container, image, behaviour, listens(behaviour) ? port : "", nanoseconds_now(),
+      command ? command->output : std::vector<std::string>());
+  place.finishes.reset();
+  if (command) {
+    place.finishes = now + timing_.start + command->seconds * timing_.second;
+    place.exit_code = command->exit_code;
+    place.last_line = command->output.empty() ? "" : command->output.back() + "\n";
+  }
   place.number = run.number;
   place.up = now + timing_.start;
   place.passes = place.up + timing_.probe;
@@ -180,6 +192,7 @@ RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Momen
   const ImageBehaviour behaviour = place->output->behaviour();
   std::optional<Moment> end = place->ends;
   if (crashes(behaviour)) end = std::min(place->up, end.value_or(place->up));
+  if (place->finishes) end = std::min(*place->finishes, end.value_or(*place->finishes));
   if (end && now >= *end && !place->ended) {
     place->ended = true;
     place->finished_at = timestamp();
@@ -196,6 +209,12 @@ RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Momen
   state.finished_at = place->finished_at;
   if (!place->ended) {
     again = end;
+    return state;
+  }
+  if (place->finishes && (!place->ends || *place->finishes <= *place->ends)) {
+    state.exit_code = place->exit_code;
+    state.reason = place->exit_code == 0 ? "Completed" : "Error";
+    state.message = place->last_line;
     return state;
   }
   const bool stopped = place->ends && (!crashes(behaviour) || *place->ends < place->up);

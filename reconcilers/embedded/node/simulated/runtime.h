@@ -66,6 +66,9 @@ class SimulatedRuntime : public Runtime {
     Moment up;                                  // when the run listens, or crashes
     Moment passes;                              // when a probe has found out that it listens
     std::optional<Moment> ends;                 // when it will have been stopped
+    std::optional<Moment> finishes;             // when its command ends by itself
+    int exit_code = 0;                          // of its command
+    std::string last_line;                      // that the command writes
     bool ended = false;
     std::string started_at;
     std::string finished_at;
