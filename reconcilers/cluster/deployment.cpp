@@ -338,7 +338,7 @@ std::optional<Outcome> DeploymentLoop::wait_for_release(const Deployment& row) {
     release = parts_.database.write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
   if (release.lets_rollout_go_on()) return std::nullopt;
   if (release.state == releases::State::failed)
-    return refuse(row, release_failed(look(row.id), releases::message_of(*release.run)),
+    return refuse(row, release_failed(row, look(row.id), releases::message_of(*release.run)),
                   std::nullopt);
   const bool recorded = record(row, releasing(row, look(row.id)));
   // The end of the command wakes the deployment.

@@ -412,8 +412,7 @@ Seen observe(const Deployment& row, const Live& live, const Patience& patience, 
   return seen;
 }
 
-Observation refused(const Deployment& row, const Live& live, const Trouble& why) {
-  // Workers that go on, or commands that run, don't answer for web.
+const Object* serving_pod(const Deployment& row, const Live& live) {
   const auto processes = processes_of(row);
   const bool has_web = std::ranges::find(processes, deployments::web_process,
                                          &deployments::ProcessSpec::name) != processes.end();
@@ -422,8 +421,12 @@ Observation refused(const Deployment& row, const Live& live, const Trouble& why)
     const bool counts = has_web ? process == deployments::web_process : !process.empty();
     return counts && is_ready(pod) && !is_being_deleted(pod);
   });
+  return serving == live.pods.end() ? nullptr : &*serving;
+}
+
+Observation refused(const Deployment& row, const Live& live, const Trouble& why) {
   Observation seen;
-  set_trouble(seen, why, serving == live.pods.end() ? nullptr : &*serving);
+  set_trouble(seen, why, serving_pod(row, live));
   if (row.status == Status::stopped) seen.status = Status::stopped;
   return seen;
 }

@@ -42,6 +42,11 @@ struct Seen {
 Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
              Instant now);
 
+// A pod that does the deployment's work as before, while it isn't brought to the cluster as it is
+// wanted: one of web, if it is to have web, because workers that go on don't answer for it. Null if
+// there is none.
+const Object* serving_pod(const deployments::Deployment& row, const Live& live);
+
 // The observation if a deployment can't be brought to the cluster as it is wanted, because the API
 // server refuses berth's objects or because its image must not be pulled.
 deployments::Observation refused(const deployments::Deployment& row, const Live& live,

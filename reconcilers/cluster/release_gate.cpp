@@ -1,7 +1,5 @@
 #include "reconcilers/cluster/release_gate.h"
 
-#include <algorithm>
-
 #include "reconcilers/cluster/pod_trouble.h"
 
 namespace berth::reconcilers {
@@ -10,12 +8,6 @@ namespace {
 using deployments::HealthStatus;
 using deployments::Observation;
 using deployments::Status;
-
-const Object* serving_pod(const Live& live) {
-  const auto found = std::ranges::find_if(
-      live.pods, [](const Object& pod) { return is_ready(pod) && !is_being_deleted(pod); });
-  return found == live.pods.end() ? nullptr : &*found;
-}
 
 std::optional<std::string> known(std::string text) {
   return text.empty() ? std::nullopt : std::optional(std::move(text));
@@ -33,7 +25,7 @@ void describe(Observation& seen, const Object& pod) {
 
 Observation releasing(const deployments::Deployment& row, const Live& live) {
   Observation seen;
-  const Object* serving = serving_pod(live);
+  const Object* serving = serving_pod(row, live);
   seen.status = row.status == Status::pending && !serving ? Status::pending : Status::deploying;
   seen.phase = releasing_phase;
   seen.health_status = HealthStatus::unknown;
@@ -41,9 +33,10 @@ Observation releasing(const deployments::Deployment& row, const Live& live) {
   return seen;
 }
 
-Observation release_failed(const Live& live, const std::string& message) {
+Observation release_failed(const deployments::Deployment& row, const Live& live,
+                           const std::string& message) {
   Observation seen;
-  const Object* serving = serving_pod(live);
+  const Object* serving = serving_pod(row, live);
   seen.status = serving ? Status::running : Status::errored;
   seen.reason = deployments::Reason::release_failed;
   seen.message = message;

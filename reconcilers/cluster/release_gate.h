@@ -14,6 +14,7 @@ inline constexpr const char* releasing_phase = "releasing";
 deployments::Observation releasing(const deployments::Deployment& row, const Live& live);
 // The observation after the release command has failed: the deployment runs as before, or is
 // errored if nothing of it serves.
-deployments::Observation release_failed(const Live& live, const std::string& message);
+deployments::Observation release_failed(const deployments::Deployment& row, const Live& live,
+                                        const std::string& message);
 
 }  // namespace berth::reconcilers

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "reconcilers/cluster/release_gate.h"
+
 using namespace berth;
 using namespace berth::reconcilers;
 using namespace std::chrono_literals;
@@ -590,6 +592,7 @@ TEST_CASE("workers and commands that run don't make a refused deployment one tha
     return refused(row, live, {Reason::cluster_refused, "denied by policy"}).status;
   };
   CHECK(see_refused(two_processes(Status::deploying)) == Status::errored);
+  CHECK(release_failed(two_processes(Status::deploying), live, "no").status == Status::errored);
   Deployment worker_alone = row_in(Status::deploying);
   worker_alone.container.processes["worker"] = {};
   CHECK(see_refused(worker_alone) == Status::running);
