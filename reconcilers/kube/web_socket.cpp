@@ -469,6 +469,7 @@ std::unique_ptr<WebSocket> WebSockets::open(const WebSocketRequest& request,
   const std::string what = "GET " + request.path.substr(0, request.path.find('?'));
   if (server_.has_proxy)
     throw ApiError(0, "", what + ": WebSockets don't go through the kubeconfig's proxy-url");
+  Access access = access_();
   std::shared_ptr<WebSocket::State> state;
   try {
     Target target{.host = server_.host,
@@ -478,13 +479,11 @@ std::unique_ptr<WebSocket> WebSockets::open(const WebSocketRequest& request,
                   .header = server_.header,
                   .path = server_.prefix + request.path,
                   .protocols = request.protocols,
-                  .access = access_()};
+                  .access = std::move(access)};
     if (server_.tls)
       state = std::make_shared<Link<Tls>>(loop_->context(), std::move(target));
     else
       state = std::make_shared<Link<Plain>>(loop_->context(), std::move(target));
-  } catch (const ApiError&) {
-    throw;
   } catch (const std::runtime_error& failure) {
     throw ApiError(0, "", what + ": " + failure.what());
   }

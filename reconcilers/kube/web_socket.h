@@ -67,8 +67,8 @@ class WebSocket {
 class WebSockets {
  public:
   // Uses the server's address, tls-server-name and insecure-skip-tls-verify of `config`; `access`
-  // returns what a connection presents, and may throw std::runtime_error. Throws
-  // std::invalid_argument for an address that load_kubeconfig() would refuse.
+  // returns what a connection presents. Throws std::invalid_argument for an address that
+  // load_kubeconfig() would refuse.
   WebSockets(const Kubeconfig& config, std::function<Access()> access);
   ~WebSockets();
   WebSockets(const WebSockets&) = delete;
@@ -76,7 +76,7 @@ class WebSockets {
 
   // Opens a connection. Throws ApiError: with the server's status and words if it answers anything
   // but 101, and with status 0 if it doesn't within `patience`, can't be reached, or if the
-  // kubeconfig names a proxy, which these connections don't use.
+  // kubeconfig names a proxy, which these connections don't use. Passes on what `access` throws.
   std::unique_ptr<WebSocket> open(const WebSocketRequest& request,
                                   std::chrono::milliseconds patience);
 
