@@ -224,7 +224,8 @@ Error session_refusal(const kube::ApiError& error, const RunningContainer& conta
   if (error.unreachable())
     return Error(Code::unavailable, "the Kubernetes API server doesn't answer; try again later");
   if (error.status == 404) return Error(Code::invalid_state, std::string(container_is_gone));
-  if (error.status == 401 || error.status == 403)
+  // Admission policies answer 422.
+  if (error.status == 401 || error.status == 403 || error.status == 422)
     return Error(Code::unavailable,
                  "the cluster doesn't allow berth to open sessions in this container; berthd's log "
                  "has the cluster's reason for whoever runs the platform");
