@@ -250,7 +250,7 @@ KubeExec::KubeExec(const kube::Kubeconfig& config, const std::string& account)
     : client_(config, token_client_options()),
       token_(client_, config, account.substr(0, account.find('/')),
              account.substr(account.find('/') + 1)),
-      sockets_(config, [this] { return access(); }) {}
+      sockets_(config) {}
 
 kube::Access KubeExec::access() {
   try {
@@ -271,13 +271,13 @@ std::unique_ptr<kube::WebSocket> KubeExec::connect(const kube::WebSocketRequest&
   };
   const kube::Access shown = access();
   try {
-    return sockets_.open(request, left());
+    return sockets_.open(request, shown, left());
   } catch (const kube::ApiError& error) {
     if (error.status != 401) throw;
   }
   // The key that signs tokens may have been replaced.
   token_.refused(shown);
-  return sockets_.open(request, left());
+  return sockets_.open(request, access(), left());
 }
 
 std::unique_ptr<exec::Session> KubeExec::open(const RunningContainer& container,

@@ -459,17 +459,16 @@ WebSockets::Server WebSockets::server_of(const Kubeconfig& config) {
   return server;
 }
 
-WebSockets::WebSockets(const Kubeconfig& config, std::function<Access()> access)
-    : server_(server_of(config)), access_(std::move(access)), loop_(std::make_unique<Loop>()) {}
+WebSockets::WebSockets(const Kubeconfig& config)
+    : server_(server_of(config)), loop_(std::make_unique<Loop>()) {}
 
 WebSockets::~WebSockets() = default;
 
-std::unique_ptr<WebSocket> WebSockets::open(const WebSocketRequest& request,
+std::unique_ptr<WebSocket> WebSockets::open(const WebSocketRequest& request, const Access& access,
                                             milliseconds patience) {
   const std::string what = "GET " + request.path.substr(0, request.path.find('?'));
   if (server_.has_proxy)
     throw ApiError(0, "", what + ": WebSockets don't go through the kubeconfig's proxy-url");
-  Access access = access_();
   std::shared_ptr<WebSocket::State> state;
   try {
     Target target{.host = server_.host,
@@ -479,7 +478,7 @@ std::unique_ptr<WebSocket> WebSockets::open(const WebSocketRequest& request,
                   .header = server_.header,
                   .path = server_.prefix + request.path,
                   .protocols = request.protocols,
-                  .access = std::move(access)};
+                  .access = access};
     if (server_.tls)
       state = std::make_shared<Link<Tls>>(loop_->context(), std::move(target));
     else

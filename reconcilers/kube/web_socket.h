@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,18 +65,17 @@ class WebSocket {
 // outlive its connections.
 class WebSockets {
  public:
-  // Uses the server's address, tls-server-name and insecure-skip-tls-verify of `config`; `access`
-  // returns what a connection presents. Throws std::invalid_argument for an address that
-  // load_kubeconfig() would refuse.
-  WebSockets(const Kubeconfig& config, std::function<Access()> access);
+  // Uses the server's address, tls-server-name and insecure-skip-tls-verify of `config`. Throws
+  // std::invalid_argument for an address that load_kubeconfig() would refuse.
+  explicit WebSockets(const Kubeconfig& config);
   ~WebSockets();
   WebSockets(const WebSockets&) = delete;
   WebSockets& operator=(const WebSockets&) = delete;
 
   // Opens a connection. Throws ApiError: with the server's status and words if it answers anything
   // but 101, and with status 0 if it doesn't within `patience`, can't be reached, or if the
-  // kubeconfig names a proxy, which these connections don't use. Passes on what `access` throws.
-  std::unique_ptr<WebSocket> open(const WebSocketRequest& request,
+  // kubeconfig names a proxy, which these connections don't use.
+  std::unique_ptr<WebSocket> open(const WebSocketRequest& request, const Access& access,
                                   std::chrono::milliseconds patience);
 
  private:
@@ -95,7 +93,6 @@ class WebSockets {
   static Server server_of(const Kubeconfig& config);
 
   const Server server_;
-  const std::function<Access()> access_;
   const std::unique_ptr<Loop> loop_;
 };
 

@@ -30,12 +30,13 @@ TEST_CASE("the status of a command says how it ended") {
   REQUIRE(bad);
   CHECK_FALSE(bad->succeeded);
   CHECK(bad->exit_code == 7);
-  const auto never = parse_exec_status(
-      R"({"status":"Failure","message":"container not found (\"app\")","reason":"InternalError"
-})");
+  const json unstarted{{"status", "Failure"},
+                       {"message", "container not found (\"app\")"},
+                       {"reason", "InternalError"}};
+  const auto never = parse_exec_status(unstarted.dump());
   REQUIRE(never);
-CHECK_FALSE(never->exit_code);
-CHECK(never->message == "container not found (\"app\")");
+  CHECK_FALSE(never->exit_code);
+  CHECK(never->message == "container not found (\"app\")");
 }
 
 TEST_CASE("what isn't a status, or is half of one, is no exit code") {

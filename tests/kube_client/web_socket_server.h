@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "controller/base/descriptor.h"
 #include "reconcilers/kube/kubeconfig.h"
 
 namespace berth::test {
@@ -74,7 +75,7 @@ class WebSocketServer {
     accepting_.join();
     {
       const std::scoped_lock lock(mutex_);
-      for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
+      for (const Descriptor& socket : sockets_) ::shutdown(socket.get(), SHUT_RDWR);
     }
     for (std::thread& thread : threads_) thread.join();
   }
@@ -133,7 +134,7 @@ class WebSocketServer {
       if (ending_) return;
       if (failed) continue;
       const std::scoped_lock lock(mutex_);
-      sockets_.push_back(socket->native_handle());
+      sockets_.emplace_back(::dup(socket->native_handle()));
       threads_.emplace_back([this, socket] {
         if (tls_)
           serve(beast::ssl_stream<Tcp::socket>(std::move(*socket), *tls_));
@@ -147,15 +148,10 @@ class WebSocketServer {
     beast::error_code failed;
     if constexpr (!std::is_same_v<Stream, Tcp::socket>)
       stream.handshake(asio::ssl::stream_base::server, failed);
-    // Not closed before the server ends, so that the number of its socket stays its own.
-    const auto kept = std::make_shared<beast::websocket::stream<Stream>>(std::move(stream));
-    {
-      const std::scoped_lock lock(mutex_);
-      kept_.push_back(kept);
-    }
+    beast::websocket::stream<Stream> served_stream(std::move(stream));
     beast::flat_buffer buffer;
     HttpRequest request;
-    beast::http::read(kept->next_layer(), buffer, request, failed);
+    beast::http::read(served_stream.next_layer(), buffer, request, failed);
     if (failed) return;
     {
       const std::scoped_lock lock(mutex_);
@@ -169,20 +165,20 @@ class WebSocketServer {
       response.set("Content-Type", "application/json");
       response.keep_alive(false);
       response.prepare_payload();
-      beast::http::write(kept->next_layer(), response, failed);
-      ::shutdown(beast::get_lowest_layer(*kept).native_handle(), SHUT_WR);
+      beast::http::write(served_stream.next_layer(), response, failed);
+      ::shutdown(beast::get_lowest_layer(served_stream).native_handle(), SHUT_WR);
       return;
     }
-    kept->set_option(
+    served_stream.set_option(
         beast::websocket::stream_base::decorator([this](beast::websocket::response_type& response) {
           if (!behaviour_.protocol.empty())
             response.set("Sec-WebSocket-Protocol", behaviour_.protocol);
         }));
-    kept->accept(request, failed);
+    served_stream.accept(request, failed);
     if (failed) return;
-    Served<Stream> served(*kept, ending_);
+    Served<Stream> served(served_stream, ending_);
     if (behaviour_.serve) behaviour_.serve(served);
-    kept->close(beast::websocket::close_code::normal, failed);
+    served_stream.close(beast::websocket::close_code::normal, failed);
   }
 
   const Behaviour behaviour_;
@@ -192,8 +188,8 @@ class WebSocketServer {
   std::atomic<bool> ending_ = false;
   mutable std::mutex mutex_;
   std::vector<HttpRequest> seen_;
-  std::vector<int> sockets_;
-  std::vector<std::shared_ptr<void>> kept_;
+  // Copies, since the numbers of closed ones may be those of others.
+  std::vector<Descriptor> sockets_;
   std::vector<std::thread> threads_;
   std::thread accepting_;
 };

@@ -19,9 +19,7 @@ const WebSocketRequest some_request{
     .path = "/api/v1/namespaces/a/pods/b/exec?command=sh&stdin=true",
     .protocols = {"v5.channel.k8s.io", "v4.channel.k8s.io"}};
 
-Access with_token() {
-  return {.authorization = "Bearer secret", .certificate = {}, .key = {}, .ca = {}};
-}
+const Access with_token{.authorization = "Bearer secret", .certificate = {}, .key = {}, .ca = {}};
 
 // Returns the next message; fails if the connection ends or nothing comes.
 std::string next(WebSocket& socket) {
@@ -52,8 +50,8 @@ TEST_CASE("messages go both ways, whole and in order") {
   WebSocketServer server({.serve = [&](ServedSocket& socket) {
     while (const auto message = socket.receive()) socket.send("got " + *message);
   }});
-  WebSockets sockets(server.config(), with_token);
-  const auto socket = sockets.open(some_request, 10s);
+  WebSockets sockets(server.config());
+  const auto socket = sockets.open(some_request, with_token, 10s);
   CHECK(socket->protocol() == "v5.channel.k8s.io");
   CHECK_FALSE(is_readable(*socket));
   CHECK_FALSE(socket->receive(0ms));
@@ -75,8 +73,8 @@ TEST_CASE("the server's end of a connection comes after its last message, again 
     socket.send("last");
     socket.ping();
   }});
-  WebSockets sockets(server.config(), with_token);
-  const auto socket = sockets.open(some_request, 10s);
+  WebSockets sockets(server.config());
+  const auto socket = sockets.open(some_request, with_token, 10s);
   CHECK(next(*socket) == "last");
   for (int i = 0; i < 2; ++i) {
     const auto end = socket->receive(20s);
@@ -93,8 +91,8 @@ TEST_CASE("a refusal of the API server has its status and its words") {
     return WebSocketServer::Answer{
         403, R"({"kind": "Status", "message": "pods \"b\" is forbidden", "reason": "Forbidden"})"};
   }});
-  WebSockets sockets(server.config(), with_token);
-  const ApiError error = failure_of([&] { sockets.open(some_request, 10s); });
+  WebSockets sockets(server.config());
+  const ApiError error = failure_of([&] { sockets.open(some_request, with_token, 10s); });
   CHECK(error.status == 403);
   CHECK(error.reason == "Forbidden");
   CHECK(error.what() == std::string("pods \"b\" is forbidden"));
@@ -102,19 +100,18 @@ TEST_CASE("a refusal of the API server has its status and its words") {
 
 TEST_CASE("an API server that hangs, or isn't there, is given up in time") {
   WebSocketServer silent({.accepts = false});
-  WebSockets to_silent(silent.config(), with_token);
+  WebSockets to_silent(silent.config());
   const auto before = std::chrono::steady_clock::now();
-  CHECK(failure_of([&] { to_silent.open(some_request, 300ms); }).unreachable());
+  CHECK(failure_of([&] { to_silent.open(some_request, with_token, 300ms); }).unreachable());
   CHECK(std::chrono::steady_clock::now() - before < 5s);
   Kubeconfig nobody;
   nobody.server = "http://127.0.0.1:1";
-  WebSockets to_nobody(nobody, with_token);
-  CHECK(failure_of([&] { to_nobody.open(some_request, 10s); }).unreachable());
+  WebSockets to_nobody(nobody);
+  CHECK(failure_of([&] { to_nobody.open(some_request, with_token, 10s); }).unreachable());
   nobody.proxy_url = "http://127.0.0.1:2";
-  WebSockets by_proxy(nobody, with_token);
-  CHECK(
-      std::string(failure_of([&] { by_proxy.open(some_request, 10s); }).what()).find("proxy-url") !=
-      std::string::npos);
+  WebSockets by_proxy(nobody);
+  CHECK(std::string(failure_of([&] { by_proxy.open(some_request, with_token, 10s); }).what())
+            .find("proxy-url") != std::string::npos);
 }
 
 TEST_CASE("a reader that is slow lets the server wait, and loses nothing") {
@@ -125,8 +122,8 @@ TEST_CASE("a reader that is slow lets the server wait, and loses nothing") {
     for (int i = 0; i < messages; ++i)
       if (socket.send(std::to_string(i) + piece)) ++sent;
   }});
-  WebSockets sockets(server.config(), with_token);
-  const auto socket = sockets.open(some_request, 10s);
+  WebSockets sockets(server.config());
+  const auto socket = sockets.open(some_request, with_token, 10s);
   // The kernel's buffers are a few megabytes, and the queue has max_queued_bytes.
   int before = -1;
   while (std::exchange(before, sent.load()) != sent) std::this_thread::sleep_for(200ms);
@@ -140,8 +137,8 @@ TEST_CASE("a message that is too large ends the connection") {
     socket.send(std::string(WebSocket::max_message_bytes + 1, 'z'));
     socket.hang();
   }});
-  WebSockets sockets(server.config(), with_token);
-  const auto socket = sockets.open(some_request, 10s);
+  WebSockets sockets(server.config());
+  const auto socket = sockets.open(some_request, with_token, 10s);
   const auto end = socket->receive(20s);
   REQUIRE(end);
   CHECK(end->ended);
@@ -150,8 +147,8 @@ TEST_CASE("a message that is too large ends the connection") {
 
 TEST_CASE("closing wakes those who wait to send and to receive") {
   WebSocketServer server({.serve = [](ServedSocket& socket) { socket.hang(); }});
-  WebSockets sockets(server.config(), with_token);
-  const auto socket = sockets.open(some_request, 10s);
+  WebSockets sockets(server.config());
+  const auto socket = sockets.open(some_request, with_token, 10s);
   const auto before = std::chrono::steady_clock::now();
   std::thread closer([&] {
     std::this_thread::sleep_for(300ms);
@@ -177,13 +174,12 @@ TEST_CASE("the server's certificate is checked as for other requests") {
                           .certificate = own.certificate,
                           .key = own.key});
   std::string ca = authority.identity().certificate;
-  const auto access = [&ca] {
-    return Access{.authorization = "Bearer secret", .certificate = {}, .key = {}, .ca = ca};
-  };
   Kubeconfig config = server.config();
   const auto hello = [&] {
-    WebSockets sockets(config, access);
-    return next(*sockets.open(some_request, 10s));
+    WebSockets sockets(config);
+    Access access = with_token;
+    access.ca = ca;
+    return next(*sockets.open(some_request, access, 10s));
   };
   CHECK(hello() == "hello");
   config.tls_server_name = "api.internal";
@@ -203,9 +199,9 @@ TEST_CASE("a hundred connections have one thread, and end with their owner") {
   WebSocketServer server({.serve = [](ServedSocket& socket) {
     while (const auto message = socket.receive()) socket.send(*message);
   }});
-  WebSockets sockets(server.config(), with_token);
+  WebSockets sockets(server.config());
   std::vector<std::unique_ptr<WebSocket>> all;
-  for (int i = 0; i < 100; ++i) all.push_back(sockets.open(some_request, 10s));
+  for (int i = 0; i < 100; ++i) all.push_back(sockets.open(some_request, with_token, 10s));
   for (std::size_t i = 0; i < all.size(); ++i) all[i]->send(std::to_string(i));
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(next(*all[i]) == std::to_string(i));
 }
