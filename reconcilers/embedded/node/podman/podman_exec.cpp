@@ -28,6 +28,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds inspect_patience = 2s;
 constexpr milliseconds inspect_pause = 10ms;
+constexpr milliseconds start_patience = 2s;
 constexpr milliseconds resize_patience = 2s;
 constexpr milliseconds shortest_start = 1s;  // is left for the start, however long the rest took
 
@@ -55,6 +56,17 @@ ExecState state_of_exec(const UnixHttp& http, const std::string& id) {
     return state;
   } catch (const UnixHttpError&) {
     return {};
+  }
+}
+
+// podman passes the connection on before the command has started, and until then its terminal
+// has no size that could be set.
+void wait_until_started(const UnixHttp& http, const std::string& id, int connection) {
+  const auto until = steady_clock::now() + start_patience;
+  while (steady_clock::now() < until) {
+    pollfd output{.fd = connection, .events = POLLIN, .revents = 0};
+    if (::poll(&output, 1, int(inspect_pause.count())) > 0) return;  // also if it has ended
+    if (state_of_exec(http, id).runs) return;
   }
 }
 
@@ -166,6 +178,7 @@ std::unique_ptr<RunSession> PodmanRuntime::open_command(const std::string& name,
     RunSession::Parts parts;
     parts.socket = http.upgrade(start, refused);
     if (!parts.socket.valid()) refuse(refused.body);
+    if (request.has_terminal) wait_until_started(http, id, parts.socket.get());
     parts.is_framed = !request.has_terminal;
     parts.has_terminal = request.has_terminal;
     parts.is_failure = says_not_started;

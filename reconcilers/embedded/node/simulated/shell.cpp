@@ -139,6 +139,20 @@ bool Shell::fill() {
 
 std::optional<std::string> Shell::read_line() {
   was_interrupted_ = false;
+  return request_.has_terminal ? read_typed_line() : read_piped_line();
+}
+
+std::optional<std::string> Shell::read_piped_line() {
+  std::size_t end = std::string::npos;
+  while ((end = input_.find('\n')) == std::string::npos && input_.size() < max_input_bytes)
+    if (!fill()) break;
+  if (input_.empty()) return std::nullopt;
+  std::string line = input_.substr(0, end == std::string::npos ? end : end + 1);
+  input_.erase(0, line.size());
+  return line;
+}
+
+std::optional<std::string> Shell::read_typed_line() {
   std::string line;
   for (;;) {
     if (input_.empty() && !fill()) {
@@ -147,20 +161,20 @@ std::optional<std::string> Shell::read_line() {
     }
     const char c = input_.front();
     input_.erase(0, 1);
-    if (!request_.has_terminal) {
-      line += c;
-      if (c == '\n' || line.size() == max_input_bytes) return line;
-    } else if (c == control_c) {
+    if (c == control_c) {
       put("^C\n");
       was_interrupted_ = true;
       return std::nullopt;
-    } else if (c == control_d) {
+    }
+    if (c == control_d) {
       if (line.empty()) return std::nullopt;
       return line;
-    } else if (c == '\r' || c == '\n') {
+    }
+    if (c == '\r' || c == '\n') {
       put("\n");
       return line + "\n";
-    } else if (c == backspace) {
+    }
+    if (c == backspace) {
       if (!line.empty()) put("\b \b");
       if (!line.empty()) line.pop_back();
     } else if (line.size() < max_input_bytes) {
@@ -180,18 +194,20 @@ int Shell::sleep(double seconds) {
   const auto time = std::chrono::duration<double>(std::clamp(seconds, 0.0, max_sleep_seconds));
   const auto until = steady_clock::now() + std::chrono::ceil<milliseconds>(time);
   for (;;) {
+    const std::size_t at = request_.has_terminal ? input_.find(control_c) : std::string::npos;
+    if (at != std::string::npos) {
+      input_.erase(0, at + 1);
+      put("^C\n");
+      return interrupted;
+    }
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
     if (left <= 0) return 0;
     // Without a terminal only the end of the session is waited for.
-    const bool listens = request_.has_terminal && input_.size() < max_input_bytes;
+    const bool listens =
+        request_.has_terminal && request_.has_input && input_.size() < max_input_bytes;
     pollfd waiting{.fd = own_.get(), .events = short(listens ? POLLIN : 0), .revents = 0};
     if (::poll(&waiting, 1, int(left)) <= 0) continue;
     if ((waiting.revents & (POLLHUP | POLLERR)) != 0 || (listens && !fill())) return interrupted;
-    const std::size_t at = input_.find(control_c);
-    if (at == std::string::npos) continue;
-    input_.erase(0, at + 1);
-    put("^C\n");
-    return interrupted;
   }
 }
 
@@ -236,7 +252,6 @@ std::optional<int> Shell::known_program(const std::vector<std::string>& words) {
 }
 
 int Shell::program(const std::vector<std::string>& words) {
-  if (words.empty()) return 0;
   if (words.front() == "exit") {
     exit_ = words.size() > 1 ? parse_number<int>(words[1]).value_or(2) & 255 : 0;
     return *exit_;
@@ -250,9 +265,11 @@ int Shell::script(const std::string& text) {
   int code = 0;
   for (std::size_t at = 0; at <= text.size() && !exit_ && !killed_;) {
     const std::size_t stop = std::min(text.find_first_of(";\n", at), text.size());
-    code = program(words_of_line(text.substr(at, stop - at)));
-    if (code == interrupted && request_.has_terminal) return code;
+    const auto words = words_of_line(text.substr(at, stop - at));
     at = stop + 1;
+    if (words.empty()) continue;
+    code = program(words);
+    if (code == interrupted && request_.has_terminal) return code;
   }
   return exit_.value_or(code);
 }

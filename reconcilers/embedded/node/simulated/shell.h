@@ -65,6 +65,8 @@ class Shell {
   // One line of the input with its end; nothing at its end. On a terminal also nothing, and
   // `was_interrupted_`, if it is interrupted.
   std::optional<std::string> read_line();
+  std::optional<std::string> read_piped_line();
+  std::optional<std::string> read_typed_line();
   bool fill();  // reads more input; false at its end
   bool put(std::string_view text, To to = To::output);
   bool send_all(std::string_view bytes);
