@@ -7,13 +7,12 @@
 
 #include "controller/base/error.h"
 #include "controller/base/visible_text.h"
+#include "manifests/manifests.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
 namespace berth::reconcilers {
 namespace {
 
-constexpr std::string_view process_label = "berth/process";
-constexpr std::string_view usual_process = "web";
 // How much of the cluster's words, and of a program's name, a sentence quotes.
 constexpr std::size_t max_words = 300;
 constexpr std::size_t max_name = 80;
@@ -32,16 +31,15 @@ Error not_running(const Object& pod) {
                "the container hasn't started yet" + (reason.empty() ? "" : ": " + reason));
 }
 
-// The process that is meant; empty if the pods have no labels of processes.
-std::string process_of(const std::vector<ObjectPtr>& pods, const exec::Wanted& wanted) {
-  std::set<std::string> processes;
-  for (const ObjectPtr& pod : pods)
-    if (std::string name = label_of(*pod, process_label); !name.empty())
-      processes.insert(std::move(name));
-  if (processes.empty()) return "";
+// The process that is meant: web, unless the deployment has none.
+std::string process_meant(const std::vector<ObjectPtr>& pods, const exec::Wanted& wanted) {
   if (wanted.process) return *wanted.process;
-  const std::string usual(usual_process);
-  return processes.contains(usual) ? usual : *processes.begin();
+  std::set<std::string> processes;
+  for (const ObjectPtr& pod : pods) processes.insert(manifests::process_of(*pod));
+  processes.erase("");  // of runs
+  if (processes.empty() || processes.contains(deployments::web_process))
+    return deployments::web_process;
+  return *processes.begin();
 }
 
 std::string quoted(std::string_view text, std::size_t most) {
@@ -70,12 +68,10 @@ RunningContainer running_container(const Cache& cache, const exec::Wanted& wante
     std::erase_if(pods, [&](const ObjectPtr& pod) { return name_of(*pod) != *wanted.instance; });
     if (pods.empty())
       throw Error(Code::invalid_state, "the deployment doesn't have this container any more");
-  } else if (const std::string process = process_of(pods, wanted); !process.empty()) {
-    // A pod without the label was made before deployments had processes.
-    std::erase_if(pods, [&](const ObjectPtr& pod) {
-      const std::string name = label_of(*pod, process_label);
-      return !name.empty() && name != process;
-    });
+  } else {
+    const std::string process = process_meant(pods, wanted);
+    std::erase_if(pods,
+                  [&](const ObjectPtr& pod) { return manifests::process_of(*pod) != process; });
     if (pods.empty())
       throw Error(Code::invalid_state,
                   "the process " + quoted(process, max_name) + " has no container");

@@ -142,16 +142,9 @@ TEST_CASE("a session's container is one that runs, of the process that is wanted
         "invalid_state: the deployment doesn't have this container any more");
   CHECK(sentence_of([&] { running_container(cache, of("none")); }) ==
         "invalid_state: the deployment has no container");
-  // Before pods have labels of processes, any will do.
-  CHECK(running_container(cache, of(id, {}, "worker")).pod == found.pod);
-  cluster.patch("pods", found.name_space, found.pod,
-                {{"metadata", {{"labels", {{"berth/process", "web"}}}}}});
-  REQUIRE(eventually([&] {
-    return sentence_of([&] { running_container(cache, of(id, {}, "worker")); }) ==
-           "invalid_state: the process worker has no container";
-  }));
   CHECK(running_container(cache, of(id, {}, "web")).pod == found.pod);
-  CHECK(running_container(cache, of(id)).pod == found.pod);
+  CHECK(sentence_of([&] { running_container(cache, of(id, {}, "worker")); }) ==
+        "invalid_state: the process worker has no container");
 
   const std::string crashes =
       world.deploy(app, {.name = "crashes", .image = "ghcr.io/acme/crash:1"});
