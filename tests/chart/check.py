@@ -96,7 +96,7 @@ class Chart(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("1.30", done.stderr)
         self.assertIn("lifecycle", pod_of(rendered(PATRONI, ["--kube-version", "1.30.0"]))["containers"][0])
-        self.assertIn("sleep:", (ROOT / "manifests/deployment.yaml").read_text())
+        self.assertIn("sleep:", (ROOT / "manifests/pre_stop.yaml").read_text())
         self.assertIn("berth needs 1.30", (ROOT / "docs/guides/cluster.md").read_text())
 
     def test_the_policy_takes_the_nodes_for_containers_in_each_notation(self):
