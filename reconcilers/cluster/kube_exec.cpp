@@ -57,7 +57,8 @@ class KubeSession : public exec::Session {
   const std::string& instance() const override { return pod_; }
   int descriptor() const override { return socket_->descriptor(); }
   void send(std::string_view bytes) override {
-    while (!bytes.empty() && !over_) {
+    while (!bytes.empty()) {
+      if (over_ && !cancelled_) return;
       const std::string_view part = bytes.substr(0, max_sent_bytes);
       put(message_of(input_channel, part));
       bytes.remove_prefix(part.size());
@@ -98,7 +99,8 @@ class KubeSession : public exec::Session {
       socket_->send(std::move(message));
     } catch (const kube::ApiError& error) {
       if (cancelled_) throw Error(Code::unavailable, std::string(session_was_cancelled));
-      if (over_) return;
+      // A connection that has ended says so by receive(), perhaps with the command's exit code.
+      if (error.reason != kube::WebSocket::timed_out) return;
       throw Error(Code::unavailable, std::string(connection_lost) + ": " + error.what());
     }
   }

@@ -108,12 +108,12 @@ class WebSocket::State : public std::enable_shared_from_this<WebSocket::State> {
     const bool in_time =
         changed_.wait_for(lock, send_time, [&] { return outgoing->done || ended_; });
     if (outgoing->done) return;
-    std::string why = failure_.empty() ? "the connection has ended" : failure_;
-    if (!in_time)
-      why = "the API server took nothing for " + std::to_string(send_time.count()) + " s";
+    if (in_time) throw ApiError(0, "", failure_.empty() ? "the connection has ended" : failure_);
     lock.unlock();
+    const std::string why =
+        "the API server took nothing for " + std::to_string(send_time.count()) + " s";
     end(why);
-    throw ApiError(0, "", why);
+    throw ApiError(0, std::string(timed_out), why);
   }
   std::optional<Received> receive(milliseconds patience) {
     std::unique_lock lock(mutex_);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reconcilers/kube/credentials.h"
@@ -30,6 +31,8 @@ class WebSocket {
   static constexpr std::chrono::seconds ping_interval{40};
   static constexpr std::chrono::seconds max_silence{120};
 
+  static constexpr std::string_view timed_out = "Timeout";
+
   struct Received {
     std::string message;
     bool ended = false;   // the connection has ended, and no message was left
@@ -46,8 +49,8 @@ class WebSocket {
   // The subprotocol that the server has chosen; may be empty.
   const std::string& protocol() const;
   // Sends a binary message as one frame, and waits until the kernel has taken it. Throws ApiError
-  // with status 0 if that takes longer than send_time, after which the connection is closed, or if
-  // the connection has ended.
+  // with status 0 if the connection has ended, and with the reason `timed_out` if that takes longer
+  // than send_time, after which the connection is closed.
   void send(std::string message);
   // Returns the next message, or nothing if there is none within `patience`. After the end of the
   // connection and the last message, returns the end, any number of times.
