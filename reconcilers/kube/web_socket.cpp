@@ -58,6 +58,9 @@ asio::ssl::context tls_context(const Access& access, bool verify) {
     context.set_default_verify_paths();
   else
     context.add_certificate_authority(asio::buffer(access.ca));
+  // As with libcurl and in Go, any certificate of the file is trusted, and not roots alone.
+  ::X509_STORE_set_flags(::SSL_CTX_get_cert_store(context.native_handle()),
+                         X509_V_FLAG_PARTIAL_CHAIN);
   if (!access.certificate.empty()) {
     context.use_certificate_chain(asio::buffer(access.certificate));
     context.use_private_key(asio::buffer(access.key), Context::pem);
