@@ -1,8 +1,10 @@
 #include "berthd/cluster_work.h"
 
 #include "berthd/cluster_access.h"
+#include "berthd/embedded_exec.h"
 #include "berthd/exit_codes.h"
 #include "controller/base/ascii.h"
+#include "controller/base/error.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/instances.h"
 
@@ -77,6 +79,15 @@ manifests::Settings manifest_settings(const Config& config, const std::string& i
           .tenant_role = tenant_role(config)};
 }
 
+// Only a real cluster needs an account for sessions in containers.
+std::unique_ptr<reconcilers::KubeExec> kube_exec(const Config& config,
+                                                 const kube::Kubeconfig& access) {
+  const bool is_real =
+      config.kubernetes != Cluster::simulated && config.kubernetes != Cluster::local;
+  if (!is_real || !config.exec_service_account) return nullptr;
+  return std::make_unique<reconcilers::KubeExec>(access, *config.exec_service_account);
+}
+
 std::string words_of(const reconcilers::Leader::State& leadership) {
   if (leadership.leading) return "this process";
   if (!leadership.last_error.empty()) return leadership.last_error;
@@ -125,6 +136,7 @@ ClusterWork::ClusterWork(Parts parts)
                   .listeners = parts_.listeners,
                   .wake = [this] { parts_.wake(IsolationWatch::name); }}),
       container_logs_(engine_.client(), engine_.cache()),
+      exec_(kube_exec(parts_.config, access_)),
       builds_(build_work(parts_.config, parts_.storage,
                          [this] { parts_.wake(reconcilers::BuildLoop::name); })) {}
 
@@ -169,6 +181,7 @@ api::ClusterView ClusterWork::view() {
       .probe_isolation = [this] { return isolation_.ask(); },
       .container_logs =
           [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
+      .open_session = [this](const exec::Wanted& wanted) { return open_session(wanted); },
       .has_issuer = settings_.cluster_issuer.has_value(),
       .builds = builds_ ? builds_->view() : nullptr,
       .findings = [this] { return machine_ ? machine_->findings() : std::vector<std::string>(); }};
@@ -237,6 +250,17 @@ std::string ClusterWork::url_of(const std::string& host) const {
   if (simulated_) return "http://" + host + ":" + std::to_string(parts_.listeners().front().port);
   const bool has_tls = parts_.config.wildcard_tls_secret || parts_.config.cluster_issuer;
   return (has_tls ? "https://" : "http://") + host;
+}
+
+std::unique_ptr<exec::Session> ClusterWork::open_session(const exec::Wanted& wanted) {
+  embedded::Cluster* const embedded = machine_ ? &machine_->cluster() : simulated_.get();
+  if (embedded == nullptr && !exec_)
+    throw Error(Code::invalid_state,
+                "sessions in containers are off on this platform, until whoever runs it sets "
+                "exec-service-account in berthd's configuration");
+  const auto container = reconcilers::running_container(engine_.cache(), wanted);
+  return embedded != nullptr ? open_embedded(*embedded, container, wanted)
+                             : exec_->open(container, wanted);
 }
 
 api::Fleet ClusterWork::fleet() {

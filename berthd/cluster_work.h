@@ -18,6 +18,7 @@
 #include "berthd/storage.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
+#include "reconcilers/cluster/kube_exec.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/cluster/usage_sampler.h"
 #include "reconcilers/embedded/cluster.h"
@@ -75,6 +76,7 @@ class ClusterWork {
   // Where requests are counted.
   reconcilers::RequestCounts counts() const;
   api::Fleet fleet();
+  std::unique_ptr<exec::Session> open_session(const exec::Wanted& wanted);
 
   const Parts parts_;
   const std::unique_ptr<LocalMachine> machine_;         // null unless kubernetes is local
@@ -86,7 +88,8 @@ class ClusterWork {
   reconcilers::UsageSampler usage_sampler_;
   IsolationWatch isolation_;
   reconcilers::ContainerLogs container_logs_;
-  const std::unique_ptr<BuildWork> builds_;  // null if there is no builder
+  const std::unique_ptr<reconcilers::KubeExec> exec_;  // null without the account for it
+  const std::unique_ptr<BuildWork> builds_;            // null if there is no builder
 };
 
 }  // namespace berth

@@ -114,7 +114,9 @@ struct Config {
   // The ClusterRole that berthd gives its own ServiceAccount in each app's namespace.
   std::optional<std::string> tenant_role;
   std::optional<std::string> service_account;  // namespace/name
-  std::uint64_t max_image_bytes = 0;           // 0: images may have any size
+  // The ServiceAccount that opens sessions in containers, as namespace/name.
+  std::optional<std::string> exec_service_account;
+  std::uint64_t max_image_bytes = 0;  // 0: images may have any size
   reconcilers::UnknownSize unknown_image_size = reconcilers::UnknownSize::pull;
   // Builds of images from source.
   std::uint64_t max_source_bytes = 0;
