@@ -67,23 +67,6 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
 
 }  // namespace
 
-namespace {
-
-bool has_scale(const ContainerSpec& container) {
-  return std::ranges::any_of(processes_of(container),
-                             [](const ProcessSpec& each) { return each.scale.has_value(); });
-}
-
-std::map<std::string, int> scaled_processes(db::Tx& tx, const std::string& id) {
-  std::map<std::string, int> scaled;
-  auto rows =
-      tx.query(R"(SELECT process, replicas FROM deployment_scales WHERE deployment_id = $1)", id);
-  while (rows.next()) scaled[rows.text("process")] = int(rows.integer("replicas"));
-  return scaled;
-}
-
-}  // namespace
-
 std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
                                           const std::string& data_key) {
   const auto deployment = find(tx, id);
@@ -96,7 +79,7 @@ std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
       R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
   rows.next();
   result.secrets = open(sealed_secrets_of(rows), id, data_key);
-  if (has_scale(deployment->container)) result.scaled = scaled_processes(tx, id);
+  if (deployment->scaled_to) result.scaled[web_process] = *deployment->scaled_to;
   return result;
 }
 
