@@ -16,6 +16,7 @@
 #include "berthd/local_machine.h"
 #include "berthd/ops_server.h"
 #include "berthd/storage.h"
+#include "reconcilers/cluster/autoscaler.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/cluster/usage_history.h"
@@ -74,6 +75,8 @@ class ClusterWork {
   std::string isolation_image() const;
   // Where requests are counted.
   reconcilers::RequestCounts counts() const;
+  // Where the autoscaler looks.
+  reconcilers::LoadSource load() const;
   api::Fleet fleet();
 
   const Parts parts_;
@@ -84,6 +87,7 @@ class ClusterWork {
   reconcilers::Engine engine_;
   reconcilers::UsageHistory usage_history_;
   reconcilers::UsageSampler usage_sampler_;
+  reconcilers::Autoscaler autoscaler_;
   IsolationWatch isolation_;
   reconcilers::ContainerLogs container_logs_;
   const std::unique_ptr<BuildWork> builds_;  // null if there is no builder

@@ -159,6 +159,7 @@ reconcilers::TrafficOfServices LocalMachine::traffic() const {
     const auto& [name_space, service, port] = place;
     reconcilers::Traffic& traffic = all[reconcilers::traefik_service(name_space, service, port)];
     traffic.by_class = counted.by_class;
+    traffic.seconds = counted.seconds;
     std::int64_t sum = 0;
     for (std::size_t range = 0; range < counted.within.size(); ++range) {
       sum += counted.within.at(range);

@@ -23,10 +23,12 @@ struct Traffic {
   // How many answers took no longer than a bound, by the bound in seconds; the last bound is
   // infinite.
   std::map<double, std::int64_t> within;
+  double seconds = 0;  // that all answers together took
 };
 using TrafficOfServices = std::map<std::string, Traffic, std::less<>>;
 // The sums of traefik_service_requests_total and of the histogram
-// traefik_service_request_duration_seconds, by service. Upgraded connections (1xx) aren't counted.
+// traefik_service_request_duration_seconds, with its sum, by service. Upgraded connections (1xx)
+// aren't counted.
 TrafficOfServices traefik_traffic(std::string_view metrics);
 
 // Returns what was counted between two readings. If a counter is lower in the later one, Traefik
@@ -39,6 +41,13 @@ std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile
 // Returns the name that Traefik's metrics have for the port of a Service.
 std::string traefik_service(const std::string& name_space, const std::string& service,
                             const std::string& port);
+
+// What each process of the ingress controller has counted since it started.
+struct CountsOfProcesses {
+  // By the process: its address, and when it started, so that no two processes are taken for one.
+  std::map<std::string, TrafficOfServices> counts;
+  bool is_complete = true;  // whether all processes have answered
+};
 
 // Where the requests of deployments are counted.
 struct RequestCounts {
@@ -63,6 +72,10 @@ class TraefikMetrics {
                                        const std::string& port);
   // Asks Traefik what it has counted for all services. Returns nothing if it doesn't answer.
   std::optional<TrafficOfServices> traffic() const;
+  // The same of each process behind the URL's host: of a headless Service, those of all its pods.
+  // Returns nothing if none answers. Takes some seconds at most; asks max_processes at most.
+  std::optional<CountsOfProcesses> by_process() const;
+  static constexpr size_t max_processes = 32;
 
  private:
   using SteadyClock = std::chrono::steady_clock;

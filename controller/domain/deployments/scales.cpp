@@ -28,7 +28,7 @@ int within(const Scale& scale, int replicas) {
 std::vector<Scaled> all(db::Tx& tx) {
   std::vector<Scaled> found;
   auto rows = tx.query(R"(
-      SELECT s.deployment_id, s.process, s.replicas, d.status, d.scale, d.processes
+      SELECT s.deployment_id, d.app_id, s.process, s.replicas, d.status, d.scale, d.processes
       FROM deployment_scales s
       JOIN deployments d ON d.id = s.deployment_id
       WHERE d.status <> 'destroyed'
@@ -38,6 +38,7 @@ std::vector<Scaled> all(db::Tx& tx) {
     for (const ProcessSpec& each : processes_of(sizes_of(rows)))
       if (each.name == process && each.scale)
         found.push_back({.deployment_id = rows.text("deployment_id"),
+                         .app_id = rows.text("app_id"),
                          .process = process,
                          .scale = *each.scale,
                          .replicas = within(*each.scale, int(rows.integer("replicas"))),
@@ -46,16 +47,27 @@ std::vector<Scaled> all(db::Tx& tx) {
   return found;
 }
 
-bool set(db::Tx& tx, const Change& change) {
-  const int changed = tx.execute(R"(
+namespace {
+
+// Returns whether the number was stored.
+bool store(db::Tx& tx, const Change& change) {
+  const int stored = tx.execute(R"(
       UPDATE deployment_scales
       SET replicas = $3, updated_at = $4
       WHERE deployment_id = $1 AND process = $2 AND replicas <> $3
         AND EXISTS (SELECT 1
                     FROM deployments
                     WHERE id = $1 AND status IN ('running', 'deploying')))",
-                                 change.deployment_id, change.process, change.replicas, tx.now());
-  if (changed == 0) return false;
+                                change.deployment_id, change.process, change.replicas, tx.now());
+  if (stored == 0) return false;
+  tx.notify(db::Topic::deployment, change.deployment_id);
+  return true;
+}
+
+}  // namespace
+
+bool set(db::Tx& tx, const Change& change) {
+  if (change.replicas != change.from && !store(tx, change)) return false;
   if (change.logged_from) {
     const nlohmann::json details = {{"kind", "scale"},
                                     {"process", change.process},
@@ -68,8 +80,6 @@ bool set(db::Tx& tx, const Change& change) {
                .initiated_by = {},
                .details = details.dump()});
   }
-  tx.notify(db::Topic::deployment, change.deployment_id);
-  tx.notify(db::Topic::deployment_seen, change.deployment_id);
   return true;
 }
 

@@ -14,6 +14,7 @@ namespace berth::deployments::scales {
 
 struct Scaled {
   std::string deployment_id;
+  std::string app_id;
   std::string process;
   Scale scale;
   int replicas = 1;  // that are wanted now, within the limits of `scale`
@@ -22,23 +23,24 @@ struct Scaled {
 // All processes with `scale` of deployments that aren't destroyed, by their deployments' ids.
 std::vector<Scaled> all(db::Tx& tx);
 
-// What the deployment's log gets for a change. Entries are written by who makes the change, because
-// they are to be few.
 struct Change {
   std::string deployment_id;
   std::string process;
+  int from = 1;
   int replicas = 1;
   double in_flight = 0;  // that it was decided by
-  // The number before, as the log's entry names it; no entry is written if it is empty.
+  // The number before, as the entry in the deployment's log names it. If it is empty, there is no
+  // entry: whoever makes the change limits how many there are.
   std::optional<int> logged_from = {};
 };
-// Stores the number and wakes the reconcilers. Returns false, and changes nothing, if the process
-// has that number already, has no `scale` any more, or the deployment neither runs nor is rolled
-// out. Needs `replicas` within the limits of `scale`.
+// Stores the number, unless it is `from` and there is only something to log, and wakes the
+// reconcilers. Returns false, and does nothing, if the process has the number already, has no
+// `scale` any more, or the deployment neither runs nor is rolled out. Needs `replicas` within the
+// limits of `scale`.
 bool set(db::Tx& tx, const Change& change);
 
-// The processes' containers have changed: each process that has `scale` now has a row, and no other
-// has one. Private to this module.
+// The processes' containers have changed: each process that has `scale` now has a row, with a
+// number within its limits, and no other has one. Private to this module.
 void container_changed(db::Tx& tx, const std::string& deployment_id,
                        const ContainerSpec& container);
 

@@ -91,6 +91,7 @@ bool listens_on(const Json& configuration, const IngressAddress& address) {
 void add(HostTraffic& sum, const HostTraffic& more) {
   for (size_t i = 0; i < sum.by_class.size(); ++i) sum.by_class.at(i) += more.by_class.at(i);
   for (size_t i = 0; i < sum.within.size(); ++i) sum.within.at(i) += more.within.at(i);
+  sum.seconds += more.seconds;
 }
 
 }  // namespace
