@@ -220,13 +220,15 @@ std::optional<CountsOfProcesses> TraefikMetrics::by_process() const {
   const auto url = parse_url(url_);
   if (!url) return std::nullopt;
   const auto begin = SteadyClock::now();
+  // A host that is an IPv6 address is no name to libcurl.
+  const bool has_name = !url->host.starts_with('[');
   const std::string port = std::to_string(url->port == 0 ? port_of_scheme(url->scheme) : url->port);
   CountsOfProcesses all;
   size_t asked = 0;
   for (const std::string& address : addresses_of(*url)) {
     const bool may_ask = ++asked <= max_processes && SteadyClock::now() - begin < all_within;
-    const auto page =
-        may_ask ? page_of(url_, url->host + ":" + port + ":" + address) : std::nullopt;
+    const std::string resolved = has_name ? url->host + ":" + port + ":" + address : "";
+    const auto page = may_ask ? page_of(url_, resolved) : std::nullopt;
     if (page)
       all.counts.emplace(address + " " + start_of(*page), traefik_traffic(*page));
     else
