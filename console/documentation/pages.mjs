@@ -35,6 +35,7 @@ const menu = [
       'tasks/spend-points',
       'tasks/give-points-back',
       'tasks/refund-requests',
+      'tasks/scale',
       'tasks/budgets',
       'tasks/receipts',
       'tasks/show-ads',
