@@ -231,7 +231,10 @@ std::optional<std::string> ClusterWork::own_url() const {
 
 reconcilers::RequestCounts ClusterWork::counts() const {
   reconcilers::RequestCounts counts{.traefik_url = parts_.config.traefik_metrics_url};
-  if (machine_) counts.own = [this] { return machine_->traffic(); };
+  if (machine_) {
+    counts.own = [this] { return machine_->traffic(); };
+    counts.own_long = [this] { return machine_->long_requests(); };
+  }
   return counts;
 }
 

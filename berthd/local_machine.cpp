@@ -171,6 +171,15 @@ reconcilers::TrafficOfServices LocalMachine::traffic() const {
   return all;
 }
 
+std::map<std::string, std::int64_t, std::less<>> LocalMachine::long_requests() const {
+  std::map<std::string, std::int64_t, std::less<>> all;
+  for (const auto& [place, count] : ingress_.requests_since(reconcilers::long_request)) {
+    const auto& [name_space, service, port] = place;
+    all[reconcilers::traefik_service(name_space, service, port)] += count;
+  }
+  return all;
+}
+
 std::vector<std::string> LocalMachine::findings() const {
   std::vector<std::string> sentences;
   for (const embedded::Finding& finding : cluster_->findings())

@@ -81,9 +81,13 @@ std::optional<RequestLoad> CountedLoad::look(const std::set<std::string>& servic
         sums[service] += in_flight.at(mean) * each.length.count();
     }
     // What was before the first interval counts as nothing, so that a single one is no spike.
-    for (const auto& [service, sum] : sums) {
+    for (auto& [service, sum] : sums) sum /= std::max(length, window).count();
+    if (mean == 0)
+      for (const auto& [service, count] : read->long_requests)
+        if (services.contains(service)) sums[service] += double(count);
+    for (const auto& [service, in_flight] : sums) {
       double& most = load.in_flight[service];
-      most = std::max(most, sum / std::max(length, window).count());
+      most = std::max(most, in_flight);
     }
     if (mean + 1 == means.size()) intervals_.resize(used);
   }

@@ -37,8 +37,10 @@ using LoadSource =
 // Two means are taken, over five seconds, which follows a spike, and over a minute, and the greater
 // one counts. A request is seen when it ends, and counts in each mean for at most as long as the
 // mean goes back. So requests of up to a minute are counted right, and a connection that was
-// open for an hour is no spike when it ends; but of longer ones, such as WebSockets and streams,
-// hardly anything is seen. Used by one thread.
+// open for an hour is no spike when it ends. Of longer ones, such as WebSockets and streams, hardly
+// anything is seen, unless the ingress controller says how many requests have gone on for more than
+// five seconds: they are added to the mean over five seconds, which has what the others took and
+// the last five seconds of these. Used by one thread.
 class CountedLoad {
  public:
   using Read = std::function<std::optional<CountsOfProcesses>()>;
@@ -48,7 +50,7 @@ class CountedLoad {
   // begins anew, which is no spike.
   std::optional<RequestLoad> look(const std::set<std::string>& services, LoadTime now);
 
-  static constexpr std::array<std::chrono::seconds, 2> means = {std::chrono::seconds(5),
+  static constexpr std::array<std::chrono::seconds, 2> means = {long_request,
                                                                 std::chrono::seconds(60)};
 
  private:

@@ -216,7 +216,11 @@ std::optional<TrafficOfServices> TraefikMetrics::traffic() const {
 }
 
 std::optional<CountsOfProcesses> TraefikMetrics::by_process() const {
-  if (own_) return CountsOfProcesses{.counts = {{"", own_()}}};
+  if (own_) {
+    CountsOfProcesses all{.counts = {{"", own_()}}};
+    if (own_long_) all.long_requests = own_long_();
+    return all;
+  }
   const auto url = parse_url(url_);
   if (!url) return std::nullopt;
   const auto begin = SteadyClock::now();

@@ -47,7 +47,11 @@ struct CountsOfProcesses {
   // By the process: its address, and when it started, so that no two processes are taken for one.
   std::map<std::string, TrafficOfServices> counts;
   bool is_complete = true;  // whether all processes have answered
+  // How many requests to each service have gone on for longer than long_request. Traefik doesn't
+  // say it, so that there are none.
+  std::map<std::string, std::int64_t, std::less<>> long_requests = {};
 };
+inline constexpr std::chrono::seconds long_request{5};
 
 // Where the requests of deployments are counted.
 struct RequestCounts {
@@ -55,6 +59,9 @@ struct RequestCounts {
   // An ingress controller that berthd runs itself, which comes before Traefik. Its services have
   // the names that Traefik would give them. Thread-safe.
   std::function<TrafficOfServices()> own = {};
+  // Of that one: how many requests have gone on for longer than long_request. May be empty.
+  // Thread-safe.
+  std::function<std::map<std::string, std::int64_t, std::less<>>()> own_long = {};
 };
 
 // Reads the request counters of one Traefik over HTTP, or of berthd's own ingress controller.
@@ -63,7 +70,9 @@ class TraefikMetrics {
  public:
   // If there is no source, no counts are known.
   explicit TraefikMetrics(RequestCounts source)
-      : url_(std::move(source.traefik_url)), own_(std::move(source.own)) {}
+      : url_(std::move(source.traefik_url)),
+        own_(std::move(source.own)),
+        own_long_(std::move(source.own_long)) {}
 
   // The number of requests to the Service's port since Traefik started or first saw the Service; 0
   // if it counted none; nothing if Traefik can't be asked. Waits for at most one request to
@@ -85,6 +94,7 @@ class TraefikMetrics {
 
   const std::string url_;
   const std::function<TrafficOfServices()> own_;
+  const std::function<std::map<std::string, std::int64_t, std::less<>>()> own_long_;
   // Held while the page is read, so that others who ask meanwhile get the same page.
   std::mutex mutex_;
   SteadyClock::time_point read_at_{};

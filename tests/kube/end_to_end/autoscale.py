@@ -19,11 +19,16 @@ QUIET = 30  # seconds; the means of the requests in flight go back a minute
 GONE = 60 + QUIET + 60  # seconds until the containers are gone again
 ANSWER_LIMIT = 60  # seconds: while there are too few containers, visitors wait
 
-# Answers slowly, and many at once: each connection has a process.
-SERVE = (f"""r=$(printf '\\r'); while read -r line && [ "$line" != "$r" ]; do :; done; sleep {SECONDS}; """
-         """printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n'""")
-# The first process of a container has to handle SIGTERM, or it is killed after its grace period.
-SLOW = ["/bin/busybox", "sh", "-c", 'trap "exit 0" TERM; /bin/busybox nc -ll -p 3000 -e /bin/busybox sh -c "$0" & wait', SERVE]
+
+def slow(seconds=SECONDS):
+    """Returns the command of a container that answers after so many seconds, and many requests at once: each connection has a
+    process."""
+    serve = ("""r=$(printf '\\r'); while read -r line && [ "$line" != "$r" ]; do :; done; """
+             f"sleep {seconds}; "
+             """printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 3\\r\\nConnection: close\\r\\n\\r\\nok\\n'""")
+    # The first process of a container has to handle SIGTERM, or it is killed after its grace period.
+    server = 'trap "exit 0" TERM; /bin/busybox nc -ll -p 3000 -e /bin/busybox sh -c "$0" & wait'
+    return ["/bin/busybox", "sh", "-c", server, serve]
 
 
 class Crowd:
@@ -60,7 +65,7 @@ class Crowd:
 
 
 class Autoscale(World):
-    flags = ("--tiers", TIERS, "--traefik-metrics-url", "http://127.0.0.1:8082/metrics", "--scale-down-after", f"{QUIET}s")
+    flags = ("--tiers", TIERS, "--scale-down-after", f"{QUIET}s", "--traefik-metrics-url", "http://127.0.0.1:8082/metrics")
 
     def number(self, deployment):
         return self.ada.ask("GET", f"/{deployment}")["scaled_to"]
@@ -77,11 +82,12 @@ class Autoscale(World):
                 if (entry["details"] or {}).get("kind") == "scale"]
 
     def test_01_a_crowd_gets_containers_which_go_when_it_has_gone(self):
-        busy = self.ada.deploy("busy", command=SLOW, scale={"min": 1, "max": MOST, "in_flight": IN_FLIGHT})
+        busy = self.ada.deploy("busy", command=slow(), scale={"min": 1, "max": MOST, "in_flight": IN_FLIGHT})
         self.ada.wait(busy, "running")
         self.assertEqual((self.number(busy), self.ready(busy)), (1, 1))
         with Crowd("busy") as crowd:
-            took = eventually(lambda: self.ready(busy) == MOST, f"{MOST} containers serve", LIMIT, seen=lambda: self.seen(busy))
+            took = eventually(lambda: self.ready(busy) == MOST, f"{MOST} containers serve", LIMIT,
+                              seen=lambda: self.seen(busy))
             print(f"      {MOST} containers after {took:.1f} s", flush=True)
             in_flight = self.ada.ask("GET", f"/{busy}/metrics")["in_flight"]
             self.assertGreater(in_flight, VISITORS / 2)

@@ -108,6 +108,22 @@ TEST_CASE("requests that take half a minute are counted right after a minute") {
   CHECK(counted.steady(2, 30, 120s) == Approx(60));
 }
 
+TEST_CASE("requests that go on count while they do, if the ingress controller says so") {
+  Counted counted;
+  counted.counts.long_requests[shop] = 30;
+  counted.counts.long_requests["another"] = 1;
+  CHECK(counted.look() == Approx(30));
+  CHECK(counted.steady(200, 0.05, 10s) == Approx(40));
+  // Two a second that take 30 seconds each: 60 in flight, of which 50 have gone on for long.
+  Counted long_ones;
+  long_ones.look();
+  long_ones.counts.long_requests[shop] = 50;
+  CHECK(long_ones.steady(2, 30, 120s) == Approx(60));
+  long_ones.counts.long_requests.clear();
+  long_ones.steady(0, 30, 70s);
+  CHECK(long_ones.look() == 0);
+}
+
 TEST_CASE("several processes are added up, and one that doesn't answer is said") {
   Counted counted;
   counted.answer(0, 0.05, "10.0.0.2 1");
