@@ -17,7 +17,7 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr std::string_view family = "traefik_service_requests_total{";
+constexpr std::string_view requests_family = "traefik_service_requests_total{";
 constexpr std::string_view duration_family = "traefik_service_request_duration_seconds_bucket{";
 constexpr std::string_view seconds_family = "traefik_service_request_duration_seconds_sum{";
 // A page about a thousand services has some 10 MB, because it has histograms as well as counters.
@@ -83,12 +83,12 @@ std::optional<double> first_number(std::string_view text) {
   return value;
 }
 
-// The addresses of a host, of one family only: a pod may have an address of each. Empty if the host
-// has none.
-std::vector<std::string> addresses_of(const Url& url) {
+// The addresses of a host in one family, AF_INET or AF_INET6; empty if the host has none.
+std::vector<std::string> addresses_of(const Url& url, int family) {
   std::string host = url.host;
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   addrinfo hints{};
+  hints.ai_family = family;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
@@ -96,12 +96,9 @@ std::vector<std::string> addresses_of(const Url& url) {
   std::vector<std::string> found;
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
     std::array<char, NI_MAXHOST> text{};
-    if (each->ai_family != list->ai_family ||
-        getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                    NI_NUMERICHOST) != 0)
-      continue;
-    const std::string address = text.data();
-    found.push_back(address.find(':') == std::string::npos ? address : "[" + address + "]");
+    if (getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) == 0)
+      found.push_back(family == AF_INET6 ? "[" + std::string(text.data()) + "]" : text.data());
   }
   return found;
 }
@@ -144,19 +141,20 @@ std::int64_t answers(const TrafficOfServices& services, const std::string& servi
 
 std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics) {
   std::map<std::string, std::int64_t, std::less<>> requests;
-  each_count(metrics, {family}, [&](std::string_view, std::string_view service, double count) {
-    requests[std::string(service)] += std::llround(count);
-  });
+  each_count(metrics, {requests_family},
+             [&](std::string_view, std::string_view service, double count) {
+               requests[std::string(service)] += std::llround(count);
+             });
   return requests;
 }
 
 TrafficOfServices traefik_traffic(std::string_view metrics) {
   TrafficOfServices all;
-  each_count(metrics, {family, duration_family, seconds_family},
+  each_count(metrics, {requests_family, duration_family, seconds_family},
              [&](std::string_view line, std::string_view service, double count) {
                auto found = all.find(service);
                if (found == all.end()) found = all.emplace(service, Traffic()).first;
-               if (line.starts_with(family)) {
+               if (line.starts_with(requests_family)) {
                  const std::string_view code = label_in(line, "code=\"");
                  const int of_class = code.empty() ? 0 : code.front() - '2';
                  if (of_class >= 0 && of_class < int(found->second.by_class.size()))
@@ -185,7 +183,7 @@ Traffic since(const Traffic& before, const Traffic& now) {
   return passed;
 }
 
-std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile) {
+std::optional<std::int64_t> answer_time(const Traffic& traffic, double quantile) {
   constexpr double ms_of_second = 1'000;
   if (traffic.within.empty() || traffic.within.rbegin()->second == 0) return std::nullopt;
   const double rank = quantile * double(traffic.within.rbegin()->second);
@@ -221,15 +219,22 @@ std::optional<CountsOfProcesses> TraefikMetrics::by_process() const {
     if (own_long_) all.long_requests = own_long_();
     return all;
   }
+  // A pod may have an address of each family, and is to be asked once.
+  for (const int family : {AF_INET, AF_INET6})
+    if (auto all = by_process(family); !all.counts.empty()) return all;
+  return std::nullopt;
+}
+
+CountsOfProcesses TraefikMetrics::by_process(int family) const {
+  CountsOfProcesses all;
   const auto url = parse_url(url_);
-  if (!url) return std::nullopt;
+  if (!url) return all;
   const auto begin = SteadyClock::now();
   // A host that is an IPv6 address is no name to libcurl.
   const bool has_name = !url->host.starts_with('[');
   const std::string port = std::to_string(url->port == 0 ? port_of_scheme(url->scheme) : url->port);
-  CountsOfProcesses all;
   size_t asked = 0;
-  for (const std::string& address : addresses_of(*url)) {
+  for (const std::string& address : addresses_of(*url, family)) {
     const bool may_ask = ++asked <= max_processes && SteadyClock::now() - begin < all_within;
     const std::string resolved = has_name ? url->host + ":" + port + ":" + address : "";
     const auto page = may_ask ? page_of(url_, resolved) : std::nullopt;
@@ -238,7 +243,7 @@ std::optional<CountsOfProcesses> TraefikMetrics::by_process() const {
     else
       all.is_complete = false;
   }
-  return all.counts.empty() ? std::nullopt : std::optional(std::move(all));
+  return all;
 }
 
 std::optional<std::int64_t> TraefikMetrics::requests(const std::string& name_space,

@@ -36,7 +36,7 @@ TrafficOfServices traefik_traffic(std::string_view metrics);
 Traffic since(const Traffic& before, const Traffic& now);
 // The quantile of the times of answers in milliseconds, estimated as Prometheus' histogram_quantile
 // does; nothing if there were no answers. `quantile` is between 0 and 1.
-std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile);
+std::optional<std::int64_t> answer_time(const Traffic& traffic, double quantile);
 
 // Returns the name that Traefik's metrics have for the port of a Service.
 std::string traefik_service(const std::string& name_space, const std::string& service,
@@ -88,6 +88,8 @@ class TraefikMetrics {
 
  private:
   using SteadyClock = std::chrono::steady_clock;
+  // By the addresses of one family.
+  CountsOfProcesses by_process(int family) const;
   // One large page has the numbers of all deployments, so it is read once and used for everyone who
   // asks within this time.
   static constexpr std::chrono::seconds kept_for{5};

@@ -41,7 +41,7 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
 // to call begin_generation() afterwards.
 void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,
            const std::string& data_key);
-// Stores the container alone, and whether the autoscaler decides how many there are of it.
+// Stores the container alone.
 void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container);
 
 // Whether the next generation starts a new container even if its description stays the same.

@@ -23,14 +23,14 @@ constexpr int established = 1;  // TCP_ESTABLISHED of the kernel's tcp_states.h
 // The kernel writes at most 32 KiB at once.
 constexpr size_t answer_bytes = 64 << 10;
 // A kernel that doesn't answer is given up.
-constexpr timeval patience = {.tv_sec = 1, .tv_usec = 0};
+constexpr timeval longest_answer = {.tv_sec = 1, .tv_usec = 0};
 
 struct Question {
   nlmsghdr head;
   inet_diag_req_v2 body;
 };
 
-bool ask(int socket) {
+bool send_question(int socket) {
   Question question{};
   question.head.nlmsg_len = sizeof question;
   question.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
@@ -96,8 +96,8 @@ std::map<std::string, std::int64_t> open_connections(const std::set<std::string>
   if (addresses.empty()) return found;
   const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   if (!socket.valid()) return found;
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (!ask(socket.get())) return found;
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_answer, sizeof longest_answer);
+  if (!send_question(socket.get())) return found;
   std::vector<char> buffer(answer_bytes);
   const auto count = [&](const nlmsghdr& message) {
     const auto time = quiet_for(message);

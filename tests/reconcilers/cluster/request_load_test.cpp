@@ -1,9 +1,13 @@
 // Requests in flight, from what an ingress controller has counted.
 #include "reconcilers/cluster/request_load.h"
 
+#include <httplib.h>
+
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <thread>
 
 using namespace berth::reconcilers;
 using namespace std::chrono_literals;
@@ -163,6 +167,54 @@ TEST_CASE("without counters there is no load to look at") {
   CHECK_FALSE(counted_load({.traefik_url = "http://127.0.0.1:1/metrics"})(services, LoadTime{}));
   const auto own = counted_load({.own = [] { return TrafficOfServices{{shop, {}}}; }});
   CHECK(own(services, LoadTime{}));
+}
+
+TEST_CASE("Traefik is asked by the name of its host, and a restart is known by its start") {
+  httplib::Server server;
+  std::atomic<int> requests = 0;
+  std::atomic<int> start = 1;
+  std::atomic<bool> answers = true;
+  server.Get("/metrics", [&](const httplib::Request&, httplib::Response& response) {
+    if (!answers) {
+      response.status = 503;
+      return;
+    }
+    const std::string count = std::to_string(requests) + "\n";
+    const auto line = [&](const char* family, const char* more) {
+      return "traefik_service_request" + std::string(family) + R"({code="200",service=")" + shop +
+             "\"" + more + "} " + count;
+    };
+    response.set_content(line("_duration_seconds_bucket", R"(,le="1.2")") +
+                             line("_duration_seconds_bucket", R"(,le="+Inf")") +
+                             line("_duration_seconds_sum", "") + line("s_total", "") +
+                             "# TYPE process_start_time_seconds gauge\n"
+                             "process_start_time_seconds " +
+                             std::to_string(start) + "\n",
+                         "text/plain");
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::jthread thread([&] { server.listen_after_bind(); });
+  while (!server.is_running()) std::this_thread::yield();
+  const auto load =
+      counted_load({.traefik_url = "http://localhost:" + std::to_string(port) + "/metrics"});
+  LoadTime now{};
+  const auto look = [&] {
+    now += 5s;
+    const auto seen = load(services, now);
+    return seen && seen->in_flight.contains(shop) ? seen->in_flight.at(shop) : -1;
+  };
+  requests = 1'000;
+  CHECK(look() == -1);
+  requests += 50;  // of a second each, in five seconds
+  CHECK(look() == Approx(10));
+  start = 2;
+  requests = 100'000;
+  CHECK(look() < 10);  // what began elsewhere is no load
+  requests += 100;
+  CHECK(look() == Approx(20));
+  answers = false;
+  CHECK_FALSE(load(services, now + 5s));
+  server.stop();
 }
 
 TEST_CASE("the time that all answers took is read from Traefik's page") {
