@@ -335,6 +335,8 @@ void learn(std::vector<Plan>& plans, const std::vector<Step>& steps, const json&
     for (const json& field : outcomes.at(i).at("fields"))
       fields[steps[i].plan].insert(field.get<std::string>());
     plan.points += outcomes.at(i).at("points").get<std::int64_t>();
+    if (const json containers = outcomes.at(i).value("containers", json()); containers.is_number())
+      plan.containers = containers.get<int>();
   }
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
@@ -368,7 +370,11 @@ std::string describe(const Plan& plan) {
   }
   for (const std::string& field : plan.unseen)
     text += "    = " + field + ": is sent again, but changes only if it differs\n";
-  if (plan.points > 0) text += "    costs " + std::to_string(plan.points) + " points now\n";
+  if (plan.points > 0) {
+    text += "    costs " + std::to_string(plan.points) + " points now";
+    if (plan.containers > 1) text += ", with " + std::to_string(plan.containers) + " containers";
+    text += "\n";
+  }
   if (plan.points < 0) text += "    gives back " + std::to_string(-plan.points) + " points\n";
   return text;
 }

@@ -205,6 +205,7 @@ void instances(Run& run, const DeployFlags& flags) {
   const json body = run.api().get(deployment_path(run.api(), flags.name, "/instances"));
   run.out().list(body, body.at("instances"),
                  {{"INSTANCE", "name"},
+                  {"PROCESS", "process"},
                   {"IMAGE", "image"},
                   {"STATE", "state"},
                   {"REASON", "reason"},

@@ -44,6 +44,8 @@ struct ContainerSpec {
   Texts release_command = {};  // runs once before each rollout; empty: none
   Crons crons = {};
   bool auto_deploy = false;  // a new digest of the image's tag is rolled out
+  // The hours of the day in UTC at which it is, such as "22-6"; empty: all.
+  std::string deploy_hours = {};
   bool operator==(const ContainerSpec&) const = default;
 };
 
@@ -182,7 +184,7 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
           "many a deployment may have.",
           "1"},
      .in_change = {"How many containers the process web has. None of those that stay is replaced.",
-                   "3"},
+                   "2"},
      .in_answer = {"How many containers the process web is to have, without scale.", "1"},
      .title = "Replicas",
      .flag = "--replicas",
@@ -196,9 +198,9 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .schema = "Scale",
      .in_order = {"How many containers the process web has, by the requests that are in flight, "
                   "instead of replicas.",
-                  R"({"min": 1, "max": 3, "in_flight": 20})"},
+                  R"({"min": 1, "max": 2, "in_flight": 20})"},
      .in_change = {"As in a creation; null returns to the number in replicas.",
-                   R"({"min": 1, "max": 3, "in_flight": 20})"},
+                   R"({"min": 1, "max": 2, "in_flight": 20})"},
      .in_answer = {"The value from the request.", "null"},
      .title = "Scale",
      .flag = "--scale",
@@ -215,9 +217,9 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
                   "have the deployment's image and variables. Only web has a port and is served. "
                   "Without this field there is web alone. What web leaves out is what the "
                   "deployment's own fields say.",
-                  R"({"web": {}, "worker": {"command": ["./worker"], "replicas": 2}})"},
+                  R"({"web": {}, "worker": {"command": ["./worker"]}})"},
      .in_change = {"All processes, as in a creation; {} or null returns to web alone.",
-                   R"({"web": {}, "worker": {"command": ["./worker"], "replicas": 2}})"},
+                   R"({"web": {}, "worker": {"command": ["./worker"]}})"},
      .in_answer = {"The value from the request; empty for web alone.", "{}"},
      .title = "Processes",
      .flag = "--processes",
@@ -249,10 +251,12 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .must = "must have at most 20 commands with different names",
      .replaces_container = false,
      .schema = "Crons",
-     .in_order = {"Commands that run at set times, each in a container of its own.",
-                  R"([{"name": "nightly", "schedule": "0 3 * * *", "command": ["./clean-up"]}])"},
-     .in_change = {"All commands that run at set times; [] or null for none.",
-                   R"([{"name": "nightly", "schedule": "0 3 * * *", "command": ["./clean-up"]}])"},
+     .in_order =
+         {"Commands that run at set times, each in a container of its own.",
+          R"([{"name": "nightly", "schedule": "0 3 * * *", "zone": "UTC", "command": ["./clean-up"], "process": null}])"},
+     .in_change =
+         {"All commands that run at set times; [] or null for none.",
+          R"([{"name": "nightly", "schedule": "0 3 * * *", "zone": "UTC", "command": ["./clean-up"], "process": null}])"},
      .in_answer = {"The value from the request.", "[]"},
      .title = "Crons",
      .flag = "--crons",
@@ -269,14 +273,30 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .title = "Deploys on push",
      .flag = "--auto-deploy",
      .help = "Whether a new image under the same tag is rolled out by itself: true or false"},
+    {.name = "deploy_hours",
+     .answered_as = "deploy_hours",
+     .member = &ContainerSpec::deploy_hours,
+     .most = 5,
+     .must = "must be two hours of the day in UTC, such as 22-6 for 22:00 to 06:00",
+     .replaces_container = false,
+     .in_order =
+         {"At which hours of the day in UTC a new image is rolled out by itself: 22-6 means "
+          "from 22:00 to 06:00. Without it, at any.",
+          "null"},
+     .in_change = {"As in a creation; null for any hour.", R"("22-6")"},
+     .in_answer = {"The value from the request.", "null"},
+     .title = "Deploys at",
+     .flag = "--deploy-hours",
+     .help = "Hours of the day in UTC at which a new image is rolled out by itself: 22-6"},
 });
 
 // The columns, and what an UPDATE sets them to: literals, because tests/sql finds no others.
 inline constexpr std::string_view container_columns = R"(image, port, health_path, command, args,
-           replicas, scale, processes, release_command, crons, auto_deploy)";
+           replicas, scale, processes, release_command, crons, auto_deploy, deploy_hours)";
 inline constexpr std::string_view container_values =
     R"(image = $3, port = $4, health_path = $5, command = $6, args = $7, replicas = $8, scale = $9,
-          processes = $10, release_command = $11, crons = $12, auto_deploy = $13)";
+          processes = $10, release_command = $11, crons = $12, auto_deploy = $13,
+          deploy_hours = $14)";
 inline constexpr int first_container_value = 3;
 
 // One process as it is to run, with everything that it leaves out filled in.

@@ -201,6 +201,13 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
   return secrets;
 }
 
+Secrets own_secrets(db::Tx& tx, const std::string& id, const std::string& data_key) {
+  auto rows = tx.query(
+      R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
+  rows.next();
+  return open(sealed_secrets_of(rows), id, data_key);
+}
+
 std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
   static const std::string sql = select_deployments + R"(WHERE d.id = $1)";
   auto rows = tx.query(sql, id);
@@ -360,7 +367,29 @@ void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& con
       query.bind(number++, text_of(value));
   }
   query.run();
+  store_most(tx, id, container);
   scales::container_changed(tx, id, container);
+}
+
+void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& container) {
+  std::int64_t containers = 0;
+  // Of those that have limits of their own, and how many have the deployment's.
+  std::int64_t memory = 0, cpu = 0, with_memory_of_tier = 0, with_cpu_of_tier = 0;
+  for (const ProcessSpec& process : processes_of(container)) {
+    const std::int64_t number = process.most_replicas();
+    containers += number;
+    memory += number * process.memory_mb.value_or(0);
+    cpu += number * process.cpu_millicores.value_or(0);
+    if (!process.memory_mb) with_memory_of_tier += number;
+    if (!process.cpu_millicores) with_cpu_of_tier += number;
+  }
+  tx.execute(R"(
+      UPDATE deployments
+      SET most_containers = $2,
+          most_memory_mb = $3 + $4 * memory_limit_mb,
+          most_cpu_millicores = $5 + $6 * cpu_limit_millicores
+      WHERE id = $1)",
+             id, containers, memory, with_memory_of_tier, cpu, with_cpu_of_tier);
 }
 
 void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,

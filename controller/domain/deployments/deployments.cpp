@@ -15,7 +15,9 @@
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/erasure.h"
+#include "controller/domain/deployments/previews.h"
 #include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/kernel/read_page.h"
@@ -118,6 +120,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
                                        {"port", order.container.port},
                                        {"generation", deployment.generation}}
                             .dump()});
+  if (order.container.auto_deploy) pushes::follow(tx, deployment);
   check_tier_cap_again(tx, claimant.owner_id, tier);
   tx.notify(db::Topic::deployment, id);
   return deployment;
@@ -182,7 +185,10 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   forget_revisions(tx, id);
   erase_secrets(tx, deployment);
   begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});
-  return *find(tx, id);
+  const Deployment destroyed = *find(tx, id);
+  pushes::follow(tx, destroyed);
+  previews::deleted(tx, id);
+  return destroyed;
 }
 
 std::vector<LogEntry> newest_logs(db::Tx& tx, const std::string& id) {
@@ -252,6 +258,8 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
   }
   result.tier = tier->slug;
   result.most = tier->max_deployments;
+  result.max_replicas = tier->max_replicas;
+  result.exec_allowed = tier->exec_allowed;
   result.used = used_of_tier(tx, app->owner_id, tier->id);
   result.uses = uses_of_tier(tx, app->owner_id, tier->id);
   if (result.most && result.used >= *result.most)

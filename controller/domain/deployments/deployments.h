@@ -240,7 +240,8 @@ Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id);
 // Changes a deployment. If its container is affected, it is replaced and the status is deploying;
 // but a stopped deployment stays stopped, and a pending one pending. Naming the present custom
 // domain again has its DNS checked at once. Another tier brings its memory and CPU, and its price
-// for the rest of the period; the current period is charged first if it isn't paid (billing.h).
+// for the rest of the period, as does another number of containers; the current period is charged
+// first if it isn't paid (billing.h).
 // Throws deployment_destroyed, deployment_suspended, validation_failed (also for a custom domain on
 // a tier that allows none), unsupported_registry, unknown_tier, payment_method_unsupported,
 // tier_not_allowed, domain_taken, deployment_limit_reached or insufficient_balance.
@@ -313,6 +314,9 @@ struct Allowance {  // the answer of GET /api/deploy/sandbox-status
     std::string app_name;
   };
   std::vector<Use> uses;
+  // What the tier allows each of its deployments: so many containers at once, and commands in them.
+  int max_replicas = 0;
+  bool exec_allowed = false;
 };
 inline constexpr int max_listed_in_allowance = 100;
 // Returns how many deployments on the free tier the app's owner has and may have. The free tier is
@@ -325,7 +329,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 // A deployment with its secrets decrypted: everything that its objects are made of.
 struct DesiredState {
   Deployment deployment;
-  Secrets secrets;
+  Secrets secrets;                 // with the variables that it inherits (app_variables.h)
   tiers::Confinement confinement;  // the confinement of its tier
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.
@@ -339,12 +343,14 @@ struct DesiredState {
 std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
                                           const std::string& data_key);
 
-// What the app's deployments that aren't destroyed need together, for the quota of its namespace.
+// What the app's deployments that aren't destroyed need together, for the quota of its namespace:
+// as many containers as they may have at once.
 struct AppSize {
   int deployments = 0;
+  int containers = 0;
   std::int64_t memory_mb = 0;
   std::int64_t cpu_millicores = 0;
-  int largest_memory_mb = 0;  // the largest of any one deployment
+  int largest_memory_mb = 0;  // the largest of any one container
   int largest_cpu_millicores = 0;
   bool operator==(const AppSize&) const = default;
 };

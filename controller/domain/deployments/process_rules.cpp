@@ -5,6 +5,7 @@
 
 #include "controller/base/ascii.h"
 #include "controller/domain/deployments/container.h"
+#include "controller/domain/deployments/pushes.h"
 
 namespace berth::deployments {
 namespace {
@@ -91,6 +92,10 @@ void check_processes(const ContainerSpec& container, Details& wrong) {
     else
       wrong["processes"].emplace_back(name_must);
   }
+  if (container.auto_deploy && !pushes::has_tag(container.image))
+    wrong["auto_deploy"].push_back(
+        "needs an image with a tag in a registry, which a push can move; an image that is named by "
+        "its digest alone, or was built here, never changes");
   if (container.scale) check_scale(*container.scale, "scale", wrong);
   check_crons(container, wrong);
 }

@@ -82,23 +82,24 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
 Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::optional<std::string>& to_log_id, const Rules& rules,
                     const std::string& data_key) {
-  check_not_suspended(get_living(tx, actor, id));
-  billing::resume(tx, actor, id);
-  const Deployment row = *find(tx, id);
+  const Deployment present = get_living(tx, actor, id);
+  check_not_suspended(present);
   const auto all = revisions(tx, id);
-  const Revision to = to_log_id
-                          ? of_entry(tx, row, *to_log_id, all.empty() ? 0 : all.front().generation)
-                          : last_good(all, id, data_key);
+  const Revision to =
+      to_log_id ? of_entry(tx, present, *to_log_id, all.empty() ? 0 : all.front().generation)
+                : last_good(all, id, data_key);
   const Rollout rollout = rollout_of(to, id, data_key);
   Change change;
   change.set(&ContainerSpec::image, rollout.container.image);
   check_own_image(tx, actor.app_id, rollout.container.image, rules);
-  const Order before = order_of(*desired_state(tx, id, data_key));
+  const Order before = order_of(present, own_secrets(tx, id, data_key));
   Order order = before;
   order.container = brought_back(before.container, rollout.container);
   order.secrets = rollout.secrets;
   check(change, order, rules);  // the registry may not be allowed any more
-  check_size(order.container, *tiers::find(tx, row.tier_id));
+  check_size(order.container, tier_as_agreed(tx, present));
+  billing::change_size(tx, actor, id, {}, order.container);
+  const Deployment row = *find(tx, id);
   const bool same = order.container == before.container && order.secrets == before.secrets;
   store(tx, id, before, order, data_key);
   begin_generation(tx, id,

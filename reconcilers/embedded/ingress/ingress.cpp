@@ -287,9 +287,9 @@ void Ingress::apply_host(const std::string& name_space, const std::string& host,
   }
   if (is_new) log_->add(host);
   // What an earlier process has written stays until the node knows its containers.
-  const bool stays = route.is_unsettled && files_.has(host);
-  if (!stays && (is_new || found->second.route.upstream != route.upstream))
-    files_.set(host, route.upstream);
+  const bool stays = route.is_unsettled && route.upstreams.empty() && files_.has(host);
+  if (!stays && (is_new || found->second.route.upstreams != route.upstreams))
+    files_.set(host, route.upstreams);
   found->second.route = route;
 }
 
@@ -329,8 +329,8 @@ std::map<Ingress::ServicePort, std::int64_t> Ingress::requests_since(
   {
     const std::lock_guard lock(served_mutex_);
     for (const auto& [host, known] : hosts_)
-      if (!known.route.upstream.empty())
-        ports[known.route.upstream] = {known.name_space, known.route.service, known.route.port};
+      for (const std::string& address : known.route.upstreams)
+        ports[address] = {known.name_space, known.route.service, known.route.port};
   }
   std::set<std::string> addresses;
   for (const auto& [address, port] : ports) addresses.insert(address);
