@@ -126,6 +126,8 @@ ClusterWork::ClusterWork(Parts parts)
                       .cluster = access_,
                       .label_selector = manifests::selector(settings_),
                       .requests = counts()}),
+      autoscaler_({.load = load(), .registry = parts_.registry},
+                  {.quiet_time = parts_.config.scale_down_after}),
       isolation_({.config = parts_.config,
                   .database = parts_.storage.database,
                   .clock = parts_.storage.clock,
@@ -147,6 +149,7 @@ void ClusterWork::add_to(reconcilers::Loops& loops) {
     loops.add(reconcilers::Loops::Part{.start = [this] { machine_->serve(); },
                                        .stop = [this] { machine_->stop_serving(); }});
   loops.add(usage_sampler_.loop());
+  loops.add(autoscaler_.loop());
   if (!simulated_) loops.add(isolation_.loop());
   if (builds_) builds_->add_to(loops);
 }
@@ -173,7 +176,8 @@ api::ClusterView ClusterWork::view() {
             return api::Usage{.cpu_millicores = usage.cpu_millicores,
                               .memory_bytes = usage.memory_bytes,
                               .restarts = usage.restarts,
-                              .requests = usage.requests};
+                              .requests = usage.requests,
+                              .in_flight = autoscaler_.in_flight(row.id)};
           },
       .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
       .fleet = [this] { return fleet(); },
@@ -241,8 +245,22 @@ std::optional<std::string> ClusterWork::own_url() const {
 
 reconcilers::RequestCounts ClusterWork::counts() const {
   reconcilers::RequestCounts counts{.traefik_url = parts_.config.traefik_metrics_url};
-  if (machine_) counts.own = [this] { return machine_->traffic(); };
+  if (machine_) {
+    counts.own = [this] { return machine_->traffic(); };
+    counts.own_long = [this] { return machine_->long_requests(); };
+  }
   return counts;
+}
+
+// The simulated cluster's ingress controller is berthd itself, which answers at once.
+reconcilers::LoadSource ClusterWork::load() const {
+  if (!simulated_) return reconcilers::counted_load(counts());
+  return [cluster = simulated_.get()](
+             const auto&, reconcilers::LoadTime) -> std::optional<reconcilers::RequestLoad> {
+    const auto told = cluster->in_flight();
+    if (!told) return std::nullopt;
+    return reconcilers::RequestLoad{.in_flight = {told->begin(), told->end()}};
+  };
 }
 
 std::string ClusterWork::url_of(const std::string& host) const {

@@ -16,6 +16,7 @@
 #include "berthd/local_machine.h"
 #include "berthd/ops_server.h"
 #include "berthd/storage.h"
+#include "reconcilers/cluster/autoscaler.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/cluster/kube_exec.h"
@@ -75,6 +76,8 @@ class ClusterWork {
   std::string isolation_image() const;
   // Where requests are counted.
   reconcilers::RequestCounts counts() const;
+  // Where the autoscaler looks.
+  reconcilers::LoadSource load() const;
   api::Fleet fleet();
   std::unique_ptr<exec::Session> open_session(const exec::Wanted& wanted);
 
@@ -86,6 +89,7 @@ class ClusterWork {
   reconcilers::Engine engine_;
   reconcilers::UsageHistory usage_history_;
   reconcilers::UsageSampler usage_sampler_;
+  reconcilers::Autoscaler autoscaler_;
   IsolationWatch isolation_;
   reconcilers::ContainerLogs container_logs_;
   const std::unique_ptr<reconcilers::KubeExec> exec_;  // null without the account for it

@@ -125,6 +125,7 @@ struct Config {
   std::uint64_t build_storage_bytes = 0;
   int builds_at_once = 1;
   std::string traefik_metrics_url;  // empty if there is none
+  Duration scale_down_after{0};     // how long the autoscaler waits before it removes containers
 
   // Where Caddy serves apps and berthd's own address, if kubernetes is local. An empty host means
   // all addresses of the machine.

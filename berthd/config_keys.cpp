@@ -610,13 +610,22 @@ const std::vector<Key>& config_keys() {
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",
-       "URL of Traefik's Prometheus metrics, from which requests of deployments are counted; if "
-       "empty, the counts are unknown",
+       "URL of Traefik's Prometheus metrics, from which requests of deployments are counted, and "
+       "by which those with scale get containers; if empty, the counts are unknown",
        [](Config& c, const std::string& v) {
          const auto url = parse_url(v);
          if (!v.empty() && !(url && url->is_web()))
            want("an http or https URL, such as http://traefik.ingress:8082/metrics");
          c.traefik_metrics_url = v;
+       }},
+      {"scale-down-after", "5m",
+       "how long the requests of a deployment with scale have to be few before it gets fewer "
+       "containers, from 10s to 6h",
+       [](Config& c, const std::string& v) {
+         c.scale_down_after = duration(v);
+         if (c.scale_down_after < std::chrono::seconds(10) ||
+             c.scale_down_after > std::chrono::hours(6))
+           want("from 10s to 6h");
        }},
       {"dns-servers", "",
        "name servers to ask about custom domains, with or without a port; the system's if empty",

@@ -40,6 +40,7 @@ struct Usage {
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> restarts;
   std::optional<std::int64_t> requests;
+  std::optional<double> in_flight;  // requests, of a deployment with `scale`
 };
 
 // What berthd knows of its work for the cluster, and of its own files.

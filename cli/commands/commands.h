@@ -58,6 +58,7 @@ void add_status_command(CLI::App& parent, Run& run);
 void add_logs_command(CLI::App& parent, Run& run);
 void add_top_command(CLI::App& parent, Run& run);
 void add_open_command(CLI::App& parent, Run& run);
+void add_scale_command(CLI::App& parent, Run& run);
 void add_init_command(CLI::App& root, Run& run);
 
 // Adds a command with an action, or a group that only contains commands. The example is a line that

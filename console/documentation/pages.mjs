@@ -36,6 +36,7 @@ const menu = [
       'tasks/spend-points',
       'tasks/give-points-back',
       'tasks/refund-requests',
+      'tasks/scale',
       'tasks/budgets',
       'tasks/receipts',
       'tasks/show-ads',

@@ -164,6 +164,12 @@ void Cluster::fail_next(int times, int status, std::optional<int> retry_after, M
 
 void Cluster::clear_failures() { state_->faults.clear(); }
 void Cluster::answer_logs_with(const std::string& words) { state_->faults.set_log_words(words); }
+void Cluster::set_in_flight(std::optional<std::map<std::string, double>> requests) {
+  state_->faults.set_in_flight(std::move(requests));
+}
+std::optional<std::map<std::string, double>> Cluster::in_flight() const {
+  return state_->faults.in_flight();
+}
 void Cluster::set_latency(std::chrono::milliseconds latency) {
   state_->faults.set_latency(latency);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,6 +104,9 @@ class Cluster {
   // Instead of a container's log, the kubelet answers with these words and 200, as it does if it
   // can't open the log; with an empty text it has the log again.
   void answer_logs_with(const std::string& words);
+  // How many requests the ingress controller has in flight; see Faults::set_in_flight().
+  void set_in_flight(std::optional<std::map<std::string, double>> requests);
+  std::optional<std::map<std::string, double>> in_flight() const;
   // Every request waits this long for its answer.
   void set_latency(std::chrono::milliseconds latency);
   // Connections are accepted but no request is answered until answer_again() is called. Open

@@ -438,6 +438,25 @@ export const de: Messages = {
     nothing: 'Es ist nichts gelaufen, was nach Stunden bezahlt wird.',
     more: 'Frühere Läufe zeigen',
   },
+  scale: {
+    heading: 'Prozesse und Anzahl',
+    text: (most) => `Wie viele Container jedes Prozesses laufen. Die Stufe erlaubt zusammen ${most}.`,
+    ready: (ready, wanted) => `${ready} von ${wanted} bereit`,
+    by_requests: (min, max, each) => `${min} bis ${max}, ${each} gleichzeitige Anfragen für jeden`,
+    now: (requests) => `gerade ${requests} in Arbeit`,
+    set: 'Anzahl festlegen',
+    set_of: (process) => `Container von ${process}`,
+    replicas: 'Anzahl der Container',
+    replicas_hint: 'Die bleiben, werden nicht ersetzt.',
+    scale: 'Nach Anfragen',
+    scale_title: 'Anzahl nach gleichzeitigen Anfragen',
+    min: 'Mindestens',
+    max: 'Höchstens',
+    max_hint: 'Für so viele Container werden Punkte vorgemerkt, wenn die Stufe einen Preis je Stunde hat.',
+    in_flight: 'Gleichzeitige Anfragen je Container',
+    in_flight_hint: 'Sind es mehr, kommen sofort Container dazu; nach fünf ruhigen Minuten verschwinden sie wieder.',
+    changed: 'Die Container folgen innerhalb von Sekunden.',
+  },
   budgets: {
     heading: 'Budgets',
     text: 'So viel darf dieses Deployment höchstens ausgeben. Sie erhalten eine Nachricht bei 50, 75, 90 und 100 %. Gelöscht wird nie etwas, und was angehalten ist, startet wieder, sobald die Grenze erhöht wird oder der Zeitraum weiterrückt.',
@@ -525,6 +544,7 @@ export const de: Messages = {
     },
     broke: 'Der Container ist ausgefallen',
     recovered: 'Der Container läuft wieder',
+    scaled: (from, to) => `Container nach Anfragen: ${from} → ${to}`,
     field: (field) => {
       const names: Record<string, string> = {
         image: 'Image',

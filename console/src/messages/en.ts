@@ -428,6 +428,25 @@ export const en = {
     nothing: 'Nothing that is priced by the hour has run.',
     more: 'Show earlier runs',
   },
+  scale: {
+    heading: 'Processes and scale',
+    text: (most: string) => `How many containers of each process run. The tier allows ${most} together.`,
+    ready: (ready: string, wanted: string) => `${ready} of ${wanted} ready`,
+    by_requests: (min: string, max: string, each: string) => `${min} to ${max}, ${each} requests at once for each`,
+    now: (requests: string) => `${requests} in flight now`,
+    set: 'Set the number',
+    set_of: (process: string) => `Containers of ${process}`,
+    replicas: 'Number of containers',
+    replicas_hint: 'Those that stay aren’t replaced.',
+    scale: 'Scale by requests',
+    scale_title: 'Scale by the requests in flight',
+    min: 'At least',
+    max: 'At most',
+    max_hint: 'Points are held for so many containers, where the tier has a price by the hour.',
+    in_flight: 'Requests at once for each container',
+    in_flight_hint: 'With more in flight, containers are added at once; after five quiet minutes they go again.',
+    changed: 'The containers will follow within seconds.',
+  },
   budgets: {
     heading: 'Budgets',
     text: 'The most that this deployment may spend. You get a message at 50, 75, 90 and 100 %. Nothing is ever deleted, and what has stopped starts again when the limit is raised or the period moves on.',
@@ -514,6 +533,7 @@ export const en = {
     },
     broke: 'The container failed',
     recovered: 'The container runs again',
+    scaled: (from: string, to: string) => `Containers by requests: ${from} → ${to}`,
     field: (field: string) => {
       const names: Record<string, string> = {
         image: 'Image',

@@ -17,6 +17,7 @@ import { Activity, HistoryTab, Rollback, useEntries } from './deployment_history
 import { LogTab } from './deployment_log';
 import { Plots } from './deployment_plots';
 import { ConfirmCharge, hour_of, useBilling } from './deployment_price';
+import { Scaling } from './deployment_scale';
 import { rollouts_in, short_image } from './rollouts';
 import { SettingsTab } from './deployment_settings';
 import { VariablesTab } from './deployment_variables';
@@ -186,6 +187,7 @@ function OverviewTab({
       <div class="columns">
         <div class="stack wide">
           <Metrics deployment={deployment} of={metrics} />
+          <Scaling deployment={deployment} instances={instances} />
           <Instances deployment={deployment} instances={instances} />
           <Activity deployment={deployment} entries={entries} />
         </div>
