@@ -13,6 +13,7 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/exec.h"
 #include "controller/domain/deployments/instances.h"
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
@@ -106,6 +107,7 @@ struct ClusterView {
   // `unavailable` if another process would have to run it.
   std::function<Isolation()> probe_isolation = {};
   container_logs::Open container_logs = {};
+  exec::Open open_session = {};
   // Whether certificates of custom domains can be ordered; without an issuer none is ever served.
   bool has_issuer = false;
   // Null if this berthd builds no images.

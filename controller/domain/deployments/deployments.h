@@ -267,12 +267,13 @@ enum class LogAction {
   suspend,
   reactivate,
   billing_warning,
-  billing_failed
+  billing_failed,
+  exec
 };
 constexpr auto texts_of(LogAction) {
-  return EnumTexts<LogAction::billing_failed>{"create",     "deploy",          "stop",
-                                              "restart",    "destroy",         "suspend",
-                                              "reactivate", "billing_warning", "billing_failed"};
+  return EnumTexts<LogAction::exec>{"create",         "deploy",  "stop",       "restart",
+                                    "destroy",        "suspend", "reactivate", "billing_warning",
+                                    "billing_failed", "exec"};
 }
 enum class LogStatus { started, succeeded, failed, info };
 constexpr auto texts_of(LogStatus) {
