@@ -89,7 +89,7 @@ std::string_view reason_phrase(int status) {
       {415, "Unsupported Media Type"},
       {417, "Expectation Failed"},
       {422, "Unprocessable Content"},
-      {426, "Upgrade Required"},
+      {upgrade_required, "Upgrade Required"},
       {429, "Too Many Requests"},
       {431, "Request Header Fields Too Large"},
       {500, "Internal Server Error"},

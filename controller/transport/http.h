@@ -197,6 +197,7 @@ class Stream {
 };
 
 inline constexpr int switching_protocols = 101;
+inline constexpr int upgrade_required = 426;
 
 // A connection whose request was answered with 101, so that it speaks another protocol from now on.
 struct Upgraded {

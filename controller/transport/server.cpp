@@ -593,9 +593,10 @@ bool Server::Impl::answer(Connection& connection) {
                                                                       : Activity::sending);
   if (draining_ || connection.entry->is_leaving()) connection.persistence = Persistence::close;
   begin_head(connection.out, response, common_fields_);
-  if (response.takeover)
+  // Whoever sends Upgrade has to send this as well (RFC 9110, section 7.8).
+  if (response.takeover || response.status == upgrade_required)
     connection.out += "Connection: Upgrade\r\n";
-  else if (connection.persistence == Persistence::close)
+  if (!response.takeover && connection.persistence == Persistence::close)
     connection.out += "Connection: close\r\n";
   if (response.stream && connection.head.version == Version::http_1_1)
     connection.out += "Transfer-Encoding: chunked\r\n";
