@@ -1730,6 +1730,7 @@ export const de: Messages = {
     'points:award': 'Nichts mehr',
     'app:balance:read': 'Die eigenen Punkte sehen',
     'deploy:manage': 'Container betreiben',
+    'deploy:exec': 'Befehle in Containern ausführen und sich mit ihren Ports verbinden',
     'campaigns:manage': 'Werbekampagnen betreiben und am Anzeigenmarkt handeln',
     'campaign:write': 'Werbekampagnen nur über die API betreiben, ohne Konsole und Markt',
   },

@@ -1681,6 +1681,7 @@ export const en = {
     'points:award': 'Nothing (no longer in use)',
     'app:balance:read': 'See its own points',
     'deploy:manage': 'Run containers',
+    'deploy:exec': 'Run commands in containers, and connect to their ports',
     'campaigns:manage': 'Run ad campaigns, and trade on the market for ads',
     'campaign:write': 'Run ad campaigns by the API only, without the console and the market',
   },
