@@ -124,7 +124,8 @@ void ContainerSession::run(const Upgraded& upgraded) {
     pollfd state{.fd = news_, .events = POLLIN, .revents = 0};
     ::poll(&state, 1, int(parts_.limits.close.count()));
   }
-  client.hang_up();
+  // What has arrived from the client may still be read, so that it gets the close.
+  if (!input_over_) client.hang_up();
   input.join();
 }
 
