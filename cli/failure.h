@@ -51,6 +51,11 @@ struct Failure : std::runtime_error {
   std::vector<std::string> details;  // one "field reason" each
 };
 
+// Ends `berth exec` with the exit code of the command in the container, without a message.
+struct Exited {
+  int code;
+};
+
 // Ends a command with the exit code 1 and without a message, because what it printed differs.
 struct Differs {};
 
