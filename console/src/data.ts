@@ -28,6 +28,7 @@ export const news = signal<Record<string, number>>({});
 // The apps that may have deployments.
 export const able = computed(() => (apps.value ?? []).filter((app) => may_deploy(app)));
 export const may_deploy = (app: App) => (app.approved_scopes ?? []).includes('deploy:manage');
+export const may_exec = (app: App) => (app.approved_scopes ?? []).includes('deploy:exec');
 export const may_advertise = (app: App) => (app.approved_scopes ?? []).includes('campaigns:manage');
 export const listed = computed(() =>
   Object.values(deployments.value ?? {}).sort((a, b) => (a.inserted_at < b.inserted_at ? 1 : -1)),
