@@ -31,6 +31,7 @@ const menu = [
       'tasks/deploy-from-ci',
       'tasks/own-domain',
       'tasks/alerts',
+      'tasks/look-into-a-container',
       'guides/samples',
       'tasks/spend-points',
       'tasks/give-points-back',
