@@ -107,6 +107,8 @@ struct ClusterView {
   // `unavailable` if another process would have to run it.
   std::function<Isolation()> probe_isolation = {};
   container_logs::Open container_logs = {};
+  // Runs commands in containers, and connects to their ports. If the function is empty, there is no
+  // cluster.
   exec::Open open_session = {};
   // Whether certificates of custom domains can be ordered; without an issuer none is ever served.
   bool has_issuer = false;
