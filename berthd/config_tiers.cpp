@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berthd/config_keys.h"
+#include "controller/base/processes.h"
 
 namespace berth {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::array known_fields = std::to_array<std::string_view>(
     {"slug", "name", "description", "memory-mb", "cpu-millicores", "monthly-cost-points",
      "monthly-cost-sats", "max-deployments", "custom-domain", "auto-approve",
      "monthly-stipend-points", "ad-reach-multiplier", "runtime-class", "user-namespaces", "smtp",
-     "bandwidth", "build-points-per-minute"});
+     "bandwidth", "build-points-per-minute", "max-replicas", "exec"});
 
 constexpr size_t max_name_bytes = 64;
 constexpr std::int64_t max_memory_mb = 1'048'576;
@@ -128,7 +129,11 @@ tiers::Tier tier_of(const json& entry) {
       .confinement = confinement_of(entry),
       .build_points_per_minute =
           optional_number(entry, "build-points-per-minute", 0, tiers::max_build_points_per_minute)
-              .value_or(0)};
+              .value_or(0),
+      .points_per_hour = {},
+      .max_replicas = int(optional_number(entry, "max-replicas", 1, deployments::max_replicas)
+                              .value_or(tiers::default_max_replicas)),
+      .exec_allowed = optional_field<bool>(entry, "exec").value_or(false)};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "berthd/notify_ready.h"
 #include "berthd/ops_server.h"
 #include "berthd/platform_parts.h"
+#include "berthd/pushed_image.h"
 #include "berthd/storage.h"
 #include "controller/base/log.h"
 #include "controller/base/version.h"
@@ -30,6 +31,7 @@
 #include "reconcilers/loops/ledger.h"
 #include "reconcilers/loops/loops.h"
 #include "reconcilers/loops/metering.h"
+#include "reconcilers/loops/pushes.h"
 
 namespace berth {
 namespace {
@@ -89,6 +91,10 @@ class Platform {
   reconcilers::BillingLoop billing_{storage_.keys.data};
   reconcilers::MeteringLoop metering_{storage_.keys.data};
   reconcilers::LedgerLoop ledger_;
+  reconcilers::PushLoop pushes_{{.data_key = storage_.keys.data,
+                                 .rules = handlers_.services().rules.deployments,
+                                 .ask = pushed_image},
+                                *registry_};
   MoneyWatch money_;
   const std::unique_ptr<reconcilers::MailLoop> mail_ = mail_loop(storage_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
@@ -134,6 +140,7 @@ void Platform::add_loops() {
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());
   loops_.add(metering_.loop());
+  loops_.add(pushes_.loop());
   loops_.add(ads::upkeep_loop());
   loops_.add(refund_requests::loop(storage_.keys));
   loops_.add(money_.loop());

@@ -71,6 +71,23 @@ Field field_called(const std::string& name) {
   return found == planned_fields().end() ? Field{.order = name, .live = name} : *found;
 }
 
+// Returns the value of a field that has parts, with environment variables filled in. The words of a
+// command are texts, as they were written.
+json structure(const json& value, const json& texts, const std::string& where) {
+  if (value.is_string()) return filled(value.get<std::string>(), where);
+  json result = value;
+  if (value.is_array())
+    for (std::size_t i = 0; i < value.size(); ++i)
+      result[i] = structure(value[i], texts[i], where + "." + std::to_string(i));
+  if (value.is_object())
+    for (const auto& [name, part] : value.items()) {
+      const bool is_words = (name == "command" || name == "args") && part.is_array();
+      result[name] =
+          structure(is_words ? texts.at(name) : part, texts.at(name), where + "." + name);
+    }
+  return result;
+}
+
 // Returns the value of a field with environment variables filled in. A number that comes from a
 // variable becomes one. `texts` is the value with its scalars as they were written.
 json setting(const json& value, const json& texts, const std::string& key,
@@ -82,6 +99,8 @@ json setting(const json& value, const json& texts, const std::string& key,
       list.push_back(scalar(text, where + "." + key + "." + std::to_string(list.size())));
     return list;
   }
+  if (field.container && field.container->is_structure())
+    return structure(value, texts, where + "." + key);
   if (!value.is_string()) return value;
   const std::string result = filled(value.get<std::string>(), where + ": " + key);
   const bool is_number = is_of(field, ContainerField::Kind::number) && result != value;
@@ -110,6 +129,11 @@ std::string wanted_of(const Field& field, const json& value) {
                ? ""
                : "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
   }
+  if (is_of(field, ContainerField::Kind::flag)) return value.is_boolean() ? "" : "true or false";
+  if (is_of(field, ContainerField::Kind::crons))
+    return value.is_array() || value.is_null() ? "" : "a list";
+  if (field.container && field.container->is_structure())
+    return value.is_object() || value.is_null() ? "" : "keys and values";
   const bool takes_null = field.container ? field.container->is_removable() : field.order != "tier";
   if (value.is_string() || field.order == "labels" || (value.is_null() && takes_null)) return "";
   return takes_null ? "a text or null" : "a text";
@@ -311,6 +335,8 @@ void learn(std::vector<Plan>& plans, const std::vector<Step>& steps, const json&
     for (const json& field : outcomes.at(i).at("fields"))
       fields[steps[i].plan].insert(field.get<std::string>());
     plan.points += outcomes.at(i).at("points").get<std::int64_t>();
+    if (const json containers = outcomes.at(i).value("containers", json()); containers.is_number())
+      plan.containers = containers.get<int>();
   }
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
@@ -344,7 +370,11 @@ std::string describe(const Plan& plan) {
   }
   for (const std::string& field : plan.unseen)
     text += "    = " + field + ": is sent again, but changes only if it differs\n";
-  if (plan.points > 0) text += "    costs " + std::to_string(plan.points) + " points now\n";
+  if (plan.points > 0) {
+    text += "    costs " + std::to_string(plan.points) + " points now";
+    if (plan.containers > 1) text += ", with " + std::to_string(plan.containers) + " containers";
+    text += "\n";
+  }
   if (plan.points < 0) text += "    gives back " + std::to_string(-plan.points) + " points\n";
   return text;
 }

@@ -44,6 +44,7 @@ struct Plan {
   // They are sent, and if none of them has changed, nothing is rolled out.
   std::vector<std::string> unseen = {};
   std::int64_t points = 0;  // what the plan costs now, as far as the server was asked
+  int containers = 1;       // how many there may be at once then, as the server says
 };
 
 // Compares an order with `live`, the deployment as GET returns it, or null. Fields that the order

@@ -153,6 +153,7 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_shortcut_commands(*program, run);
   add_points_commands(*program, run);
   add_usage_commands(*program, run);
+  add_push_commands(*program, run);
   add_receipt_commands(*program, run);
   add_refund_commands(*program, run);
   add_build_commands(*program, run);

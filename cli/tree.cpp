@@ -43,6 +43,8 @@ std::string names_of(const std::string& argument) {
       {"CONNECTED-APP", "connected"},
       {"KEY", "variables"},
       {"VARIABLE", "settings"},
+      {"APP-KEY", "app-variables"},
+      {"APP-VARIABLE", "app-settings"},
       {"--unset-env", "variables"},
       {"--to", "rollouts"},
       {"SCOPES", "scopes"},

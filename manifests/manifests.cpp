@@ -39,6 +39,9 @@ constexpr std::int64_t memory_limit_to_request = 2;
 constexpr std::int64_t limit_disk = 1024;
 constexpr std::int64_t request_disk = 64;
 
+// How long a container with a port has to be ready before it replaces another one.
+constexpr int served_min_ready_seconds = 3;
+
 const json& parsed_template(const std::string& file) {
   static const auto all = [] {
     std::map<std::string, json> parsed;
@@ -100,6 +103,11 @@ json all_labels(const deployments::Deployment& deployment, const Settings& setti
   return labels;
 }
 
+// What tells the pods of a process from all others. Jobs' pods don't have it.
+json process_selector(const std::string& deployment_id, const std::string& process) {
+  return {{deployment_label, deployment_id}, {process_label, process}};
+}
+
 // What several templates need of a deployment.
 struct Parts {
   const deployments::DesiredState& state;
@@ -153,8 +161,10 @@ Object registry_secret(const Parts& parts) {
   return finished("registry_secret.yaml", values);
 }
 
-json readiness_probe(const deployments::Deployment& deployment) {
-  const std::string& path = deployment.container.health_path;
+// Nothing asks a container without a port whether it is ready.
+json readiness_probe(const deployments::ProcessSpec& process) {
+  if (!process.port) return nullptr;
+  const std::string& path = process.health_path;
   return path.empty() ? filled("readiness_tcp.yaml", {})
                       : filled("readiness_http.yaml", {{"path", path}});
 }
@@ -190,21 +200,37 @@ json argv(const deployments::Texts& texts) {
   return escaped;
 }
 
-Values container_values(const deployments::Deployment& deployment) {
-  const int cpu = deployment.cpu_limit_millicores;
-  const int memory = deployment.memory_limit_mb;
+json ports_of(const deployments::ProcessSpec& process) {
+  if (!process.port) return nullptr;
+  return json::array({{{"name", "http"}, {"containerPort", *process.port}, {"protocol", "TCP"}}});
+}
+
+json env_of(const deployments::ProcessSpec& process) {
+  if (!process.port) return nullptr;
+  return json::array({{{"name", "PORT"}, {"value", std::to_string(*process.port)}}});
+}
+
+// A process has what it asks for, or the tier's memory and CPU, and never more than those.
+Values container_values(const deployments::Deployment& deployment,
+                        const deployments::ProcessSpec& process) {
+  const int most_cpu = deployment.cpu_limit_millicores;
+  const int most_memory = deployment.memory_limit_mb;
+  const int cpu = std::min(process.cpu_millicores.value_or(most_cpu), most_cpu);
+  const int memory = std::min(process.memory_mb.value_or(most_memory), most_memory);
   return {{"image", deployment.container.image},
-          {"command", argv(deployment.container.command)},
-          {"args", argv(deployment.container.args)},
-          {"port", deployment.container.port},
-          {"port_text", std::to_string(deployment.container.port)},
+          {"command", argv(process.command)},
+          {"args", argv(process.args)},
+          {"ports", ports_of(process)},
+          {"env", env_of(process)},
           {"limits_cpu", millicores(cpu)},
           {"limits_memory", mebibytes(memory)},
           {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
           {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
           {"limit_disk", disk_size(limit_disk)},
           {"request_disk", disk_size(request_disk)},
-          {"readiness_probe", readiness_probe(deployment)}};
+          {"readiness_probe", readiness_probe(process)},
+          // Only requests that are still on their way are worth waiting for.
+          {"lifecycle", process.port ? filled("pre_stop.yaml", {}) : json()}};
 }
 
 // The number of the rollout is a part of it, so that a restart writes the Secrets again, should
@@ -216,15 +242,38 @@ std::string hash_of_secrets(const std::vector<Object>& secrets, std::int64_t rol
   return short_hash(parts);
 }
 
-// `secrets` begin with the one that has the variables, if there are any.
-Object deployment_object(const Parts& parts, const std::vector<Object>& secrets) {
+json with_process(json labels, const std::string& process) {
+  labels[process_label] = process;
+  return labels;
+}
+
+Object disruption_budget(const Parts& parts, const deployments::ProcessSpec& process) {
   const auto& deployment = parts.state.deployment;
+  Values values = parts.common;
+  values["name"] = process_object_name(deployment.id, process.name);
+  values["labels"] = with_process(deployment_labels(deployment, parts.settings), process.name);
+  values["process_selector"] = process_selector(deployment.id, process.name);
+  return finished("pod_disruption_budget.yaml", values);
+}
+
+// `secrets` begin with the one that has the variables, if there are any.
+Object deployment_object(const Parts& parts, const deployments::ProcessSpec& process,
+                         const std::vector<Object>& secrets) {
+  const auto& deployment = parts.state.deployment;
+  const bool is_web = process.name == deployments::web_process;
   const bool has_variables = !parts.state.secrets.env.empty();
-  Values values = parts.with_all_labels(container_values(deployment));
+  const json pods = process_selector(deployment.id, process.name);
+  Values values = container_values(deployment, process);
   values.merge(confinement_values(parts.state.confinement, parts.settings));
+  values["name"] = process_object_name(deployment.id, process.name);
+  values["namespace"] = namespace_of(deployment.app_id);
+  values["labels"] = with_process(all_labels(deployment, parts.settings), process.name);
+  values["pod_labels"] = with_process(parts.common.at("labels"), process.name);
+  values["selector"] = is_web ? json{{deployment_label, deployment.id}} : pods;
+  values["process_selector"] = pods;
+  values["min_ready_seconds"] = process.port ? served_min_ready_seconds : worker_min_ready_seconds;
   values["secrets_hash"] = hash_of_secrets(secrets, deployment.rollout);
-  values["deployment"] = deployment.id;
-  values["replicas"] = deployment.status == deployments::Status::stopped ? 0 : 1;
+  values["replicas"] = replicas_of(process, parts.state);
   values["rollout"] = std::to_string(deployment.rollout);
   values["env_from"] =
       has_variables ? json::array({{{"secretRef", {{"name", parts.name}}}}}) : json();
@@ -233,7 +282,6 @@ Object deployment_object(const Parts& parts, const std::vector<Object>& secrets)
   values["pull_secrets"] = pull_secrets(parts);
   Object object = filled("deployment.yaml", values);
   json& pod = object["spec"]["template"];
-  pod["metadata"]["labels"] = parts.common.at("labels");
   pod["metadata"]["annotations"][template_annotation] = short_hash(pod);
   object["metadata"]["annotations"][hash_annotation] = hash_of(object);
   return object;
@@ -284,10 +332,11 @@ Object ingress(const Parts& parts) {
                                                          {"tls", tls_of(host, parts)}}));
 }
 
-// The pod that serves, the one that a rollout starts beside it, and three that earlier rollouts
-// have ended and that count until they are gone (kubernetes.io, "Resource Quotas"): with ten
-// restarts a minute and about 20 s for a pod to end.
-constexpr std::int64_t pods_of_a_deployment = 5;
+// For each container: the pod that runs, the one that a rollout starts beside it, and three that
+// earlier rollouts have ended and that count until they are gone (kubernetes.io, "Resource
+// Quotas"): with ten restarts a minute and about 20 s for a pod to end. A process with many
+// containers starts only a quarter of them at once, so that more of them are terminating then.
+constexpr std::int64_t pods_of_a_container = 5;
 
 // The ingress controller as a list of peers of a network policy.
 json ingress_peers(const IngressController& ingress) {
@@ -332,9 +381,9 @@ Object network_policy(const Values& common, const Settings& settings) {
 }
 
 Object resource_quota(const Values& common, const deployments::AppSize& size) {
-  const std::int64_t pods = pods_of_a_deployment * size.deployments;
-  const std::int64_t cpu = pods_of_a_deployment * size.cpu_millicores;
-  const std::int64_t memory = pods_of_a_deployment * size.memory_mb;
+  const std::int64_t pods = pods_of_a_container * size.containers;
+  const std::int64_t cpu = pods_of_a_container * size.cpu_millicores;
+  const std::int64_t memory = pods_of_a_container * size.memory_mb;
   // Each pod's requests are rounded up, so their sum may exceed the exact amount by one for each
   // pod.
   Values values = {{"pods", std::to_string(pods)},
@@ -378,6 +427,27 @@ std::string namespace_of(const std::string& app_id) { return "berth-app-" + app_
 std::string object_name(const std::string& deployment_id) {
   return deployments::object_name(deployment_id);
 }
+std::string process_object_name(const std::string& deployment_id, const std::string& process) {
+  const std::string name = object_name(deployment_id);
+  return process == deployments::web_process ? name : name + "-" + process;
+}
+
+std::string process_of(const Object& object) {
+  static const json::json_pointer path("/metadata/labels");
+  static const json none = json::object();
+  const json& labels = object.contains(path) ? object.at(path) : none;
+  if (labels.contains(run_label)) return "";
+  return labels.value(process_label, deployments::web_process);
+}
+
+int replicas_of(const deployments::ProcessSpec& process, const deployments::DesiredState& state) {
+  if (state.deployment.status == deployments::Status::stopped) return 0;
+  if (!process.scale) return process.replicas;
+  const auto found = state.scaled.find(process.name);
+  const int wanted = found == state.scaled.end() ? process.scale->min : found->second;
+  return std::clamp(wanted, process.scale->min, process.scale->max);
+}
+
 std::string registry_secret_name(const std::string& deployment_id) {
   return object_name(deployment_id) + "-registry";
 }
@@ -413,7 +483,9 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
 Object emptied_secret(const Object& deployment) {
   const json& metadata = deployment.at("metadata");
   json labels = deployment.at("spec").at("template").at("metadata").at("labels");
-  return finished("env_secret.yaml", {{"name", metadata.at("name")},
+  labels.erase(process_label);
+  const std::string id = labels.at(deployment_label);
+  return finished("env_secret.yaml", {{"name", object_name(id)},
                                       {"namespace", metadata.at("namespace")},
                                       {"labels", std::move(labels)},
                                       {"data", json()}});
@@ -422,22 +494,30 @@ Object emptied_secret(const Object& deployment) {
 std::vector<Object> of_deployment(const deployments::DesiredState& state,
                                   const Settings& settings) {
   const Parts parts = parts_of(state, settings);
+  const std::string& id = state.deployment.id;
+  const bool is_served = deployments::is_served(state.deployment.container);
   std::vector<Object> objects;
   if (!state.secrets.env.empty()) objects.push_back(env_secret(parts));
   if (state.secrets.registry_credentials) objects.push_back(registry_secret(parts));
-  const Object deployment = deployment_object(parts, objects);
-  objects.push_back(
-      finished("service.yaml", parts.with_all_labels({{"deployment", state.deployment.id}})));
+  const std::vector<Object> secrets = objects;
+  if (is_served)
+    objects.push_back(finished(
+        "service.yaml", parts.with_all_labels({{"process_selector",
+                                                process_selector(id, deployments::web_process)}})));
   const json internet = internet_peers(settings);
   if (state.confinement.smtp && !internet.empty())
-    objects.push_back(finished("smtp_policy.yaml", parts.with({{"deployment", state.deployment.id},
-                                                               {"internet", internet}})));
-  objects.push_back(deployment);
-  if (!state.host_is_held) {
+    objects.push_back(
+        finished("smtp_policy.yaml", parts.with({{"deployment", id}, {"internet", internet}})));
+  for (const deployments::ProcessSpec& process :
+       deployments::processes_of(state.deployment.container)) {
+    objects.push_back(deployment_object(parts, process, secrets));
+    if (process.most_replicas() > 1) objects.push_back(disruption_budget(parts, process));
+  }
+  if (is_served && !state.host_is_held) {
     objects.push_back(ingress(parts));
     if (settings.has_subdomain_certificates())
       objects.push_back(certificate(parts.common, host_of(state.deployment, settings),
-                                    subdomain_secret_name(state.deployment.id), settings));
+                                    subdomain_secret_name(id), settings));
   }
   return objects;
 }

@@ -64,6 +64,11 @@ inline constexpr const char* managed_by_label = "app.kubernetes.io/managed-by"; 
 inline constexpr const char* instance_label = "berth/instance";
 inline constexpr const char* deployment_label = "berth/deployment";
 inline constexpr const char* app_label = "berth/app";
+// The process that an object or a pod belongs to. Those that were made before there were processes
+// don't have it, and belong to web (process_of()).
+inline constexpr const char* process_label = "berth/process";
+// Jobs and pods of runs have this label, with the run's id.
+inline constexpr const char* run_label = "berth/run";
 // Objects that belong to a custom domain have this label, with the value "domain".
 inline constexpr const char* component_label = "app.kubernetes.io/component";
 inline constexpr const char* domain_component = "domain";
@@ -87,29 +92,41 @@ std::string selector(const Settings& settings, const std::string& deployment_id)
 std::string owner_of(const TenantRole& tenant);
 
 std::string namespace_of(const std::string& app_id);  // the namespace of an operator app
-// The name of all objects of a deployment, except for the second Secret, which holds the registry
-// credentials and has a name of its own.
+// The name of a deployment's objects, except for the second Secret, which holds the registry
+// credentials and has a name of its own, and for the objects of its processes.
 std::string object_name(const std::string& deployment_id);
+// The name of the Deployment and the PodDisruptionBudget of a process; web's is object_name().
+std::string process_object_name(const std::string& deployment_id, const std::string& process);
+// The process that an object or a pod of a deployment belongs to; empty for those of runs.
+std::string process_of(const Object& object);
+// How many containers the process is to have now.
+int replicas_of(const deployments::ProcessSpec& process, const deployments::DesiredState& state);
+// How long a container without a port has to run before it counts as well. It has no probe, and
+// programs that don't find their database or a variable usually end within a few seconds; longer
+// would slow down rollouts, which wait for that time for each quarter of the containers.
+inline constexpr int worker_min_ready_seconds = 10;
 std::string registry_secret_name(const std::string& deployment_id);
 // The TLS secret of the sub-domain's own certificate.
 std::string subdomain_secret_name(const std::string& deployment_id);
 
 // The app's namespace and the objects in it that its deployments share, in the order in which they
 // are applied: Namespace, RoleBinding (if settings.tenant_role is set), ServiceAccount,
-// NetworkPolicy, LimitRange, ResourceQuota. The quota has room for five times `size`: a
-// deployment's pod, the one that replaces it, and those that are still terminating.
+// NetworkPolicy, LimitRange, ResourceQuota. The quota has room for five times `size`: each
+// container's pod, the one that replaces it, and those that are still terminating.
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings);
 
 // The deployment's own objects in the order in which they are applied: Secret (variables, if there
 // are any), Secret (registry credentials, if there are any), Service, NetworkPolicy (if its tier
-// has `smtp`), Deployment, Ingress (left out while host_is_held), Certificate (if the sub-domain
-// has its own). A stopped deployment keeps all of them, with 0 replicas.
+// has `smtp`), for each process a Deployment and a PodDisruptionBudget (if it may have several
+// containers), Ingress (left out while host_is_held), Certificate (if the sub-domain has its own).
+// A deployment that isn't served (is_served()) has no Service, Ingress and Certificate. A stopped
+// deployment keeps all objects, with 0 replicas.
 std::vector<Object> of_deployment(const deployments::DesiredState& state, const Settings& settings);
 
-// The Secret of the variables of a deployment that has none any more. `deployment` is its
-// Deployment as of_deployment() makes it. Containers from before the change still name the Secret,
-// and couldn't start again without it.
+// The Secret of the variables of a deployment that has none any more. `deployment` is one of its
+// Deployments as of_deployment() makes them. Containers from before the change still name the
+// Secret, and couldn't start again without it.
 Object emptied_secret(const Object& deployment);
 
 // The name of a custom domain's Ingress and Certificate, and the name of its TLS secret. The names

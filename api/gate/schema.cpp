@@ -72,6 +72,13 @@ using deployments::ContainerField;
 // The schema of a field, with or without its limits.
 json schema_of(const ContainerField& field, const ContainerField::Words& words, bool takes_null,
                bool is_limited) {
+  if (field.is_structure())
+    return {{"$ref", std::string(reference_prefix) + std::string(field.schema)},
+            {"description", words.text},
+            {"example", json::parse(words.example)}};
+  if (field.kind() == ContainerField::Kind::flag)
+    return {
+        {"type", "boolean"}, {"description", words.text}, {"example", json::parse(words.example)}};
   const bool is_number = field.kind() == ContainerField::Kind::number;
   const bool is_list = field.kind() == ContainerField::Kind::texts;
   json schema = {{"type", is_number ? "integer" : "string"}};

@@ -76,6 +76,7 @@ Wanted decode(const Call& call, const std::string& id) {
     throw invalid_field("follow",
                         "can't be combined with previous, because the previous run has ended");
   wanted.instance = call.query("instance");
+  wanted.process = call.query("process");
   if (const auto since = call.query("since")) {
     wanted.since = decode_since(*since, Clock().now());
     wanted.tail = container_logs::max_tail;
@@ -197,7 +198,10 @@ constexpr Param container_logs_query[] = {
      .description =
          "The name of one of the deployment's containers (instances): only its output is "
          "returned. Without it, the newest container that has written something is read.",
-     .example = "berth-01936f5e-7d9f8b6c5-x2x7q"}};
+     .example = "berth-01936f5e-7d9f8b6c5-x2x7q"},
+    {.name = "process",
+     .description = "The name of one of the deployment's processes: only its containers are read.",
+     .example = "worker"}};
 
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/container-logs",

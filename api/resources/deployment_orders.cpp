@@ -28,19 +28,8 @@ const json& env_of(const json& body) {
   return env_vars.is_null() ? env : env_vars;
 }
 
-// berth sets this variable of each container to the field `port`. A value from a request would have
-// no effect, so it isn't stored, and the answer says so.
+// berth sets this variable of each container to the field `port`.
 constexpr const char* variable_of_port = "PORT";
-
-bool sets_port_variable(const json& body) {
-  return env_of(body).is_object() && !field_or_null(env_of(body), variable_of_port).is_null();
-}
-
-void warn_of_port(const json& request, json& answer) {
-  if (sets_port_variable(request))
-    answer["warnings"].push_back(
-        "env_vars.PORT was ignored: the container's PORT is always that of the field port");
-}
 
 std::map<std::string, std::string> decode_env(const json& body) {
   const json& env = env_of(body);
@@ -53,14 +42,6 @@ std::map<std::string, std::string> decode_env(const json& body) {
 deployments::Labels decode_labels(const json& body) {
   const json& labels = field_or_null(body, "labels");
   return labels.is_null() ? deployments::Labels() : labels.get<deployments::Labels>();
-}
-
-std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
-  std::map<std::string, std::optional<std::string>> changes;
-  for (const auto& [key, value] : env_of(body).items())
-    if (key != variable_of_port || value.is_null())
-      changes[key] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
-  return changes;
 }
 
 std::optional<deployments::RegistryCredentials> decode_credentials(const json& body) {
@@ -87,7 +68,7 @@ deployments::Order decode_order(const json& body) {
 deployments::Change decode_change(const json& body) {
   deployments::Change change = {.fields = {},
                                 .container = {},
-                                .env = decode_env_changes(body),
+                                .env = decode_variable_changes(env_of(body)),
                                 .custom_domain = {},
                                 .registry_credentials = {},
                                 .tier = text_or_nothing(body, "tier")};
@@ -114,6 +95,24 @@ deployments::Operation decode_operation(const json& body, const std::string& whe
   return {.order = {}, .id = *id, .change = decode_change(change)};
 }
 
+}  // namespace
+
+std::map<std::string, std::optional<std::string>> decode_variable_changes(const json& variables) {
+  std::map<std::string, std::optional<std::string>> changes;
+  for (const auto& [name, value] : variables.items())
+    if (name != variable_of_port || value.is_null())
+      changes[name] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+  return changes;
+}
+
+void warn_of_port(const json& variables, const std::string& field, json& answer) {
+  if (variables.is_object() && !field_or_null(variables, variable_of_port).is_null())
+    answer["warnings"].push_back(
+        field + ".PORT was ignored: the container's PORT is always that of the field port");
+}
+
+namespace {
+
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
   const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
                                              services.rules.deployments, services.keys.data);
@@ -124,7 +123,7 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
                {"url", url_of(row, services)},
                {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
                                row.id + "/status"}};
-  warn_of_port(call.body, body);
+  warn_of_port(env_of(call.body), "env_vars", body);
   return {.status = 201, .body = std::move(body)};
 }
 
@@ -140,9 +139,13 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
                   {"fields", outcome.fields},
                   {"replaces_container", outcome.replaces_container},
                   {"points", outcome.points},
+                  {"containers", nullptr},
                   {"deployment", nullptr},
                   {"refusal", nullptr}};
-    if (outcome.deployment) entry["deployment"] = encode(*outcome.deployment, services);
+    if (outcome.deployment) {
+      entry["containers"] = deployments::most_replicas(outcome.deployment->container);
+      entry["deployment"] = encode(*outcome.deployment, services);
+    }
     if (outcome.refusal)
       entry["refusal"] = {{"status", status(outcome.refusal->code)},
                           {"code", name(outcome.refusal->code)},
@@ -153,7 +156,8 @@ Reply dry_run_deployments(db::Tx& tx, const Call& call, const Services& services
   json body = {{"operations", std::move(list)}};
   for (const json& each : call.body.at("operations"))
     if (!body.contains("warnings"))
-      warn_of_port(each.at(each.contains("create") ? "create" : "change"), body);
+      warn_of_port(env_of(each.at(each.contains("create") ? "create" : "change")), "env_vars",
+                   body);
   return {.body = std::move(body)};
 }
 
@@ -162,7 +166,7 @@ Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) 
       encode_both(deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
                                       services.rules.deployments, services.keys.data),
                   services);
-  warn_of_port(call.body, body);
+  warn_of_port(env_of(call.body), "env_vars", body);
   return {.body = std::move(body)};
 }
 
@@ -174,8 +178,9 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "Create a deployment: run a container under a name",
      .text = "Accepts the order with status pending and starts the container; follow …/status or "
-             "…/events until it is running. A paid tier's price for 30 days is taken from the "
-             "app's balance at once, and again every 30 days.",
+             "…/events until it is running. A paid tier's price for 30 days of each container that "
+             "it may have at once is taken from the app's balance at once, and again every 30 "
+             "days; points for an hour of as many are held if the tier has a price by the hour.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .body = {"CreateDeploymentRequest"},
@@ -208,8 +213,9 @@ constexpr Route rows[] = {
      .summary = "Change a deployment; fields that aren't sent stay",
      .text =
          "Changes the fields that are sent, and replaces the container without dropping "
-         "requests if it must. For a more expensive tier, the difference for the rest of the "
-         "period is charged; for a cheaper one, it is credited; an unpaid period is charged first.",
+         "requests if it must. For a more expensive tier or more containers, the difference for "
+         "the rest of the period is charged; for a cheaper one or fewer, it is credited; an unpaid "
+         "period is charged first.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},

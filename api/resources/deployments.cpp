@@ -87,6 +87,12 @@ deployments::Actor actor_of(const Call& call) {
           .request_id = call.request_id};
 }
 
+json encode(const deployments::Variable& variable) {
+  return {{"name", variable.name},
+          {"digest", variable.digest},
+          {"set_at", to_iso8601(variable.set_at)}};
+}
+
 json encode_both(const Deployment& row, const Services& services) {
   json body = encode(row, services);
   body["deployment"] = json(body);
@@ -114,10 +120,10 @@ Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
 Reply list_variables(db::Tx& tx, const Call& call, const Services& services) {
   json list = json::array();
   for (const auto& variable :
-       deployments::variables(tx, call.caller->app_id, call.id(), services.keys.data))
-    list.push_back({{"name", variable.name},
-                    {"digest", variable.digest},
-                    {"set_at", to_iso8601(variable.set_at)}});
+       deployments::variables(tx, call.caller->app_id, call.id(), services.keys.data)) {
+    list.push_back(encode(variable));
+    list.back().update({{"from", variable.from}, {"overrides", variable.overrides}});
+  }
   return {.body = {{"variables", std::move(list)}}};
 }
 
@@ -181,6 +187,8 @@ Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
                    {"tier", allowance.tier},
                    {"deployments_used", allowance.used},
                    {"max_deployments", or_null(allowance.most)},
+                   {"max_replicas", allowance.max_replicas},
+                   {"exec_allowed", allowance.exec_allowed},
                    {"reasons", allowance.reasons},
                    {"deployments", std::move(deployments)}}};
 }
@@ -226,8 +234,10 @@ constexpr Route rows[] = {
      .name = "listVariables",
      .tag = "Deployments",
      .summary = "List a deployment's variables without their values",
-     .text = "Lists the variables by name, each with a digest that changes when its value does, "
-             "and when it got its value. The values themselves are never returned.",
+     .text = "Lists by name what the container gets: the deployment's own variables, and those of "
+             "the app that it doesn't override. Each has a digest that changes when its value "
+             "does, and the time at which it got its value. The values themselves are never "
+             "returned.",
      .guards = {deploy, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "VariableList"},
@@ -293,8 +303,9 @@ constexpr Route rows[] = {
      .name = "rollbackDeployment",
      .tag = "Deployments",
      .summary = "Return to what an earlier rollout ran, without dropping requests",
-     .text = "Runs the image and settings of an earlier rollout again, the last one by default. If "
-             "the current period isn't paid, its price is taken from the app's balance first.",
+     .text = "Runs the image and settings of an earlier rollout again, the last one by default. "
+             "Variables that it inherits from the app stay as they are. If the current period "
+             "isn't paid, its price is taken from the app's balance first.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},

@@ -1,5 +1,5 @@
-// The containers of a deployment: after a rollout that failed, the one that serves and the one that
-// doesn't start.
+// The containers of a deployment, of all its processes: after a rollout that failed, those that
+// serve and those that don't start.
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
 #include "controller/domain/deployments/deployments.h"
@@ -8,7 +8,11 @@ namespace berth::api {
 namespace {
 
 json encode(const instances::Instance& one) {
-  return {{"name", one.name},
+  return {{"id", one.name},
+          {"name", one.name},
+          {"process", one.process},
+          {"version", text_or_null(one.version)},
+          {"phase", one.phase},
           {"image", one.image},
           {"state", one.state},
           {"reason", text_or_null(one.reason)},
@@ -35,11 +39,11 @@ constexpr Route rows[] = {
      .name = "listInstances",
      .tag = "Deployments",
      .summary = "List a deployment's containers, with the image that each runs",
-     .text =
-         "Lists the containers that are on the cluster now, newest first. During a rollout, and "
-         "after one that failed, there are several: `newest` are those of what the deployment "
-         "is meant to run now, `ready` those that serve. …/container-logs shows the output of "
-         "one with `instance`.",
+     .text = "Lists the containers that are on the cluster now, of all processes, newest first. "
+             "During a rollout, and "
+             "after one that failed, there are several: `newest` are those of what the deployment "
+             "is meant to run now, `ready` those that serve. …/container-logs shows the output of "
+             "one with `instance`.",
      .guards = {oauth_token({Scope::deploy_manage}), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "InstanceList"},

@@ -33,10 +33,13 @@ json encode(const Tier& tier) {
           {"bandwidth", or_null(tier.confinement.bandwidth)},
           {"points_per_hour", or_null(tier.points_per_hour)},
           {"build_points_per_minute", tier.build_points_per_minute},
+          {"max_replicas", tier.max_replicas},
+          {"exec_allowed", tier.exec_allowed},
           {"limits",
            {{"memory_mb", tier.memory_limit_mb},
             {"cpus", tier.cpu_limit_millicores / 1000.0},
-            {"max_deployments", or_null(tier.max_deployments)}}}};
+            {"max_deployments", or_null(tier.max_deployments)},
+            {"max_replicas", tier.max_replicas}}}};
 }
 
 json encode_all(db::Tx& tx) {
@@ -64,6 +67,8 @@ void decode_into(Tier& tier, const json& body) {
   set(tier.confinement.bandwidth, body, "bandwidth");
   set(tier.points_per_hour, body, "points_per_hour");
   set(tier.build_points_per_minute, body, "build_points_per_minute");
+  set(tier.max_replicas, body, "max_replicas");
+  set(tier.exec_allowed, body, "exec_allowed");
 }
 
 // The image of the sample app on the simulated cluster, which has it without a registry.

@@ -78,6 +78,7 @@ Reply deployment_usage(db::Tx& tx, const Call& call, const Services&) {
   for (auto use = uses.rbegin(); use != uses.rend(); ++use) charges.push_back(encode(*use));
   body.update({{"deployment_id", row.id},
                {"tier", row.tier_slug},
+               {"containers", deployments::most_replicas(row.container)},
                {"price", encode_price(prices, row.tier_id, today)},
                {"from", utc_date(window.first)},
                {"to", utc_date(window.last)},

@@ -33,6 +33,8 @@ struct TierFlags {
   std::optional<bool> smtp;
   std::optional<std::int64_t> bandwidth;  // 0 stands for no limit
   std::optional<std::int64_t> build_price;
+  std::optional<std::int64_t> max_replicas;
+  std::optional<bool> exec;
 };
 
 template <typename T>
@@ -62,6 +64,8 @@ json body_of(const TierFlags& flags) {
   put(body, "bandwidth", flags.bandwidth);
   if (flags.bandwidth == 0) body["bandwidth"] = nullptr;
   put(body, "build_points_per_minute", flags.build_price);
+  put(body, "max_replicas", flags.max_replicas);
+  put(body, "exec_allowed", flags.exec);
   return body;
 }
 
@@ -70,11 +74,13 @@ const std::vector<Column> tier_columns = {{"TIER", "slug"},
                                           {"MEMORY (MB)", "memory_limit_mb"},
                                           {"CPU (1/1000)", "cpu_limit_millicores"},
                                           {"DEPLOYMENTS", "limits.max_deployments"},
+                                          {"CONTAINERS", "max_replicas"},
                                           {"POINTS A MONTH", "monthly_cost_points"},
                                           {"POINTS AN HOUR", "points_per_hour"},
                                           {"STIPEND", "monthly_stipend_points"},
                                           {"POINTS A BUILD MINUTE", "build_points_per_minute"},
                                           {"OWN DOMAIN", "custom_domain_allowed"},
+                                          {"COMMANDS", "exec_allowed"},
                                           {"FOR ALL", "auto_approve"},
                                           {"ID", "id"}};
 
@@ -125,7 +131,7 @@ void preview_price(Run& run, const TierFlags& flags) {
 }
 
 void add_sizes(CLI::App& command, TierFlags& flags) {
-  command.add_option("--price", flags.price, "Points for 30 days");
+  command.add_option("--price", flags.price, "Points for 30 days of a container");
   command.add_option("--price-per-hour", flags.price_per_hour,
                      "Points for each hour that a container runs; 0 is no such price");
   command.add_option("--max-deployments", flags.most, "Deployments that an account may have");
@@ -146,6 +152,12 @@ void add_sizes(CLI::App& command, TierFlags& flags) {
                      "Whether containers may connect to port 25: true or false");
   command.add_option("--bandwidth", flags.bandwidth,
                      "Mbit/s of a container in each direction; 0 is no limit");
+  command.add_option(
+      "--max-replicas", flags.max_replicas,
+      "Containers that a deployment may have at once, 3 by default; deployments that "
+      "have more keep them");
+  command.add_option("--exec", flags.exec,
+                     "Whether owners may run commands in containers that run: true or false");
   command.add_option("--build-price", flags.build_price,
                      "Points for each minute of building an image from source");
 }

@@ -61,9 +61,11 @@ void billing(Run& run, const std::string& name) {
     std::vector<std::vector<std::string>> rows;
     for (const json& entry : body.value("history", json::array()))
       rows.push_back({cell(entry, "at"), cell(entry, "kind"), cell(entry, "tier"),
-                      cell(entry, "amount"), cell(entry, "period_start")});
+                      cell(entry, "containers"), cell(entry, "amount"),
+                      cell(entry, "period_start")});
     return facts_of({{"Status", cell(body, "billing_status")},
                      {"Tier", cell(body, "tier")},
+                     {"Containers at most", fact(body, "containers")},
                      {"Points for 30 days", cell(body, "amount")},
                      {"Balance of the app", cell(body, "balance")},
                      {"Held of it", cell(body, "held")},
@@ -72,8 +74,10 @@ void billing(Run& run, const std::string& name) {
                      {"Next renewal", fact(body, "next_renewal")},
                      {"Warned", fact(body, "warned_at")},
                      {"Stops", fact(body, "stops_at")}}) +
-           (rows.empty() ? ""
-                         : "\n" + table_of({"WHEN", "WHAT", "TIER", "POINTS", "PERIOD"}, rows));
+           (rows.empty()
+                ? ""
+                : "\n" +
+                      table_of({"WHEN", "WHAT", "TIER", "CONTAINERS", "POINTS", "PERIOD"}, rows));
   });
 }
 
@@ -112,10 +116,12 @@ void add_tier_commands(CLI::App& root, Run& run) {
                                 {"MEMORY (MB)", "limits.memory_mb"},
                                 {"CPUS", "limits.cpus"},
                                 {"DEPLOYMENTS", "limits.max_deployments"},
+                                {"CONTAINERS", "limits.max_replicas"},
                                 {"POINTS A MONTH", "monthly_cost_points"},
                                 {"POINTS AN HOUR", "points_per_hour"},
                                 {"PAID IN", "payment_method"},
                                 {"OWN DOMAIN", "custom_domain_allowed"},
+                                {"COMMANDS", "exec_allowed"},
                                 {"FOR ALL", "auto_approve"},
                                 {"DESCRIPTION", "description"}});
               });

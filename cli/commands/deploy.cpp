@@ -5,6 +5,7 @@
 #include "cli/env_file.h"
 #include "cli/terminal.h"
 #include "controller/base/container_spec.h"
+#include "controller/base/yaml.h"
 
 namespace berth::cli {
 namespace {
@@ -56,7 +57,7 @@ void show(Run& run, const DeployFlags& flags) {
   const json body = run.api().get(deployment_path(run.api(), flags.name));
   json shown = body;
   for (const ContainerField& field : deployments::container_fields)
-    if (json& value = shown[std::string(field.answered_as)]; value.is_array())
+    if (json& value = shown[std::string(field.answered_as)]; value.is_structured())
       value = value.empty() ? json() : json(value.dump());
   run.out().object(body, shown, deployment_fields());
 }
@@ -69,8 +70,10 @@ void add_container_flag(CLI::App& command, DeployFlags& flags, const ContainerFi
   };
   CLI::Option* option = command.add_option(std::string(field.flag), store, std::string(field.help));
   option->type_name(field.kind() == ContainerField::Kind::number ? "INT" : "TEXT");
+  if (field.is_structure()) option->type_name("YAML");
   if (field.kind() == ContainerField::Kind::number)
     option->check(CLI::Range(field.least, field.most));
+  if (field.kind() == ContainerField::Kind::flag) option->check(CLI::IsMember({"true", "false"}));
   if (field.kind() == ContainerField::Kind::texts)
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -95,6 +98,14 @@ json value_from(const ContainerField& field, const std::vector<std::string>& giv
   if (field.kind() == ContainerField::Kind::texts) return given;
   if (field.kind() == ContainerField::Kind::number)
     return std::stoll(given.front(), nullptr, 0);  // as CLI11 reads numbers
+  if (field.kind() == ContainerField::Kind::flag) return given.front() == "true";
+  if (field.is_structure()) {
+    try {
+      return parse_yaml(given.front(), std::string(field.name));
+    } catch (const std::runtime_error& error) {
+      throw Failure(Exit::usage, error.what());
+    }
+  }
   return given.front();
 }
 
@@ -194,6 +205,7 @@ void instances(Run& run, const DeployFlags& flags) {
   const json body = run.api().get(deployment_path(run.api(), flags.name, "/instances"));
   run.out().list(body, body.at("instances"),
                  {{"INSTANCE", "name"},
+                  {"PROCESS", "process"},
                   {"IMAGE", "image"},
                   {"STATE", "state"},
                   {"REASON", "reason"},

@@ -26,6 +26,7 @@ struct LogFlags {
   int tail = -1;
   std::string since;
   std::string instance;
+  std::string process;
 };
 
 struct Source {
@@ -40,6 +41,7 @@ std::string query_of(const LogFlags& flags) {
   if (flags.tail >= 0) query.emplace_back("tail", std::to_string(flags.tail));
   if (!flags.since.empty()) query.emplace_back("since", flags.since);
   if (!flags.instance.empty()) query.emplace_back("instance", flags.instance);
+  if (!flags.process.empty()) query.emplace_back("process", flags.process);
   return query.empty() ? "" : "?" + encoded(query);
 }
 
@@ -256,6 +258,8 @@ void add_logs_command(CLI::App& parent, Run& run) {
   command->add_option("--instance", flags->instance,
                       "Print only the output of this container, of those that `berth deploy "
                       "instances` lists");
+  command->add_option("--process", flags->process,
+                      "Print only the output of this process' containers, such as worker");
   command->add_flag("--timestamps,-t", flags->timestamps,
                     "Print the time of each line; -o json and yaml always have it");
   command

@@ -24,6 +24,9 @@ Kind kind_of(Run& run, const std::string& name, const std::string& operand) {
   if (name == "variables" || name == "settings")
     return {deployment_path(run.api(), operand, "/env"), "variables", "name", As::app,
             name == "settings" ? "=" : ""};
+  if (name == "app-variables" || name == "app-settings")
+    return {"/api/deploy/variables", "variables", "name", As::app,
+            name == "app-settings" ? "=" : ""};
   if (name == "rollouts") return {deployment_path(run.api(), operand, "/logs"), "logs", "id"};
   if (name == "connected")
     return {"/api/oauth/connected-apps", "connected_apps", "app_name", As::account};
@@ -70,8 +73,7 @@ void names(Run& run, const CLI::App& root, const std::string& name, const std::s
   for (const std::string& word : words) std::cout << printable(word) << "\n";
   if (!words.empty()) return;
   const Kind kind = kind_of(run, name, operand);
-  const bool has_pages =
-      name != "tiers" && name != "variables" && name != "settings" && name != "rollouts";
+  const bool has_pages = name != "tiers" && kind.list != "variables" && name != "rollouts";
   const json body = run.api().call({.path = kind.path + (has_pages ? first_page : ""),
                                     .as = kind.as,
                                     .time = longest_completion,

@@ -23,6 +23,7 @@
 #include "cli/deploy_plan.h"
 #include "cli/event_stream.h"
 #include "cli/files.h"
+#include "cli/procfile.h"
 #include "cli/source_folder.h"
 #include "controller/base/ascii.h"
 #include "controller/base/container_spec.h"
@@ -105,6 +106,15 @@ json order_in_file(const fs::path& file) {
   json order = orders.front();
   if (!has_image) order.erase("image");
   return order;
+}
+
+// What the folder's Procfile says stands for what the berth.yaml doesn't say.
+void add_procfile(json& order, const fs::path& folder) {
+  const fs::path file = folder / "Procfile";
+  const auto text = read_file(file);
+  if (!text || order.contains("processes") || order.contains("command")) return;
+  for (const auto& [field, value] : order_in_procfile(*text, file.string()).items())
+    if (!order.contains(field)) order[field] = value;
 }
 
 PackedSource packed(const SourceFlags& flags) {
@@ -325,6 +335,7 @@ json order_for(Run& run, const SourceFlags& flags, const std::string& file) {
   if (!flags.tier.empty()) order["tier"] = flags.tier;
   const bool is_new = live_deployment(run.api(), order.at("name")).is_null();
   if (!order.contains("tier") && is_new) order["tier"] = default_tier;
+  add_procfile(order, flags.folder);
   if (flags.port != 0) order["port"] = flags.port;
   if (!order.contains("port") && is_new)
     order["port"] =

@@ -42,7 +42,8 @@ void usage(Run& run, const UsageFlags& flags) {
       intervals.push_back({cell(interval, "started_at"), cell(interval, "ended_at"),
                            cell(interval, "process"), cell(interval, "seconds")});
     return facts_of({{"Tier", cell(body, "tier")},
-                     {"Points for an hour", price_of(body.at("price"))},
+                     {"Containers at most", cell(body, "containers")},
+                     {"Points for an hour of each", price_of(body.at("price"))},
                      {"Days", cell(body, "from") + " to " + cell(body, "to")},
                      {"Points charged", cell(body, "totals.points")},
                      {"Points not charged yet", cell(body, "accrued")},

@@ -29,6 +29,7 @@ const menu = [
     [
       'tasks/install-the-client',
       'tasks/deploy-from-ci',
+      'tasks/variables',
       'tasks/own-domain',
       'tasks/alerts',
       'tasks/look-into-a-container',

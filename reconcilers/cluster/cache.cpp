@@ -20,6 +20,8 @@ const std::vector<std::pair<const kube::Resource*, Need>> watched = {
     {&kube::ingresses, Need::always},
     {&kube::pods, Need::always},
     {&kube::certificates, Need::where_served},
+    // A role of an older installation may not name them.
+    {&kube::pod_disruption_budgets, Need::where_served},
     {&kube::role_bindings, Need::where_served},
 };
 

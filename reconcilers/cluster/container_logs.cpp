@@ -11,6 +11,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "manifests/manifests.h"
 #include "reconcilers/cluster/log_lines.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
@@ -61,6 +62,10 @@ std::vector<ObjectPtr> pods_of(const Cache& cache, const Wanted& wanted) {
   std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(wanted.deployment_id);
   if (wanted.instance)
     std::erase_if(pods, [&](const ObjectPtr& pod) { return name_of(*pod) != *wanted.instance; });
+  std::erase_if(pods, [&](const ObjectPtr& pod) {
+    const std::string process = manifests::process_of(*pod);
+    return wanted.process ? process != *wanted.process : process.empty();
+  });
   std::ranges::sort(pods, {},
                     [](const ObjectPtr& pod) { return std::pair(made_at(*pod), name_of(*pod)); });
   return pods;

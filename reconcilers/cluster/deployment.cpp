@@ -20,9 +20,6 @@ using deployments::Status;
 constexpr std::chrono::milliseconds after_refusal{30'000};
 // How long an API server usually takes to act on a new RoleBinding. Until then it refuses.
 constexpr std::chrono::milliseconds rights_take_effect{250};
-// A deployment has at most two living pods, and possibly some that have ended. The events of more
-// pods than this would only repeat the same reason.
-constexpr size_t max_pods_asked = 4;
 constexpr const char* waiting_for_certificate = "waiting for the certificate";
 
 std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milliseconds> a,
@@ -36,6 +33,18 @@ bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
   return std::any_of(desired.begin(), desired.end(), [&](const Object& object) {
     return text_at(object, {"kind"}) == tracked.resource->kind && name_of(object) == name;
   });
+}
+
+bool is_deployment(const Object& object) {
+  return text_at(object, {"kind"}) == kube::deployments.kind;
+}
+
+// Of the Deployments on the cluster, the one that `desired` is to replace; null if there is none.
+const Object& present(const std::vector<ObjectPtr>& current, const Object& desired) {
+  static const Object none;
+  const auto found = std::ranges::find_if(
+      current, [&](const ObjectPtr& one) { return name_of(*one) == name_of(desired); });
+  return found == current.end() ? none : **found;
 }
 
 std::string reason_of(const Observation& seen) {
@@ -199,7 +208,7 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   result.applied += remove_unwanted(row.id, desired);
 
   Seen seen = observe(row, look(row.id), parts_.patience, system_time());
-  if (state.host_is_held) {
+  if (state.host_is_held && deployments::is_served(row.container)) {
     if (seen.observation.status == Status::running && !seen.observation.reason) {
       seen.observation.status = Status::deploying;
       seen.observation.phase = "waiting for the host name";
@@ -223,16 +232,18 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
   choice = !state.confinement.runtime_class && parts_.has_user_namespaces();
   std::vector<Object> desired = made();
   const auto current = parts_.cache.store(kube::deployments).of_deployment(state.deployment.id);
-  const auto replaces = [&](const std::vector<Object>& objects) {
-    return std::ranges::any_of(objects, [&](const Object& object) {
-      return text_at(object, {"kind"}) == kube::deployments.kind &&
-             starts_container(*current.front(), object);
+  // How many processes there are whose containers would be replaced.
+  const auto replaced = [&](const std::vector<Object>& objects) {
+    return std::ranges::count_if(objects, [&](const Object& object) {
+      if (!is_deployment(object)) return false;
+      const Object& live = present(current, object);
+      return !live.is_null() && starts_container(live, object);
     });
   };
-  if (current.empty() || state.confinement.runtime_class || !replaces(desired)) return desired;
+  if (state.confinement.runtime_class || replaced(desired) == 0) return desired;
   choice = !*choice;
   std::vector<Object> other = made();
-  return replaces(other) ? desired : other;
+  return replaced(desired) <= replaced(other) ? desired : other;
 }
 
 // Until the cache is complete nothing can be done. If the cluster is unreachable, the row records
@@ -260,10 +271,8 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
   if (!parts_.images.is_on()) return std::nullopt;
   const Deployment& row = state.deployment;
   const auto current = parts_.cache.store(kube::deployments).of_deployment(row.id);
-  static const Object none;
-  const Object& known = current.empty() ? none : *current.front();
   const bool pulls = std::ranges::any_of(desired, [&](const Object& object) {
-    return text_at(object, {"kind"}) == kube::deployments.kind && starts_container(known, object);
+    return is_deployment(object) && starts_container(present(current, object), object);
   });
   if (!pulls) {
     parts_.images.forget(row.id);
@@ -400,27 +409,31 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
 }
 
 bool DeploymentLoop::is_too_early(const std::string& id, const std::vector<Object>& desired) {
-  const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
-  if (deployments.empty()) return false;
+  const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
+  if (current.empty()) return false;
   const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
   return std::ranges::any_of(desired, [&](const Object& object) {
-    return text_at(object, {"kind"}) == kube::deployments.kind &&
-           must_wait(*deployments.front(), pods, object);
+    if (!is_deployment(object)) return false;
+    std::vector<ObjectPtr> own = pods;
+    std::erase_if(own, [&](const ObjectPtr& pod) {
+      return manifests::process_of(*pod) != manifests::process_of(object);
+    });
+    return must_wait(present(current, object), own, object);
   });
 }
 
 Live DeploymentLoop::look(const std::string& id) {
   Live live;
-  const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
-  if (!deployments.empty()) live.deployment = *deployments.front();
-  for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
-    live.pods.push_back(*pod);
-  auto asked = pods_with_questions(live, parts_.patience, system_time());
-  asked.resize(std::min(asked.size(), max_pods_asked));
+  for (const ObjectPtr& deployment : parts_.cache.store(kube::deployments).of_deployment(id))
+    live.deployments.push_back(*deployment);
+  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
+  for (const ObjectPtr& pod : pods) live.pods.push_back(*pod);
+  const std::string name_space = pods.empty() ? "" : namespace_of(*pods.front());
+  const auto asked = pods_with_questions(live, parts_.patience, system_time());
   for (const std::string& pod : asked) {
     try {
       live.events[pod] = parts_.client
-                             .list(kube::events, {.name_space = namespace_of(live.deployment),
+                             .list(kube::events, {.name_space = name_space,
                                                   .label_selector = "",
                                                   .field_selector = "involvedObject.name=" + pod})
                              .items;

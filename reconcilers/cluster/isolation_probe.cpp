@@ -223,6 +223,7 @@ void IsolationProbe::make_namespace(const Tenant& tenant) {
   constexpr int pods = 2;
   const deployments::AppSize size = {
       .deployments = pods,
+      .containers = pods,
       .memory_mb = std::int64_t(pods) * container_memory_mb,
       .cpu_millicores = std::int64_t(pods) * container_cpu_millicores,
       .largest_memory_mb = container_memory_mb,

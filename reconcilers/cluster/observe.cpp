@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
+#include <set>
 
 #include "manifests/manifests.h"
 
@@ -14,31 +16,44 @@ using deployments::Observation;
 using deployments::Reason;
 using deployments::Status;
 
-// The pods that matter: the one of the newest template, and those that it replaces.
+// A process of the deployment, and what the API server has about it.
+struct Part {
+  const Deployment& row;
+  deployments::ProcessSpec process;
+  Object deployment;                // null if there is none
+  std::vector<const Object*> pods;  // including pods that are being deleted
+};
+
+// The pods that matter: those of the newest template, and those that they replace.
 struct Pods {
-  const Object* newest = nullptr;   // null: not created yet
-  const Object* serving = nullptr;  // a pod of an older template that is ready
+  std::vector<const Object*> current;  // not over, unless all of them are
+  const Object* serving = nullptr;     // a pod of an older template that is ready
   bool old_ones_left = false;
 };
 
-bool is_better(const Object& candidate, const Object& known) {
-  if (is_over(candidate) != is_over(known)) return is_over(known);
-  return text_at(candidate, {"metadata", "creationTimestamp"}) >
-         text_at(known, {"metadata", "creationTimestamp"});
+bool is_newer(const Object* one, const Object* other) {
+  const auto made = [](const Object& pod) {
+    return std::pair(text_at(pod, {"metadata", "creationTimestamp"}), name_of(pod));
+  };
+  return made(*one) > made(*other);
 }
 
-Pods sort_out(const Live& live) {
-  const std::string wanted = template_wanted_by(live.deployment);
+Pods sort_out(const Part& part) {
+  const std::string wanted = template_wanted_by(part.deployment);
   Pods pods;
-  for (const Object& pod : live.pods) {
-    if (is_being_deleted(pod)) continue;
-    if (template_of(pod) == wanted) {
-      if (!pods.newest || is_better(pod, *pods.newest)) pods.newest = &pod;
-    } else if (!is_over(pod)) {
+  std::vector<const Object*> over;
+  for (const Object* pod : part.pods) {
+    if (is_being_deleted(*pod)) continue;
+    if (template_of(*pod) == wanted) {
+      (is_over(*pod) ? over : pods.current).push_back(pod);
+    } else if (!is_over(*pod)) {
       pods.old_ones_left = true;
-      if (is_ready(pod)) pods.serving = &pod;
+      if (is_ready(*pod)) pods.serving = pod;
     }
   }
+  std::ranges::sort(pods.current, is_newer);
+  std::ranges::sort(over, is_newer);
+  if (pods.current.empty() && !over.empty()) pods.current = {over.front()};
   return pods;
 }
 
@@ -47,14 +62,17 @@ bool is_observed(const Object& deployment) {
          number_at(deployment, {"metadata", "generation"});
 }
 
-// Whether the Deployment's controller has seen our last change and only pods of the newest template
-// are left.
-bool rollout_is_complete(const Object& deployment) {
+// Whether the Deployment's controller has seen our last change, only pods of the newest template
+// are left, and all of them do their work: are ready or, without a port, have run for
+// minReadySeconds.
+bool rollout_is_complete(const Part& part) {
+  const Object& deployment = part.deployment;
   const auto wanted = number_at(deployment, {"spec", "replicas"});
+  const char* good = part.process.port ? "readyReplicas" : "availableReplicas";
   return is_observed(deployment) &&
          number_at(deployment, {"status", "updatedReplicas"}) == wanted &&
          number_at(deployment, {"status", "replicas"}) == wanted &&
-         number_at(deployment, {"status", "readyReplicas"}) >= wanted;
+         number_at(deployment, {"status", good}) >= wanted;
 }
 
 void describe(Observation& seen, const Object& pod) {
@@ -157,61 +175,207 @@ std::optional<Trouble> deadline_trouble(const Object& deployment, PodState::Step
   return std::nullopt;
 }
 
-Seen observe_without_pod(const Deployment& row, const Live& live, const Pods& pods,
-                         const Patience& patience, Instant now) {
-  Seen seen;
-  seen.observation.status = on_the_way(row, false);
-  seen.observation.phase = "scheduling";
-  const auto trouble = creation_trouble(live.deployment);
-  if (!trouble) return seen;
+// Whether the pods go on as they are recorded: no rollout is going on, and some do their work.
+bool stays_running(const Deployment& row, const Pods& pods) {
+  return row.status == Status::running && !pods.old_ones_left;
+}
+
+// Returns the trouble of a pod that the ReplicaSet can't make, once it has lasted. `look_again` is
+// set while it is too early to say.
+std::optional<Trouble> missing_pod_trouble(const Part& part, const Patience& patience, Instant now,
+                                           std::optional<Duration>& look_again) {
+  auto trouble = creation_trouble(part.deployment);
+  if (!trouble) return std::nullopt;
   // Pods that are terminating still count against the quota, and the ReplicaSet tries again by
   // itself.
-  const bool makes_room = std::ranges::any_of(live.pods, is_being_deleted);
-  if (trouble->reason == Reason::quota_exceeded && makes_room) return seen;
+  const bool makes_room =
+      std::ranges::any_of(part.pods, [](const Object* pod) { return is_being_deleted(*pod); });
+  if (trouble->reason == Reason::quota_exceeded && makes_room) return std::nullopt;
   const auto since =
-      instant_at(condition(live.deployment, "ReplicaFailure"), {"lastTransitionTime"});
+      instant_at(condition(part.deployment, "ReplicaFailure"), {"lastTransitionTime"});
   const Duration waited = since ? std::max(now - *since, Duration(0)) : patience.creating;
-  if (waited < patience.creating) {
-    seen.look_again = patience.creating - waited;
-    return seen;
-  }
-  set_trouble(seen.observation, *trouble, pods.serving);
-  return seen;
+  if (waited >= patience.creating) return trouble;
+  look_again = patience.creating - waited;
+  return std::nullopt;
 }
 
-// The newest pod is ready; only the old pods may still have to end.
-Observation observe_ready(const Deployment& row, const Live& live, const Pods& pods) {
-  Observation seen;
-  const bool complete = rollout_is_complete(live.deployment) && !pods.old_ones_left;
-  seen.status = complete ? Status::running : on_the_way(row, true);
-  seen.phase = complete ? "" : "replacing";
-  seen.health_status = HealthStatus::healthy;
-  describe(seen, *pods.newest);
-  return seen;
-}
-
-Seen observe_unready(const Deployment& row, const Live& live, const Pods& pods,
-                     const Patience& patience, Instant now) {
-  const auto events = live.events.find(name_of(*pods.newest));
-  PodState state =
-      state_of(*pods.newest, events == live.events.end() ? std::vector<Object>{} : events->second,
-               row, patience, now);
-  if (!state.trouble) state.trouble = deadline_trouble(live.deployment, state.step);
+Seen observe_without_pod(const Part& part, const Pods& pods, const Patience& patience,
+                         Instant now) {
   Seen seen;
-  seen.look_again = state.look_again;
-  seen.observation.phase = to_string(state.step);
-  describe(seen.observation, *pods.newest);
-  if (state.trouble) {
-    set_trouble(seen.observation, *state.trouble, pods.serving);
-    return seen;
+  seen.observation.status = on_the_way(part.row, false);
+  seen.observation.phase = "scheduling";
+  if (const auto trouble = missing_pod_trouble(part, patience, now, seen.look_again))
+    set_trouble(seen.observation, *trouble, pods.serving);
+  return seen;
+}
+
+// All new pods do their work; only old ones may still have to end.
+Observation observe_ready(const Part& part, const Pods& pods) {
+  Observation seen;
+  seen.health_status = HealthStatus::healthy;
+  describe(seen, *pods.current.front());
+  const bool complete = rollout_is_complete(part) && !pods.old_ones_left;
+  if (complete || stays_running(part.row, pods)) {
+    seen.status = Status::running;
+    seen.phase = complete ? "" : "scaling";
+  } else {
+    seen.status = on_the_way(part.row, true);
+    seen.phase = part.process.port || pods.old_ones_left ? "replacing" : "starting";
   }
-  seen.observation.status = on_the_way(row, state.has_started);
-  seen.observation.health_status = pods.serving ? HealthStatus::healthy : HealthStatus::unknown;
-  if (row.status == Status::running && !pods.serving && state.has_started) {
+  return seen;
+}
+
+// What the new pods say that don't do their work.
+struct Unready {
+  const Object* well = nullptr;  // one that does
+  size_t well_ones = 0;
+  const Object* worst = nullptr;  // one that has a trouble, or else has come the least far
+  PodState state;                 // of the worst
+  std::optional<Duration> look_again;
+};
+
+// The order in which troubles are told, so that it is always the same one of several.
+bool is_worse(const PodState& one, const PodState& other) {
+  if (one.trouble && other.trouble)
+    return std::pair(one.trouble->reason, one.trouble->message) <
+           std::pair(other.trouble->reason, other.trouble->message);
+  if (one.trouble || other.trouble) return one.trouble.has_value();
+  return one.step < other.step;
+}
+
+std::optional<Duration> sooner(std::optional<Duration> a, std::optional<Duration> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+Unready look_at_pods(const Part& part, const Pods& pods, const Live& live, const Patience& patience,
+                     Instant now) {
+  static const std::vector<Object> none;
+  Unready found;
+  for (const Object* pod : pods.current) {
+    const auto events = live.events.find(name_of(*pod));
+    PodState state = state_of(*pod, events == live.events.end() ? none : events->second,
+                              part.process, patience, now);
+    found.look_again = sooner(found.look_again, state.look_again);
+    if (is_ready(*pod) && state.is_well()) {
+      if (!found.well) found.well = pod;
+      ++found.well_ones;
+    } else if (!found.worst || is_worse(state, found.state)) {
+      found.worst = pod;
+      found.state = std::move(state);
+    }
+  }
+  return found;
+}
+
+// Some of the new pods do their work, and others don't, or are missing.
+void set_partly_ready(Observation& seen, const Part& part, const Pods& pods, const Unready& found,
+                      const std::optional<Trouble>& trouble) {
+  const bool runs = stays_running(part.row, pods);
+  seen.status = runs ? Status::running : on_the_way(part.row, true);
+  seen.phase = runs                 ? "scaling"
+               : pods.old_ones_left ? "replacing"
+               : found.worst        ? to_string(found.state.step)
+                                    : "scheduling";
+  seen.health_status = HealthStatus::healthy;
+  describe(seen, *found.well);
+  if (!trouble) return;
+  seen.reason = trouble->reason;
+  seen.message = trouble->message;
+}
+
+void set_unready(Observation& seen, const Part& part, const Pods& pods, const Unready& found) {
+  const PodState& state = found.state;
+  seen.status = on_the_way(part.row, state.has_started);
+  seen.phase = to_string(state.step);
+  seen.health_status = pods.serving ? HealthStatus::healthy : HealthStatus::unknown;
+  describe(seen, *found.worst);
+  if (part.row.status == Status::running && !pods.serving && state.has_started) {
     // The pod was healthy before. Failing probes alone don't take the running status away, since
     // this is still the pod that serves requests.
-    seen.observation.status = Status::running;
-    seen.observation.health_status = HealthStatus::unhealthy;
+    seen.status = Status::running;
+    seen.health_status = HealthStatus::unhealthy;
+  }
+}
+
+Seen observe_process(const Part& part, const Live& live, const Patience& patience, Instant now) {
+  if (part.deployment.is_null()) return {waiting(part.row, ""), {}};
+  const Pods pods = sort_out(part);
+  if (pods.current.empty()) return observe_without_pod(part, pods, patience, now);
+  const auto wanted = size_t(number_at(part.deployment, {"spec", "replicas"}));
+  Unready found = look_at_pods(part, pods, live, patience, now);
+  if (found.well_ones >= wanted) return {observe_ready(part, pods), found.look_again};
+  Seen seen;
+  seen.look_again = found.look_again;
+  auto trouble = found.worst ? found.state.trouble : std::nullopt;
+  if (!trouble && pods.current.size() < wanted)
+    trouble = missing_pod_trouble(part, patience, now, seen.look_again);
+  if (!trouble && found.worst) trouble = deadline_trouble(part.deployment, found.state.step);
+  if (found.well && !(trouble && pods.serving)) {
+    set_partly_ready(seen.observation, part, pods, found, trouble);
+    return seen;
+  }
+  if (found.worst) set_unready(seen.observation, part, pods, found);
+  if (trouble) set_trouble(seen.observation, *trouble, pods.serving);
+  return seen;
+}
+
+std::vector<Part> parts_of(const Deployment& row, const Live& live) {
+  std::vector<Part> parts;
+  for (deployments::ProcessSpec& process : processes_of(row)) {
+    Part part{.row = row, .process = std::move(process), .deployment = {}, .pods = {}};
+    for (const Object& deployment : live.deployments)
+      if (manifests::process_of(deployment) == part.process.name) part.deployment = deployment;
+    for (const Object& pod : live.pods)
+      if (manifests::process_of(pod) == part.process.name) part.pods.push_back(&pod);
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// Whether pods are left of processes that the deployment no longer has.
+bool has_strangers(const std::vector<Part>& parts, const Live& live) {
+  return std::ranges::any_of(live.pods, [&](const Object& pod) {
+    return !is_being_deleted(pod) && !is_over(pod) && !manifests::process_of(pod).empty() &&
+           std::ranges::none_of(parts, [&](const Part& part) {
+             return part.process.name == manifests::process_of(pod);
+           });
+  });
+}
+
+// How much a process' state decides the deployment's.
+int weight_of(const Observation& seen) {
+  const int weight = seen.status == Status::errored                  ? 5
+                     : seen.reason == Reason::rollout_failed         ? 4
+                     : seen.status != Status::running                ? 3
+                     : seen.health_status == HealthStatus::unhealthy ? 2
+                     : !seen.phase.empty()                           ? 1
+                                                                     : 0;
+  return 2 * weight + (seen.reason ? 1 : 0);
+}
+
+// The deployment's state, of those of its processes, of which there is at least one.
+Observation summary_of(const std::vector<Part>& parts, const std::vector<Observation>& all) {
+  const auto worst = std::ranges::max_element(
+      all, [](const Observation& a, const Observation& b) { return weight_of(a) < weight_of(b); });
+  Observation seen = *worst;
+  const std::string& process = parts[size_t(worst - all.begin())].process.name;
+  const bool is_web_alone = parts.size() == 1 && process == deployments::web_process;
+  if (seen.message && !is_web_alone) seen.message = process + ": " + *seen.message;
+  // Pending means that nothing has started yet, of any process.
+  if (seen.status == Status::pending && std::ranges::any_of(all, [](const Observation& one) {
+        return one.status != Status::pending;
+      }))
+    seen.status = Status::deploying;
+  for (const auto member : {HealthStatus::unknown, HealthStatus::unhealthy})
+    if (std::ranges::any_of(all, [&](const auto& one) { return one.health_status == member; }))
+      seen.health_status = member;
+  const auto known =
+      std::ranges::find_if(all, [](const Observation& one) { return one.host_server.has_value(); });
+  if (known != all.end()) {
+    seen.container_id = known->container_id;
+    seen.image_digest = known->image_digest;
+    seen.host_server = known->host_server;
   }
   return seen;
 }
@@ -229,11 +393,21 @@ std::string template_wanted_by(const Object& deployment) {
 
 Seen observe(const Deployment& row, const Live& live, const Patience& patience, Instant now) {
   if (row.status == Status::stopped) return observe_stopped(row, live);
-  if (live.deployment.is_null()) return {waiting(row, ""), {}};
-  const Pods pods = sort_out(live);
-  if (!pods.newest) return observe_without_pod(row, live, pods, patience, now);
-  if (is_ready(*pods.newest)) return {observe_ready(row, live, pods), {}};
-  return observe_unready(row, live, pods, patience, now);
+  const std::vector<Part> parts = parts_of(row, live);
+  std::vector<Observation> all;
+  std::optional<Duration> look_again;
+  for (const Part& part : parts) {
+    Seen seen = observe_process(part, live, patience, now);
+    look_again = sooner(look_again, seen.look_again);
+    all.push_back(std::move(seen.observation));
+  }
+  Seen seen{summary_of(parts, all), look_again};
+  if (seen.observation.status == Status::running && !seen.observation.reason &&
+      has_strangers(parts, live)) {
+    seen.observation.status = on_the_way(row, true);
+    seen.observation.phase = "replacing";
+  }
+  return seen;
 }
 
 Observation refused(const Deployment& row, const Live& live, const Trouble& why) {
@@ -305,13 +479,22 @@ bool starts_container(const Object& current, const Object& desired) {
 
 std::vector<std::string> pods_with_questions(const Live& live, const Patience& patience,
                                              Instant now) {
-  std::vector<std::string> names;
+  std::set<std::string> wanted;
+  for (const Object& deployment : live.deployments) wanted.insert(template_wanted_by(deployment));
+  std::map<std::string, std::vector<const Object*>> asked;  // by process
   for (const Object& pod : live.pods) {
-    if (is_ready(pod) || is_being_deleted(pod)) continue;
+    if (is_ready(pod) || is_being_deleted(pod) || manifests::process_of(pod).empty()) continue;
     const Object& state = field(container_status(pod), {"state"});
     const auto started = instant_at(state, {"running", "startedAt"});
     if (state.contains("waiting") || (started && now - *started >= patience.listening))
-      names.push_back(name_of(pod));
+      asked[manifests::process_of(pod)].push_back(&pod);
+  }
+  std::vector<std::string> names;
+  for (auto& [process, pods] : asked) {
+    std::ranges::stable_partition(
+        pods, [&](const Object* pod) { return wanted.contains(template_of(*pod)); });
+    for (const Object* pod : pods | std::views::take(max_pods_asked))
+      names.push_back(name_of(*pod));
   }
   return names;
 }

@@ -20,8 +20,8 @@ std::string template_wanted_by(const Object& deployment);
 
 // What the API server has about one deployment.
 struct Live {
-  Object deployment;         // null if there is none
-  std::vector<Object> pods;  // including pods that are being deleted
+  std::vector<Object> deployments;  // the Deployment of each process, in any order
+  std::vector<Object> pods;         // of all processes, including pods that are being deleted
   // The pods' events, by the name of the pod; only for those of pods_with_questions().
   std::map<std::string, std::vector<Object>> events;
 };
@@ -32,9 +32,13 @@ struct Seen {
   std::optional<Duration> look_again;
 };
 
-// The state of a deployment. `row` holds the desired state that was applied and the last recorded
-// state: a deployment that was pending stays so until its first container has started, and one that
-// was running isn't in trouble at the first failed probe.
+// The state of a deployment: that of the process that is worst off. It is running only if each
+// process has all its containers and only new pods are left, or if it was running and at least one
+// container of each process still does its work. The message names the process, unless there is web
+// alone; container, image and node are those of web, or of the first process. `row` holds the
+// desired state that was applied and the last recorded state: a deployment that was pending stays
+// so until its first container has started, and one that was running isn't in trouble at the first
+// failed probe.
 Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
              Instant now);
 
@@ -56,19 +60,25 @@ deployments::Observation held_back(const deployments::Deployment& row, const std
 // is waited for.
 deployments::Observation waiting(const deployments::Deployment& row, const std::string& phase);
 
-// Whether applying `desired`, the Deployment object to be, has to wait while `current` is in the
-// middle of a rollout. If the template changes then, the Deployment's controller first ends pods
-// that aren't available, oldest first, and a pod counts as available only after it has been ready
-// for minReadySeconds. So the pod that serves requests must not be younger than that (kubernetes,
-// pkg/controller/deployment/rolling.go).
+// Whether applying `desired`, the Deployment object of a process to be, has to wait while `current`
+// is in the middle of a rollout. `pods` are the process' pods. If the template changes then, the
+// Deployment's controller first ends pods that aren't available, oldest first, and a pod counts as
+// available only after it has been ready for minReadySeconds. So the pod that serves requests must
+// not be younger than that (kubernetes, pkg/controller/deployment/rolling.go).
 bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired);
 
-// Whether applying `desired`, the Deployment object to be, makes a node start a container that it
-// wouldn't start otherwise, and thereby pull its image. `current` is null if there is none yet.
+// Whether applying `desired`, the Deployment object of a process to be, makes nodes start
+// containers of another template than those that run, and thereby pull an image. `current` is null
+// if there is none yet. More containers of the same template don't count: their image was looked at
+// before, and the autoscaler mustn't have to wait for a registry.
 bool starts_container(const Object& current, const Object& desired);
 
+// How many pods of a process are asked what happened. The events of more pods than this would
+// repeat the same reason, and a deployment has at most max_processes of them.
+inline constexpr size_t max_pods_asked = 2;
 // Returns the names of the pods whose events observe() needs at `now`: those whose container waits
-// to be started, or has run for a while without being ready.
+// to be started, or has run for a while without being ready. Of each process there are at most
+// max_pods_asked, new ones first.
 std::vector<std::string> pods_with_questions(const Live& live, const Patience& patience,
                                              Instant now);
 

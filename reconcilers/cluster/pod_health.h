@@ -5,8 +5,9 @@
 
 #include "reconcilers/cluster/store.h"
 
-// Whether a deployment's container is healthy at this moment: what the kubelet's readiness probe
-// last reported. The functions are pure; they write nothing.
+// Whether a deployment's containers are healthy at this moment: what the kubelet's readiness probes
+// last reported; a container without a port is while it runs. The functions are pure; they write
+// nothing.
 namespace berth::reconcilers {
 
 struct Health {
@@ -17,10 +18,10 @@ struct Health {
 // The probes' periodSeconds in manifests/readiness_*.yaml.
 inline constexpr std::chrono::seconds probe_period{2};
 
-// The health of a deployment's pods, preferring a pod that is ready; nothing if no container has
-// been started. `silence` is how long the cluster has not been heard from. A probe whose result
-// changes causes a watch event, so as long as the cluster is heard, the newest probe is at most one
-// probe period old.
+// The health of a deployment's pods: that of the process that is worst off, and of a process, that
+// of a pod that is ready, if there is one. Nothing if no container has been started. `silence` is
+// how long the cluster has not been heard from. A probe whose result changes causes a watch event,
+// so as long as the cluster is heard, the newest probe is at most one probe period old.
 std::optional<Health> health_of(const std::vector<ObjectPtr>& pods, Instant now, Duration silence);
 
 }  // namespace berth::reconcilers

@@ -106,10 +106,10 @@ std::optional<Trouble> unless_busy(Trouble trouble) {
   return trouble;
 }
 
-Trouble crash_trouble(const Object& terminated, const deployments::Deployment& deployment) {
+Trouble crash_trouble(const Object& terminated, const deployments::ProcessSpec& process) {
   if (text_at(terminated, {"reason"}) == "OOMKilled")
     return {Reason::out_of_memory, "the container was killed: it needs more than " +
-                                       std::to_string(deployment.memory_limit_mb) + " MB"};
+                                       std::to_string(process.memory_mb.value_or(0)) + " MB"};
   const std::string words = text_at(terminated, {"message"});
   std::string message =
       "the container exited with code " + std::to_string(number_at(terminated, {"exitCode"}));
@@ -119,15 +119,14 @@ Trouble crash_trouble(const Object& terminated, const deployments::Deployment& d
   return {speaks_of_root(words) ? Reason::image_needs_root : Reason::crash_loop, message};
 }
 
-Trouble silent_trouble(const deployments::Deployment& deployment,
-                       const std::vector<Object>& events) {
-  const std::string port = " on port " + std::to_string(deployment.container.port);
-  const std::string& path = deployment.container.health_path;
+Trouble silent_trouble(const deployments::ProcessSpec& process, const std::vector<Object>& events) {
+  const std::string port = " on port " + std::to_string(process.port.value_or(0));
+  const std::string& path = process.health_path;
   std::string message =
       path.empty() ? "nothing listens" + port
                    : "GET " + path + port + " does not answer with a status from 200 to 399";
   constexpr int first_unprivileged_port = 1024;
-  if (deployment.container.port < first_unprivileged_port)
+  if (process.port < first_unprivileged_port)
     message +=
         "; containers run without privileges and can't listen on a port below 1024: let it "
         "listen on a higher one, and set `port` to that";
@@ -137,7 +136,7 @@ Trouble silent_trouble(const deployments::Deployment& deployment,
 }
 
 void look_at_waiting(PodState& state, const Object& status, const std::vector<Object>& events,
-                     const deployments::Deployment& deployment) {
+                     const deployments::ProcessSpec& process) {
   const Object& waiting = field(status, {"state", "waiting"});
   const std::string reason = text_at(waiting, {"reason"});
   const Object& last = field(status, {"lastState", "terminated"});
@@ -149,7 +148,7 @@ void look_at_waiting(PodState& state, const Object& status, const std::vector<Ob
     state.trouble = unless_busy(start_trouble(waiting));
   } else if (last.is_object()) {
     state.step = PodState::Step::starting;
-    state.trouble = crash_trouble(last, deployment);
+    state.trouble = crash_trouble(last, process);
   } else if (!newest_event(events, "Pulled").is_null()) {
     state.step = PodState::Step::starting;
   }
@@ -183,7 +182,7 @@ bool probe_failed_after(const std::vector<Object>& events, Instant time) {
 // time that the container has: of a pod's events, the kubelet sends only the first twenty or so at
 // once. Without such a proof no trouble is reported, because a busy node reports late.
 void look_at_silence(PodState& state, const Object& pod, const std::vector<Object>& events,
-                     const deployments::Deployment& deployment, const Patience& patience,
+                     const deployments::ProcessSpec& process, const Patience& patience,
                      Instant started, Instant now) {
   const auto failing_since = probes_failing_since(pod, started);
   const Duration allowed =
@@ -193,28 +192,31 @@ void look_at_silence(PodState& state, const Object& pod, const std::vector<Objec
   if (waited < allowed)
     state.look_again = allowed - waited;
   else if (failing_since || probe_failed_after(events, since + allowed / 2))
-    state.trouble = silent_trouble(deployment, events);
+    state.trouble = silent_trouble(process, events);
   else
     state.look_again = std::max(patience.listening, waited / 2);
 }
 
 void look_at_running(PodState& state, const Object& pod, const std::vector<Object>& events,
-                     const deployments::Deployment& deployment, const Patience& patience,
+                     const deployments::ProcessSpec& process, const Patience& patience,
                      Instant now) {
   const Object& status = container_status(pod);
   // If the container is ready and the pod isn't, its node has stopped reporting (kubernetes.io,
   // "Nodes", "Node heartbeats"). Either that passes, or the pod is created again elsewhere.
-  state.step = flag_at(status, {"ready"}) ? PodState::Step::ready : PodState::Step::probing;
-  if (state.step == PodState::Step::ready) return;
+  state.step = flag_at(status, {"ready"}) ? PodState::Step::ready
+               : process.port             ? PodState::Step::probing
+                                          : PodState::Step::starting;
+  if (state.step == PodState::Step::ready && process.port) return;
   const auto started = instant_at(status, {"state", "running", "startedAt"});
   if (!started) return;
   const Object& last = field(status, {"lastState", "terminated"});
   if (last.is_object() && now - *started < patience.after_crash) {
-    state.trouble = crash_trouble(last, deployment);
+    state.trouble = crash_trouble(last, process);
     state.look_again = patience.after_crash - std::max(now - *started, Duration(0));
     return;
   }
-  look_at_silence(state, pod, events, deployment, patience, *started, now);
+  // Without a port there is no probe that could fail.
+  if (process.port) look_at_silence(state, pod, events, process, patience, *started, now);
 }
 
 void look_at_scheduling(PodState& state, const Object& pod, const Patience& patience, Instant now) {
@@ -255,26 +257,36 @@ const Object& container_status(const Object& pod) {
   return found == all.end() ? none : *found;
 }
 
+std::vector<deployments::ProcessSpec> processes_of(const deployments::Deployment& row) {
+  auto all = deployments::processes_of(row.container);
+  for (deployments::ProcessSpec& process : all) {
+    process.memory_mb =
+        std::min(process.memory_mb.value_or(row.memory_limit_mb), row.memory_limit_mb);
+    process.cpu_millicores = std::min(process.cpu_millicores.value_or(row.cpu_limit_millicores),
+                                      row.cpu_limit_millicores);
+  }
+  return all;
+}
+
 PodState state_of(const Object& pod, const std::vector<Object>& events,
-                  const deployments::Deployment& deployment, const Patience& patience,
-                  Instant now) {
+                  const deployments::ProcessSpec& process, const Patience& patience, Instant now) {
   PodState state;
   const Object& status = container_status(pod);
   const Object& terminated = field(status, {"state", "terminated"});
   const bool running = field(status, {"state", "running"}).is_object();
   const bool restarted = field(status, {"lastState", "terminated"}).is_object();
   state.has_started = running || restarted || terminated.is_object();
-  if (is_ready(pod)) {
+  if (is_ready(pod) && process.port) {
     state.step = PodState::Step::ready;
   } else if (is_over(pod)) {
     state.trouble = end_of_pod(pod);
   } else if (terminated.is_object()) {
     state.step = PodState::Step::starting;
-    state.trouble = crash_trouble(terminated, deployment);
+    state.trouble = crash_trouble(terminated, process);
   } else if (running) {
-    look_at_running(state, pod, events, deployment, patience, now);
+    look_at_running(state, pod, events, process, patience, now);
   } else if (field(status, {"state", "waiting"}).is_object()) {
-    look_at_waiting(state, status, events, deployment);
+    look_at_waiting(state, status, events, process);
   } else if (text_at(condition(pod, "PodScheduled"), {"status"}) == "True" ||
              !text_at(pod, {"spec", "nodeName"}).empty()) {
     state.step = PodState::Step::pulling;

@@ -43,15 +43,20 @@ struct PodState {
   std::optional<Trouble> trouble;
   std::optional<Duration> look_again;  // when to look again, even if the pod reports nothing new
   bool has_started = false;  // the image was pulled and the container was started at least once
+  // Whether it does what it is there for: serves, or runs if it has no port.
+  bool is_well() const { return step == Step::ready && !trouble; }
 };
 constexpr auto texts_of(PodState::Step) {
   return EnumTexts<PodState::Step::ready>{"scheduling", "pulling", "starting", "probing", "ready"};
 }
 
-// The state of `pod` at `now`. `events` are those whose involvedObject is the pod. `deployment`
-// gives the port and the health path that the pod should answer on, for the messages.
+// The deployment's processes, web first, with the memory and CPU that each has.
+std::vector<deployments::ProcessSpec> processes_of(const deployments::Deployment& row);
+
+// The state of `pod` at `now`. `events` are those whose involvedObject is the pod. `process` is the
+// pod's, of processes_of(row): it says whether there is a port, and what the messages name.
 PodState state_of(const Object& pod, const std::vector<Object>& events,
-                  const deployments::Deployment& deployment, const Patience& patience, Instant now);
+                  const deployments::ProcessSpec& process, const Patience& patience, Instant now);
 
 // Whether the pod's condition Ready is True.
 bool is_ready(const Object& pod);

@@ -90,13 +90,15 @@ int Removal::remove_secrets(const deployments::Deployment& row) {
 std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
   static constexpr std::array kinds = {
       &kube::ingresses,    &kube::services,     &kube::deployments, &kube::network_policies,
-      &kube::certificates, &kube::replica_sets, &kube::pods};
+      &kube::certificates, &kube::replica_sets, &kube::pods,        &kube::pod_disruption_budgets};
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
                                   .label_selector = manifests::selector(settings_, row.id),
                                   .field_selector = ""};
   std::vector<Tracked> rest;
   for (const kube::Resource* resource : kinds) {
-    if (resource->kind == kube::certificates.kind && !cache_.serves(*resource)) continue;
+    const bool may_be_missing = resource->kind == kube::certificates.kind ||
+                                resource->kind == kube::pod_disruption_budgets.kind;
+    if (may_be_missing && !cache_.serves(*resource)) continue;
     for (Object& object : client_.list(*resource, ours).items)
       rest.push_back({resource, std::make_shared<const Object>(std::move(object))});
   }

@@ -9,6 +9,7 @@ std::string secrets_hash(const Object& deployment) {
   return text_at(deployment, {"metadata", "annotations", manifests::secrets_annotation});
 }
 
+// The Deployment of the deployment's first process; those of the others name the same Secrets.
 const Object* deployment_among(const std::vector<Object>& objects) {
   const auto found = std::ranges::find_if(objects, [](const Object& object) {
     return text_at(object, {"kind"}) == kube::deployments.kind;
@@ -32,23 +33,30 @@ bool is_secret(const Object& object) { return text_at(object, {"kind"}) == kube:
 
 int Secrets::write(const std::vector<Object>& desired) {
   const Object* wanted = deployment_among(desired);
-  const ObjectPtr live = wanted != nullptr ? cache_.find(*wanted) : nullptr;
-  if (live && secrets_hash(*live) == secrets_hash(*wanted)) return 0;
+  if (wanted == nullptr) return 0;
+  const std::string id = label_of(*wanted, manifests::deployment_label);
+  const auto live = cache_.store(kube::deployments).of_deployment(id);
+  const auto has_them = [&](const ObjectPtr& one) {
+    return secrets_hash(*one) == secrets_hash(*wanted);
+  };
+  // Each was applied after the Secrets that it names. One that is older still names the former
+  // ones; it is applied next, and its hash differs until then.
+  if (!live.empty() && std::ranges::all_of(live, has_them)) return 0;
   int writes = 0;
   for (const Object& object : desired) {
     if (!is_secret(object)) continue;
     client_.apply(object);
     ++writes;
   }
-  if (!live) return writes;
-  if (has_variables(*live) && !has_variables(*wanted)) {
+  const auto any_had = [&](bool (*has)(const Object&)) {
+    return std::ranges::any_of(live, [&](const ObjectPtr& one) { return has(*one); });
+  };
+  if (any_had(has_variables) && !has_variables(*wanted)) {
     client_.apply(manifests::emptied_secret(*wanted));
     ++writes;
   }
-  if (has_credentials(*live) && !has_credentials(*wanted))
-    writes +=
-        remove(namespace_of(*live),
-               {manifests::registry_secret_name(label_of(*live, manifests::deployment_label))});
+  if (any_had(has_credentials) && !has_credentials(*wanted))
+    writes += remove(namespace_of(*wanted), {manifests::registry_secret_name(id)});
   return writes;
 }
 

@@ -76,8 +76,9 @@ void UsageSampler::add_pods(Samples& samples) {
     const std::int64_t known = before == restarts_.end() ? counted : before->second;
     Values& values = samples[id];
     at(values, Metric::restarts) = counted >= known ? counted - known : counted;
-    at(values, Metric::replicas) =
-        std::ranges::count_if(of_deployment, [](const ObjectPtr& pod) { return is_ready(*pod); });
+    at(values, Metric::replicas) = std::ranges::count_if(of_deployment, [](const ObjectPtr& pod) {
+      return is_ready(*pod) && !manifests::process_of(*pod).empty();
+    });
     restarts[id] = counted;
   }
   restarts_ = std::move(restarts);

@@ -37,6 +37,8 @@ inline constexpr Resource resource_quotas{"v1", "ResourceQuota", "resourcequotas
 inline constexpr Resource limit_ranges{"v1", "LimitRange", "limitranges"};
 inline constexpr Resource deployments{"apps/v1", "Deployment", "deployments"};
 inline constexpr Resource replica_sets{"apps/v1", "ReplicaSet", "replicasets"};
+inline constexpr Resource pod_disruption_budgets{"policy/v1", "PodDisruptionBudget",
+                                                 "poddisruptionbudgets"};
 inline constexpr Resource ingresses{"networking.k8s.io/v1", "Ingress", "ingresses"};
 inline constexpr Resource network_policies{"networking.k8s.io/v1", "NetworkPolicy",
                                            "networkpolicies"};

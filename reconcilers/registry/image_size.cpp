@@ -99,6 +99,14 @@ class Client {
          const std::stop_token& stop)
       : image_(image), credentials_(credentials), stop_(stop) {}
 
+  // Returns the digest of what the reference leads to. Throws if the registry doesn't say it.
+  std::string needed_digest_of(const std::string& reference) {
+    const Answer answer = ask(Method::head, "/manifests/" + reference, 0);
+    if (!answer.is_success()) refuse(answer);
+    if (!is_digest(answer.digest)) throw Unanswered("the registry doesn't say the digest", false);
+    return answer.digest;
+  }
+
   // Returns the digest of what the reference leads to; an empty text if the registry doesn't say
   // it.
   std::string digest_of(const std::string& reference) {
@@ -349,6 +357,11 @@ std::uint64_t image_size(const ImageName& image, const std::optional<Credentials
   measurement.add(client.manifest(image.reference, &digest));
   if (!digest.empty()) known.add(prefix + digest, measurement.largest());
   return measurement.largest();
+}
+
+std::string tag_digest(const ImageName& image, const std::optional<Credentials>& credentials,
+                       const std::stop_token& stop) {
+  return Client(image, credentials, stop).needed_digest_of(image.reference);
 }
 
 }  // namespace berth::registry

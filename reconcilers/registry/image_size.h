@@ -75,4 +75,10 @@ class KnownSizes {
 std::uint64_t image_size(const ImageName& image, const std::optional<Credentials>& credentials,
                          std::uint64_t enough, KnownSizes& known, const std::stop_token& stop);
 
+// Returns the digest of what the image's tag leads to now, by one HEAD request, which registries
+// don't count as a pull, and those for a login. Throws Unanswered, also if the registry doesn't say
+// the digest. Thread-safe.
+std::string tag_digest(const ImageName& image, const std::optional<Credentials>& credentials,
+                       const std::stop_token& stop);
+
 }  // namespace berth::registry

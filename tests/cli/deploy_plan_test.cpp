@@ -177,6 +177,15 @@ TEST_CASE("the server tells which of the values that it never returns differ") {
         "    costs 7 points now\n");
 }
 
+TEST_CASE("a plan says for how many containers the points are") {
+  const json order = {{"name", "shop"}, {"replicas", 3}};
+  std::vector<Plan> plans = {plan_for(order, live())};
+  learn(plans, steps_of(plans),
+        json::array({{{"fields", {"replicas"}}, {"points", 20}, {"containers", 3}}}));
+  CHECK(describe(plans[0]).find("    costs 20 points now, with 3 containers\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a new deployment is created, on the free tier unless another one is named") {
   const Plan plan =
       plan_for({{"name", "shop"}, {"image", "i"}, {"env_vars", {{"A", "secret"}}}}, nullptr);

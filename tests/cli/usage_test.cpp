@@ -37,7 +37,7 @@ TEST_CASE("usage tells the price of an hour, and what ran") {
   CHECK(body.at("totals").at("unpaid_seconds") == 0);
   const std::string text =
       m.ada.must({"usage", "shop", "--from", "2020-01-01", "--to", "2020-01-31"}).out;
-  CHECK(text.find("Points for an hour:") != std::string::npos);
+  CHECK(text.find("Points for an hour of each:") != std::string::npos);
   CHECK(text.find("2020-01-01 to 2020-01-31") != std::string::npos);
   CHECK(m.ada.berth({"usage", "shop", "--from", "yesterday"}).code != 0);
 }

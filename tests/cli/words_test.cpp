@@ -250,6 +250,7 @@ const std::map<std::string, Guard> guards = {
     {"berth account end-device", Guard::none},
     {"berth deploy stop", Guard::none},
     {"berth env unset", Guard::none},
+    {"berth env app unset", Guard::none},
     {"berth scopes withdraw", Guard::none},
     {"berth refunds withdraw", Guard::none},
     {"berth budget remove", Guard::none},

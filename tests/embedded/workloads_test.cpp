@@ -488,3 +488,92 @@ TEST_CASE("what was begun goes on before a new deployment is begun") {
   const auto events = watcher.events();
   CHECK(std::ranges::find_if(events, has_ready_pod) < std::ranges::find_if(events, begun));
 }
+
+TEST_CASE("Deployments whose selectors overlap each have their own pods") {
+  World world;
+  // As berth makes them: the selector of web matches the pods of worker, too.
+  const auto of_process = [](const std::string& name, const Json& selector, const Json& labels) {
+    Json made = deployment(name);
+    made["spec"]["selector"]["matchLabels"] = selector;
+    made["spec"]["template"]["metadata"]["labels"] = labels;
+    return made;
+  };
+  const Json web{{"of", "shop"}, {"process", "web"}};
+  Json worker{{"of", "shop"}, {"process", "worker"}};
+  REQUIRE(world.post(deployments, of_process("shop", {{"of", "shop"}}, web)).status == 201);
+  REQUIRE(world.post(deployments, of_process("shop-worker", worker, worker)).status == 201);
+  REQUIRE(World::wait([&] { return ready(world, 1, "shop") && ready(world, 1, "shop-worker"); }));
+  const auto pods = [&](const char* process) {
+    return names(world.get(core + "pods?labelSelector=process%3D" + process).body);
+  };
+  const auto before = pods("web");
+  REQUIRE(world.merge(deployments + "/shop-worker", {{"spec", {{"replicas", 3}}}}).status == 200);
+  REQUIRE(World::wait([&] { return ready(world, 3, "shop-worker"); }));
+  CHECK(of(world, "shop")["status"]["replicas"] == 1);
+  REQUIRE(world.remove(deployments + "/shop-worker").status == 200);
+  CHECK(World::wait([&] { return pods("worker").empty(); }));
+  CHECK(pods("web") == before);
+}
+
+TEST_CASE("a container without a probe is available once it has run for minReadySeconds") {
+  Options options;
+  options.timing = Timing::instant();
+  options.timing.second = std::chrono::milliseconds(100);
+  World world(options);
+  Json worker = deployment("worker", "nginx:1.27", 2);
+  worker["spec"]["minReadySeconds"] = 10;
+  Json& container = worker["spec"]["template"]["spec"]["containers"][0];
+  container.erase("readinessProbe");
+  container.erase("ports");
+  const auto began = std::chrono::steady_clock::now();
+  REQUIRE(world.post(deployments, worker).status == 201);
+  REQUIRE(World::wait([&] { return ready(world, 2, "worker"); }));
+  REQUIRE(World::wait(
+      [&] { return of(world, "worker")["status"].value("availableReplicas", 0) == 2; }));
+  CHECK(std::chrono::steady_clock::now() - began >= std::chrono::seconds(1));
+}
+
+TEST_CASE("a rollout of four replaces one at a time, and never has less than four") {
+  World world;
+  Json four = deployment("web", "nginx:1.27", 4);
+  four["spec"]["strategy"]["rollingUpdate"] = {{"maxSurge", "25%"}, {"maxUnavailable", 0}};
+  REQUIRE(world.post(deployments, four).status == 201);
+  REQUIRE(World::wait([&] { return ready(world, 4); }));
+  four["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:1.28";
+  REQUIRE(world.put(deployments + "/web", four).status == 200);
+  int least = 4;
+  int most = 4;
+  CHECK(World::wait([&] {
+    const Json status = of(world)["status"];
+    least = std::min(least, status.value("readyReplicas", 0));
+    most = std::max(most, status.value("replicas", 0));
+    return ready(world, 4);
+  }));
+  CHECK(least == 4);
+  CHECK(most <= 5);
+}
+
+TEST_CASE("a budget for disruptions is kept, and a wrong one refused") {
+  World world;
+  const std::string budgets = "/apis/policy/v1/namespaces/apps/poddisruptionbudgets";
+  Json budget{{"apiVersion", "policy/v1"},
+              {"kind", "PodDisruptionBudget"},
+              {"metadata", {{"name", "web"}}},
+              {"spec", {{"maxUnavailable", 1}, {"selector", {{"matchLabels", {{"app", "web"}}}}}}}};
+  REQUIRE(world.post(budgets, budget).status == 201);
+  const Json kept = world.get(budgets + "/web").body;
+  CHECK(kept["spec"] == budget["spec"]);
+  CHECK(kept["metadata"]["generation"] == 1);
+  budget["metadata"]["name"] = "both";
+  budget["spec"]["minAvailable"] = 1;
+  CHECK(world.post(budgets, budget).status == 422);
+  CHECK(world.remove(budgets + "/web").status == 200);
+}
+
+TEST_CASE("a name that is generated has 63 characters at most") {
+  World world;
+  const std::string name = "berth-0190aaaa-0000-7000-8000-000000000001-a-long-process-name";
+  REQUIRE(world.post(deployments, deployment(name)).status == 201);
+  REQUIRE(World::wait([&] { return ready(world, 1, name); }));
+  for (const std::string& pod : names(world.get(core + "pods").body)) CHECK(pod.size() <= 63);
+}

@@ -224,6 +224,49 @@ TEST_CASE("no request fails while containers are replaced", "[caddy]") {
   CHECK(good > rollouts);
 }
 
+TEST_CASE("of three containers each gets requests, and one that dies loses none", "[caddy]") {
+  if (!can_run()) return;
+  const test::TempDir dir;
+  World world(dir / "caddy");
+  std::vector<std::unique_ptr<App>> apps;
+  world.objects.deploy("web", "web.apps.localhost");
+  for (const char* name : {"a", "b", "c"}) {
+    apps.push_back(std::make_unique<App>(name));
+    world.objects.run(name, "web", apps.back()->address());
+  }
+  world.start();
+  const auto all_serve = [&] {
+    world.body("web.apps.localhost");
+    return std::ranges::all_of(apps, [](const auto& app) { return app->requests > 20; });
+  };
+  REQUIRE(eventually(all_serve));
+  std::atomic<bool> over = false;
+  std::atomic<int> good = 0;
+  std::atomic<int> bad = 0;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 4; ++i)
+    callers.emplace_back([&] {
+      while (!over) ++(world.status("web.apps.localhost") == 200 ? good : bad);
+    });
+  // Nobody has noticed yet that it doesn't answer.
+  apps.erase(apps.begin());
+  const int before = good;
+  REQUIRE(eventually([&] { return good > before + 200; }));
+  world.objects.remove(Kind::pods, "a");
+  // A rollout: each of them is replaced by another one.
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "d" + std::to_string(i);
+    apps.push_back(std::make_unique<App>(name));
+    world.objects.run(name, "web", apps.back()->address(), true, "2026-01-02T00:00:00Z");
+    REQUIRE(eventually([&] { return apps.back()->requests > 0; }));
+    world.objects.remove(Kind::pods, i == 0 ? "b" : i == 1 ? "c" : "d" + std::to_string(i - 2));
+  }
+  over = true;
+  callers.clear();
+  std::cout << "      three containers: " << good << " requests answered, " << bad << " failed\n";
+  CHECK(bad == 0);
+}
+
 TEST_CASE("upgraded connections and streams outlive changes of routes", "[caddy]") {
   if (!can_run()) return;
   const test::TempDir dir;

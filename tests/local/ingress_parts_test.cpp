@@ -58,30 +58,31 @@ CaddySettings some_settings() {
 
 }  // namespace
 
-TEST_CASE("a route leads from the host by Ingress and Service to the newest ready pod") {
+TEST_CASE("a route leads from the host by Ingress and Service to the ready pods") {
   Objects objects;
   objects.deploy("web", "web.apps.localhost");
-  CHECK(routes_in(objects).at("web.apps.localhost").upstream.empty());
+  CHECK(routes_in(objects).at("web.apps.localhost").upstreams.empty());
   objects.run("old", "web", "10.0.0.2:8080");
   CHECK(routes_in(objects).at("web.apps.localhost") ==
-        Route{"10.0.0.2:8080", false, "app-1", "web", "http"});
+        Route{{"10.0.0.2:8080"}, false, "app-1", "web", "http"});
+  const auto upstreams = [&] { return routes_in(objects).at("web.apps.localhost").upstreams; };
   objects.run("new", "web", "10.0.0.3:8080", false, "2026-01-01T00:00:09Z");
-  CHECK(routes_in(objects).at("web.apps.localhost").upstream == "10.0.0.2:8080");
+  CHECK(upstreams() == std::vector<std::string>{"10.0.0.2:8080"});
   objects.run("new", "web", "10.0.0.3:8080", true, "2026-01-01T00:00:09Z");
-  CHECK(routes_in(objects).at("web.apps.localhost").upstream == "10.0.0.3:8080");
+  CHECK(upstreams() == std::vector<std::string>{"10.0.0.3:8080", "10.0.0.2:8080"});
   objects.run("of-another", "other", "10.0.0.4:8080", true, "2026-01-01T00:00:19Z");
-  CHECK(routes_in(objects).at("web.apps.localhost").upstream == "10.0.0.3:8080");
+  CHECK(upstreams().size() == 2);
   // A pod that ends leaves at once, although it is still ready.
   objects.put(
       Kind::pods, "new",
       {{"metadata", {{"labels", {{"app", "web"}}}, {"deletionTimestamp", "2026-01-01T00:00:20Z"}}},
        {"status", {{"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})}}}});
-  CHECK(routes_in(objects).at("web.apps.localhost").upstream == "10.0.0.2:8080");
+  CHECK(upstreams() == std::vector<std::string>{"10.0.0.2:8080"});
   // A container that the node doesn't know yet.
   objects.run("old", "web", "");
   CHECK(routes_in(objects).at("web.apps.localhost").is_unsettled);
   objects.remove(Kind::services, "web");
-  CHECK(routes_in(objects).at("web.apps.localhost").upstream.empty());
+  CHECK(routes_in(objects).at("web.apps.localhost").upstreams.empty());
   objects.remove(Kind::ingresses, "web");
   CHECK(routes_in(objects).empty());
 }
@@ -99,10 +100,10 @@ TEST_CASE("hosts that aren't names are no routes") {
 TEST_CASE("route files are one per host, and change without a gap") {
   const test::TempDir dir;
   RouteFiles files(dir / "caddy");
-  files.set("web.apps.localhost", "");
+  files.set("web.apps.localhost", {});
   CHECK(files.hosts() == std::set<std::string>{"web.apps.localhost"});
-  files.set("web.apps.localhost", "127.0.0.1:1");
-  files.set("web.apps.localhost", "127.0.0.1:2");
+  files.set("web.apps.localhost", {"127.0.0.1:1"});
+  files.set("web.apps.localhost", {"127.0.0.1:2"});
   std::vector<std::string> found;
   for (const auto& entry :
        std::filesystem::directory_iterator(files.upstreams() / "web.apps.localhost"))
@@ -115,6 +116,48 @@ TEST_CASE("route files are one per host, and change without a gap") {
   CHECK_FALSE(std::filesystem::exists(files.secured() / "web.apps.localhost"));
   CHECK((std::filesystem::status(dir / "caddy").permissions() &
          std::filesystem::perms::others_all) == std::filesystem::perms::none);
+}
+
+TEST_CASE("several containers are spread evenly over the places of a host") {
+  const test::TempDir dir;
+  RouteFiles files(dir / "caddy");
+  const std::filesystem::path places = files.spread() / "web.apps.localhost";
+  const auto file_in = [](const std::filesystem::path& directory) {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      found.push_back(entry.path().filename());
+    REQUIRE(found.size() == 1);
+    return found.front();
+  };
+  const auto check = [&](const std::vector<std::string>& addresses) {
+    std::map<std::string, size_t> uses;
+    size_t count = 0;
+    for (const auto& place : std::filesystem::directory_iterator(places)) {
+      const std::string first = file_in(place.path() / "first");
+      const std::string second = file_in(place.path() / "second");
+      CHECK(first != second);
+      ++uses[first];
+      ++uses[second];
+      ++count;
+    }
+    CHECK(count == 16);
+    CHECK(uses.size() == addresses.size());
+    for (const std::string& address : addresses)
+      CHECK(std::abs(int(uses[address]) - int(32 / addresses.size())) <= 2);
+  };
+  for (const std::vector<std::string>& addresses :
+       {std::vector<std::string>{"127.0.0.1:1", "127.0.0.1:2"},
+        std::vector<std::string>{"127.0.0.1:3", "127.0.0.1:2", "127.0.0.1:1"},
+        std::vector<std::string>{"127.0.0.1:3", "127.0.0.1:1"}}) {
+    files.set("web.apps.localhost", addresses);
+    check(addresses);
+    CHECK(file_in(files.upstreams() / "web.apps.localhost") == addresses.front());
+  }
+  files.set("web.apps.localhost", {"127.0.0.1:1"});
+  CHECK_FALSE(std::filesystem::exists(places));
+  files.set("web.apps.localhost", {"127.0.0.1:1", "127.0.0.1:2"});
+  files.remove("web.apps.localhost");
+  CHECK_FALSE(std::filesystem::exists(places));
 }
 
 TEST_CASE("the configuration has no host of an app in it, and stays the same") {

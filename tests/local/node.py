@@ -17,7 +17,7 @@ GROUPS = {"pods": "/api/v1", "services": "/api/v1", "secrets": "/api/v1", "names
           "resourcequotas": "/api/v1", "limitranges": "/api/v1", "serviceaccounts": "/api/v1", "events": "/api/v1",
           "deployments": "/apis/apps/v1", "replicasets": "/apis/apps/v1", "ingresses": "/apis/networking.k8s.io/v1",
           "networkpolicies": "/apis/networking.k8s.io/v1", "certificates": "/apis/cert-manager.io/v1",
-          "endpointslices": "/apis/discovery.k8s.io/v1"}
+          "endpointslices": "/apis/discovery.k8s.io/v1", "poddisruptionbudgets": "/apis/policy/v1"}
 PLURALS = {"service": "services", "quota": "resourcequotas", "pod": "pods", "deployment": "deployments"}
 
 
@@ -126,6 +126,11 @@ class Node(Cluster):
                  and one["State"] == "running"]
         assert len(found) == 1, (pod, found)
         return [*podman(self.berthd.data), "exec", found[0]["Id"]]
+
+    def crash(self, pod):
+        """Ends the container of the pod with SIGKILL, as if its program had crashed."""
+        running = [one["Id"] for one in self.containers() if pod in one["Labels"].values() and one["State"] == "running"]
+        run(*podman(self.berthd.data), "kill", *running)
 
     def push_page(self, image, page):
         Pusher(REGISTRY).push(image, page, (*SERVE, "3000"))

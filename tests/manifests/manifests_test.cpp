@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "controller/base/crypto.h"
@@ -241,8 +242,9 @@ TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
 }
 
-TEST_CASE("the namespace has room for five pods of each of the app's deployments") {
-  const deployments::AppSize size = {.deployments = 2,
+TEST_CASE("the namespace has room for five pods of each of the app's containers") {
+  const deployments::AppSize size = {.deployments = 1,
+                                     .containers = 2,
                                      .memory_mb = 1536,
                                      .cpu_millicores = 1500,
                                      .largest_memory_mb = 1024,
@@ -275,6 +277,7 @@ TEST_CASE("the quota has room for the requests of all pods, however they are rou
     requested += std::stoll(text(*find(objects, "Deployment"),
                                  "/spec/template/spec/containers/0/resources/requests/memory"));
     ++size.deployments;
+    ++size.containers;
     size.memory_mb += memory;
     size.largest_memory_mb = std::max(size.largest_memory_mb, memory);
   }
@@ -290,4 +293,124 @@ TEST_CASE("names have lengths that Kubernetes accepts") {
   CHECK(manifests::namespace_of(uuid).size() <= 63);
   CHECK(manifests::selector(settings) ==
         "app.kubernetes.io/managed-by=berth,berth/instance=instance-1");
+}
+
+namespace {
+
+using deployments::Processes;
+using deployments::Scale;
+
+// The objects of a kind by their names.
+std::map<std::string, json> all(const std::vector<Object>& objects, const std::string& kind) {
+  std::map<std::string, json> found;
+  for (const Object& object : objects)
+    if (object["kind"] == kind) found[object["metadata"]["name"].get<std::string>()] = object;
+  return found;
+}
+
+deployments::DesiredState with_worker() {
+  auto state = state_of();
+  Processes& processes = state.deployment.container.processes;
+  processes["web"] = {};
+  processes["worker"] = {
+      .command = deployments::Texts{"./worker"}, .replicas = 2, .memory_mb = 256};
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("each process has a Deployment of its own, and web keeps its name and selector") {
+  const auto state = with_worker();
+  const std::string& id = state.deployment.id;
+  const auto objects = manifests::of_deployment(state, settings);
+  const auto made = all(objects, "Deployment");
+  REQUIRE(made.size() == 2);
+  const json& web = made.at("berth-" + id);
+  const json& worker = made.at("berth-" + id + "-worker");
+  CHECK(get(web, "/spec/selector/matchLabels") == json({{"berth/deployment", id}}));
+  CHECK(get(worker, "/spec/selector/matchLabels") ==
+        json({{"berth/deployment", id}, {"berth/process", "worker"}}));
+  for (const auto& [object, process] : {std::pair(web, "web"), std::pair(worker, "worker")}) {
+    CHECK(get(object, "/spec/template/metadata/labels/berth~1process") == process);
+    CHECK(get(object, "/spec/template/metadata/labels/berth~1deployment") == id);
+    CHECK(manifests::process_of(object) == process);
+    CHECK(get(object, "/spec/strategy/rollingUpdate") ==
+          json({{"maxSurge", "25%"}, {"maxUnavailable", 0}}));
+    const json spread = get(object, "/spec/template/spec/topologySpreadConstraints/0");
+    CHECK(spread["whenUnsatisfiable"] == "ScheduleAnyway");
+    CHECK(spread["labelSelector"]["matchLabels"]["berth/process"] == process);
+  }
+  CHECK(get(*find(objects, "Service"), "/spec/selector") ==
+        json({{"berth/deployment", id}, {"berth/process", "web"}}));
+  // Both name the same Secrets.
+  for (const char* annotation : {"berth~1env", "berth~1rollout"}) {
+    const std::string path = std::string("/spec/template/metadata/annotations/") + annotation;
+    CHECK(get(web, path) == get(worker, path));
+  }
+  CHECK(get(worker, "/spec/template/spec/containers/0/envFrom/0/secretRef/name") == "berth-" + id);
+  const Object emptied = manifests::emptied_secret(worker);
+  CHECK(emptied["metadata"]["name"] == "berth-" + id);
+  CHECK(emptied == manifests::emptied_secret(web));
+}
+
+TEST_CASE("a process without a port has no port, probe, PORT and no pause before its end") {
+  const auto state = with_worker();
+  const auto made = all(manifests::of_deployment(state, settings), "Deployment");
+  const json& worker = made.at("berth-" + state.deployment.id + "-worker");
+  const json container = get(worker, "/spec/template/spec/containers/0");
+  for (const char* field : {"ports", "env", "readinessProbe", "lifecycle"})
+    CHECK_FALSE(container.contains(field));
+  CHECK(container["command"] == json{"./worker"});
+  CHECK(get(worker, "/spec/minReadySeconds") == 10);
+  CHECK(container["resources"]["limits"]["memory"] == "256Mi");
+  CHECK(container["resources"]["limits"]["cpu"] == "500m");
+  const json& web = made.at("berth-" + state.deployment.id);
+  CHECK(get(web, "/spec/minReadySeconds") == 3);
+  CHECK(get(web, "/spec/template/spec/containers/0/lifecycle/preStop/sleep/seconds") == 5);
+  CHECK(get(web, "/spec/template/spec/containers/0/resources/limits/memory") == "512Mi");
+}
+
+TEST_CASE("a deployment that isn't served has neither a Service nor an Ingress") {
+  auto state = with_worker();
+  state.deployment.container.processes.erase("web");
+  auto with_certificates = settings;
+  with_certificates.cluster_issuer = "acme";
+  const auto objects = manifests::of_deployment(state, with_certificates);
+  std::set<std::string> kinds;
+  for (const Object& object : objects) kinds.insert(object["kind"].get<std::string>());
+  CHECK(kinds == std::set<std::string>{"Deployment", "PodDisruptionBudget", "Secret"});
+  CHECK(all(objects, "Deployment").size() == 1);
+}
+
+TEST_CASE("a process has as many containers as it asks for, or as the autoscaler says") {
+  auto state = state_of();
+  const auto replicas = [&] {
+    return get(*find(manifests::of_deployment(state, settings), "Deployment"), "/spec/replicas");
+  };
+  const auto budgets = [&] {
+    return all(manifests::of_deployment(state, settings), "PodDisruptionBudget");
+  };
+  CHECK(budgets().empty());
+  const json template_before =
+      get(*find(manifests::of_deployment(state, settings), "Deployment"), "/spec/template");
+  state.deployment.container.replicas = 3;
+  CHECK(replicas() == 3);
+  const json budget = budgets().at("berth-" + state.deployment.id);
+  CHECK(get(budget, "/spec/maxUnavailable") == 1);
+  CHECK(get(budget, "/spec/selector/matchLabels/berth~1process") == "web");
+  CHECK(get(*find(manifests::of_deployment(state, settings), "Deployment"), "/spec/template") ==
+        template_before);
+  state.deployment.container.scale = Scale{.min = 2, .max = 5, .in_flight = 10};
+  CHECK(replicas() == 2);
+  state.scaled["web"] = 4;
+  CHECK(replicas() == 4);
+  state.scaled["web"] = 9;
+  CHECK(replicas() == 5);
+  state.scaled["web"] = 1;
+  CHECK(replicas() == 2);
+  CHECK(budgets().size() == 1);
+  state.deployment.container.scale = Scale{.min = 1, .max = 1, .in_flight = 10};
+  CHECK(budgets().empty());
+  state.deployment.status = Status::stopped;
+  CHECK(replicas() == 0);
 }

@@ -451,6 +451,33 @@ test('a login that ended is said over what was typed, and goes on after a new on
   nothing_wrong(/401|Unauthorized/);
 });
 
+test('a deployment inherits the variables of its app, and may override them', async () => {
+  await page.goto(`${platform.base}/console/deployments/${ours}/variables`);
+  await link('The app’s variables').click();
+  await page.getByLabel('Name of variable 1').fill('SHARED');
+  await page.getByLabel('Value of SHARED').fill('hello app');
+  await button('Save 1 variable').click();
+  await page.locator('code', { hasText: 'SHARED' }).waitFor();
+  await look('app-variables');
+  await page.goto(`${platform.base}/console/deployments/${ours}/variables`);
+  const own = page.getByLabel('Value of SHARED');
+  await own.waitFor();
+  assert.equal(await own.getAttribute('placeholder'), 'the app’s value');
+  await button('Text').click();
+  const text = page.getByLabel('Variables as the text of a .env file');
+  assert.ok(!(await text.inputValue()).includes('SHARED'), 'what is inherited is no part of the text');
+  await button('Table').click();
+  await own.fill('own');
+  await page.locator('.difference', { hasText: '+SHARED' }).waitFor();
+  await button('Save 1 variable').click();
+  await page.getByText('overrides the app’s').first().waitFor();
+  await button('Remove SHARED').click();
+  await page.getByText('will be the app’s again').waitFor();
+  await look('variables-overridden');
+  assert.ok(!(await page.locator('main').innerText()).includes('hello app'));
+  nothing_wrong();
+});
+
 test('a deployment is deleted once its name was typed', async () => {
   await page.goto(`${platform.base}/console/deployments/${ours}`);
   await button('More actions').click();

@@ -149,6 +149,20 @@ test('a budget is set, raised by somebody who has just logged in, and removed', 
   desk.nothing_wrong();
 });
 
+test('variables of an app are set and removed; their values are never shown', async () => {
+  await link('Variables').click();
+  await page.getByLabel('Name of variable 1').fill('LEVEL');
+  await page.getByLabel('Value of LEVEL').fill('hidden value');
+  await button('Save 1 variable').click();
+  await said('Saved. No container is replaced.');
+  await page.locator('code', { hasText: 'LEVEL' }).waitFor();
+  assert.ok(!(await page.locator('main').innerText()).includes('hidden value'));
+  await button('Remove LEVEL').click();
+  await button('Save 1 variable').click();
+  await page.locator('code', { hasText: 'LEVEL' }).waitFor({ state: 'detached' });
+  desk.nothing_wrong();
+});
+
 test('what an app is registered with is changed; an error stands beside its field', async () => {
   await link('Settings').click();
   await page.getByLabel('Redirect URIs').fill('https://www.example.com/callback\nhttps://www.example.com/back');

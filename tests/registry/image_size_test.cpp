@@ -303,3 +303,17 @@ TEST_CASE("the sizes that are known are limited in number") {
   CHECK(known.find("1") == 1);
   CHECK(known.find(std::to_string(KnownSizes::most)) == KnownSizes::most);
 }
+
+TEST_CASE("the digest of a tag costs one HEAD request, and is what the registry says") {
+  Server server;
+  server.push("acme/web", "main", manifest({layer("a", 30)}));
+  const auto digest = [&](const std::string& tag) {
+    return tag_digest({server.host(), "acme/web", tag}, {}, {});
+  };
+  const std::string first = digest("main");
+  CHECK(first.starts_with("sha256:"));
+  CHECK(digest("main") == first);
+  server.push("acme/web", "main", manifest({layer("b", 30)}));
+  CHECK(digest("main") != first);
+  CHECK_THROWS_AS(digest("missing"), Unanswered);
+}

@@ -56,6 +56,7 @@ export const LazyOwnRefunds = lazily<{ asking: Spend | null; onClose: () => void
   (screens) => screens.OwnRefunds,
 );
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
+export const LazyAppVariables = lazily<{ app: App }>((screens) => screens.AppVariables);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
 export const LazyTerminal = lazily<{ deployment: Deployment; instances: Instance[] }>((screens) => screens.TerminalTab);

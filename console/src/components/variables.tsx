@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { t } from '../messages';
 import { Button, Time } from './ui';
 import { type Pair, parse_env } from './values';
+import { type Edited, is_inherited, rows_of, text_of } from './variable_rows';
 
 export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs: Pair[]) => void }) {
   const change = (index: number, part: Partial<Pair>) =>
@@ -60,58 +61,6 @@ export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs
   );
 }
 
-// A variable as it is edited: one that is stored has no value here, because values are never given back.
-export interface Edited {
-  name: string;
-  stored: boolean;
-  value?: string | undefined; // undefined: the stored one stays
-  removed?: boolean;
-  set_at?: string | null;
-}
-
-const unchanged = '••••••'; // stands for a stored value in the text
-const quoted = (value: string) => (/[\s"'#\\]/.test(value) ? JSON.stringify(value) : value);
-
-export const text_of = (rows: Edited[]) =>
-  rows
-    .filter((row) => row.name && !row.removed)
-    .map((row) => `${row.name}=${row.value === undefined ? unchanged : quoted(row.value)}`)
-    .join('\n');
-
-// What the text says, as rows: a stored variable that isn't named any more is removed.
-export function rows_of(text: string, before: Edited[]): Edited[] {
-  const named = new Map(parse_env(text).map(({ name, value }) => [name, value]));
-  const kept = before
-    .filter((row) => row.stored)
-    .map((row) => {
-      const value = named.get(row.name);
-      const { removed: _, ...rest } = row;
-      return value === undefined
-        ? { ...rest, value: undefined, removed: true }
-        : { ...rest, value: value === unchanged ? undefined : value };
-    });
-  const fresh = [...named]
-    .filter(([name, value]) => value !== unchanged && !kept.some((row) => row.name === name))
-    .map(([name, value]) => ({ name, stored: false, value }));
-  return [...kept, ...fresh];
-}
-
-// What has to be sent, and what people are told of it.
-export function changes_of(rows: Edited[]) {
-  const env_vars: Record<string, string | null> = {};
-  const added: string[] = [],
-    changed: string[] = [],
-    removed: string[] = [];
-  for (const { name, stored, value, removed: gone } of rows) {
-    if (!name.trim()) continue;
-    if (gone) removed.push(name);
-    else if (value !== undefined) (stored ? changed : added).push(name.trim());
-    else continue;
-    env_vars[name.trim()] = gone ? null : (value ?? '');
-  }
-  return { env_vars, added, changed, removed };
-}
-
 // All variables in a table, names and values side by side.
 export function VariableTable({ rows, onChange }: { rows: Edited[]; onChange: (rows: Edited[]) => void }) {
   const change = (index: number, part: Partial<Edited>) =>
@@ -151,7 +100,7 @@ export function VariableTable({ rows, onChange }: { rows: Edited[]; onChange: (r
           <input
             class="input mono value"
             aria-label={t.variables.value_of(row.name || index + 1)}
-            placeholder={row.stored ? t.variables.stored : t.variables.value}
+            placeholder={row.inherited ? t.variables.of_app : row.stored ? t.variables.stored : t.variables.value}
             autocomplete="off"
             spellcheck={false}
             disabled={!!row.removed}
@@ -160,16 +109,27 @@ export function VariableTable({ rows, onChange }: { rows: Edited[]; onChange: (r
           />
           <span class="small faint when">
             {row.stored && row.value !== undefined && !row.removed ? (
-              t.variables.changed
+              row.inherited ? (
+                t.variables.overrides
+              ) : (
+                t.variables.changed
+              )
             ) : row.removed ? (
-              t.variables.removed
-            ) : row.set_at ? (
-              <Time at={row.set_at} />
+              row.overrides ? (
+                t.variables.inherits
+              ) : (
+                t.variables.removed
+              )
             ) : (
-              ''
+              <>
+                {row.set_at && <Time at={row.set_at} />}
+                {row.overrides && <div>{t.variables.overrides}</div>}
+              </>
             )}
           </span>
-          {row.stored && (row.removed || row.value !== undefined) ? (
+          {is_inherited(row) ? (
+            <span />
+          ) : row.stored && (row.removed || row.value !== undefined) ? (
             <Button
               slim
               kinds={['plain']}

@@ -238,12 +238,21 @@ export const de: Messages = {
       'Statt des ENTRYPOINT des Images: je Zeile ein Wort, das unverändert übergeben wird. Ein Text mit Zeilenenden oder mit Leerzeichen am Rand steht in doppelten Anführungszeichen, wie in JSON.',
     args: 'Argumente',
     args_hint: 'Statt des CMD des Images, auf dieselbe Weise.',
+    release_command: 'Release-Befehl',
+    release_command_hint: 'Läuft einmal vor jedem Rollout, mit dem neuen Image. Scheitert er, läuft weiter, was läuft.',
+    auto_deploy: 'Jedes neue Image unter dem Tag von selbst ausrollen',
+    auto_deploy_hint:
+      'Die Registry wird einmal in der Minute gefragt. Ein Image, das binnen zehn Minuten scheitert, wird zurückgesetzt.',
+    deploy_hours: 'Stunden dafür',
+    deploy_hours_hint: 'In UTC; ohne sie jederzeit.',
+    bad_hours: 'Zwei Stunden des Tages, zum Beispiel 22-6.',
     username: 'Benutzer der Registry',
     password: 'Passwort der Registry',
     credentials_hint: 'Nur für private Images. Wird verschlüsselt gespeichert.',
     cost: 'Was es kostet',
     now: 'Jetzt berechnet',
     balance: 'Die App hat',
+    containers: 'Container, höchstens',
     each_period: 'Alle 30 Tage',
     each_hour: 'Jede Stunde, in der es läuft',
     free: 'Kostenlos',
@@ -296,6 +305,19 @@ export const de: Messages = {
     text_hint:
       'Ein NAME=Wert je Zeile. •••••• steht für den gespeicherten Wert; eine Variable, deren Zeile fehlt, wird entfernt.',
     discard: 'Verwerfen',
+    of_app: 'der Wert der App',
+    overrides: 'ersetzt den der App',
+    inherits: 'dann wieder die der App',
+    inherited: 'Variablen der App werden übernommen; ein Wert hier tritt an die Stelle des Werts der App.',
+    to_app: 'Die Variablen der App',
+    app_intro:
+      'Alle Deployments der App übernehmen diese Variablen, wenn sie keine eigene mit demselben Namen haben. Eine Änderung ersetzt die Container, die dadurch einen anderen Wert bekommen; die alten antworten, bis die neuen bereit sind. Ein Zurückrollen eines Deployments lässt diese Variablen, wie sie sind.',
+    app_saved: (names) =>
+      names.length === 0
+        ? 'Gespeichert. Kein Container wird ersetzt.'
+        : names.length > 3
+          ? `Gespeichert. ${count(names.length, 'Container wird', 'Container werden')} ersetzt.`
+          : `Gespeichert. Ersetzt werden: ${names.join(', ')}.`,
   },
   deployment: {
     tabs: {
@@ -415,7 +437,8 @@ export const de: Messages = {
   },
   usage: {
     heading: 'Verbrauch in den letzten 30 Tagen',
-    price: 'Preis pro Stunde',
+    price: 'Preis pro Stunde und Container',
+    containers: 'Container, höchstens',
     no_price: 'Die Stufe dieses Deployments hat keinen Stundenpreis.',
     next: (price, from) =>
       price === null ? `Ab ${from} kostet eine Stunde nichts.` : `Ab ${from} kostet eine Stunde ${points(price)}.`,
@@ -503,8 +526,10 @@ export const de: Messages = {
         patch: 'Geändert',
         restart: 'Neu gestartet:',
         rollback: 'Zurückgerollt auf',
+        app_variables: 'Variablen der App geändert',
       };
-      return `${names[kind] ?? 'Ausgerollt:'}${image && kind !== 'patch' ? ` ${image}` : ''}`;
+      const with_image = image && kind !== 'patch' && kind !== 'app_variables';
+      return `${names[kind] ?? 'Ausgerollt:'}${with_image ? ` ${image}` : ''}`;
     },
     action: (action) => {
       const names: Record<string, string> = {
@@ -530,6 +555,7 @@ export const de: Messages = {
         command: 'Befehl',
         args: 'Argumente',
         env_vars: 'Variablen',
+        app_variables: 'Variablen der App',
         registry_credentials: 'Passwort der Registry',
         custom_domain: 'Domain',
         tier: 'Stufe',
@@ -548,7 +574,7 @@ export const de: Messages = {
     back_to_this: 'Hierher zurück',
     back_title: (image) => (image ? `Auf ${image} zurückrollen?` : 'Zurückrollen?'),
     back_text:
-      'Image, Port, Prüfpfad, Befehl, Variablen und das Passwort der Registry sind dann die von damals. Der jetzige Container bedient weiter, bis der neue bereit ist. Stufe und Domain bleiben.',
+      'Image, Port, Prüfpfad, Befehl, eigene Variablen und das Passwort der Registry sind dann die von damals. Der jetzige Container bedient weiter, bis der neue bereit ist. Stufe, Domain und die Variablen der App bleiben.',
   },
   failure: {
     serves: 'Bedient',
@@ -593,6 +619,8 @@ export const de: Messages = {
     sources: 'Woher die Punkte einer App kommen',
     each_period: (amount, from) => `${points(amount)} alle 30 Tage, das nächste Mal am ${from}`,
     each_hour: (amount) => `${points(amount)} für jede Stunde, in der es läuft`,
+    each_hour_of_each: (amount) => `${points(amount)} für jede Stunde, in der ein Container läuft`,
+    containers: (n) => `höchstens ${n} Container`,
   },
   logs: {
     label: 'Ausgabe des Containers',
@@ -672,6 +700,8 @@ export const de: Messages = {
       'Eine größere Stufe berechnet den Unterschied für den Rest des Zeitraums, eine kleinere gibt ihn zurück.',
     change_tier: 'Die Stufe wechseln',
     end: 'Dieses Deployment löschen',
+    number_title: 'Die Zahl der Container ändern?',
+    number_text: 'Jeder Container, den das Deployment gleichzeitig haben darf, wird bezahlt.',
     tier_title: (tier) => `Zu ${tier} wechseln?`,
     tier_text: 'Der Container wird durch einen der neuen Größe ersetzt; der jetzige bedient weiter, bis er bereit ist.',
     labels_hint:
@@ -694,6 +724,7 @@ export const de: Messages = {
       label: 'Teile der App',
       overview: 'Übersicht',
       points: 'Punkte und Benutzer',
+      variables: 'Variablen',
       webhooks: 'Webhooks',
       settings: 'Einstellungen',
     },
@@ -1286,13 +1317,17 @@ export const de: Messages = {
     method: 'Bezahlt in',
     methods: { service_points: 'Punkten', bitcoin: 'Bitcoin (aufgeführt, aber nicht benutzbar)' },
     price: 'Punkte für 30 Tage',
-    price_hint: '0: Sie ist kostenlos.',
+    price_hint: 'Für jeden Container, den ein Deployment gleichzeitig haben darf; 0: Sie ist kostenlos.',
     sats: (sats) => `${sats} Sats`,
     size: 'Größe',
     memory: 'Speicher in MiB',
     cpu: 'CPU in Tausendsteln',
     max: 'Deployments eines Kontos',
     max_hint: 'Leer: beliebig viele.',
+    containers: 'Container eines Deployments',
+    containers_hint: 'Gleichzeitig, von 1 bis 100. Deployments, die mehr haben, behalten sie.',
+    commands: 'Befehle in Containern',
+    commands_hint: 'Betreiber können Sitzungen in laufenden Containern öffnen.',
     no_limit: 'beliebig',
     build_price: 'Punkte für eine Minute Bauen',
     hour: 'Punkte für eine Stunde',
@@ -1314,7 +1349,13 @@ export const de: Messages = {
     reach_hint: 'Etwa 1.0; ein größeres zeigt die Anzeigen des Kontos öfter.',
     domains: 'Eigene Domains',
     automatic: 'Ohne Freigabe',
-    columns: { max: 'Höchstens', domains: 'Domains', automatic: 'Offen' },
+    columns: {
+      max: 'Höchstens',
+      containers: 'Container',
+      domains: 'Domains',
+      commands: 'Befehle',
+      automatic: 'Offen',
+    },
     automatic_hint: 'Jede App kann sie benutzen; sonst gibt die Administration sie für Apps frei.',
   },
   shop: {
@@ -1444,6 +1485,7 @@ export const de: Messages = {
   },
   audit_action: (action) => {
     const names: Record<string, string> = {
+      'app.variables': 'Hat Variablen einer App geändert',
       'points.mint': 'Hat Punkte geschöpft',
       'points.claw_back': 'Hat Punkte zurückgeholt',
       'points.propose': 'Hat eine Bewegung von Punkten vorgeschlagen',

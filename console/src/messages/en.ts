@@ -235,12 +235,20 @@ export const en = {
       'Instead of the image’s ENTRYPOINT: one word on each line, passed as it is. A word with line breaks, or with a space at either end, is written in double quotes, as in JSON.',
     args: 'Arguments',
     args_hint: 'Instead of the image’s CMD, in the same way.',
+    release_command: 'Release command',
+    release_command_hint: 'Runs once before each rollout, with the new image. If it fails, what runs goes on.',
+    auto_deploy: 'Roll out each new image under the tag by itself',
+    auto_deploy_hint: 'The registry is asked once a minute. An image that fails within ten minutes is rolled back.',
+    deploy_hours: 'Hours for that',
+    deploy_hours_hint: 'In UTC; without them at any time.',
+    bad_hours: 'Two hours of the day, such as 22-6.',
     username: 'Registry user',
     password: 'Registry password',
     credentials_hint: 'Only for private images. Stored encrypted.',
     cost: 'What it costs',
     now: 'Charged now',
     balance: 'The app has',
+    containers: 'Containers at most',
     each_period: 'Every 30 days',
     each_hour: 'Every hour that it runs',
     free: 'Free',
@@ -292,6 +300,19 @@ export const en = {
     text_hint:
       'One NAME=value on each line. •••••• stands for the stored value; a variable whose line is gone is removed.',
     discard: 'Discard',
+    of_app: 'the app’s value',
+    overrides: 'overrides the app’s',
+    inherits: 'will be the app’s again',
+    inherited: 'Variables of the app are inherited; a value here takes the place of theirs.',
+    to_app: 'The app’s variables',
+    app_intro:
+      'All deployments of the app inherit these variables, unless they have one of the same name. A change replaces the containers that get another value by it; the old ones serve until the new ones are ready. A rollback of a deployment leaves these variables as they are.',
+    app_saved: (names: string[]) =>
+      names.length === 0
+        ? 'Saved. No container is replaced.'
+        : names.length > 3
+          ? `Saved. ${count(names.length, 'container is', 'containers are')} being replaced.`
+          : `Saved. Being replaced: ${names.join(', ')}.`,
   },
   deployment: {
     tabs: {
@@ -407,7 +428,8 @@ export const en = {
   },
   usage: {
     heading: 'Usage in the last 30 days',
-    price: 'Price per hour',
+    price: 'Price per hour and container',
+    containers: 'Containers at most',
     no_price: 'The tier of this deployment has no hourly price.',
     next: (price: number | null, from: string) =>
       price === null ? `From ${from} an hour costs nothing.` : `From ${from} an hour costs ${points(price)}.`,
@@ -494,8 +516,10 @@ export const en = {
         patch: 'Changed',
         restart: 'Restarted',
         rollback: 'Rolled back to',
+        app_variables: 'Variables of the app changed',
       };
-      return `${names[kind] ?? 'Rolled out'}${image && kind !== 'patch' ? ` ${image}` : ''}`;
+      const with_image = image && kind !== 'patch' && kind !== 'app_variables';
+      return `${names[kind] ?? 'Rolled out'}${with_image ? ` ${image}` : ''}`;
     },
     action: (action: string) => {
       const names: Record<string, string> = {
@@ -521,6 +545,7 @@ export const en = {
         command: 'Command',
         args: 'Arguments',
         env_vars: 'Variables',
+        app_variables: 'Variables of the app',
         registry_credentials: 'Registry password',
         custom_domain: 'Domain',
         tier: 'Tier',
@@ -539,7 +564,7 @@ export const en = {
     back_to_this: 'Return to this',
     back_title: (image: string) => (image ? `Roll back to ${image}?` : 'Roll back?'),
     back_text:
-      'The image, the port, the health path, the command, the variables and the registry’s password go back to what they were at that time. The current container serves until the new one is ready. The tier and the domain stay as they are.',
+      'The image, the port, the health path, the command, the deployment’s own variables and the registry’s password go back to what they were at that time. The current container serves until the new one is ready. The tier, the domain and the app’s variables stay as they are.',
   },
   failure: {
     serves: 'Serving',
@@ -584,6 +609,8 @@ export const en = {
     sources: 'Where an app’s points come from',
     each_period: (amount: number, from: string) => `${points(amount)} every 30 days, next on ${from}`,
     each_hour: (amount: number) => `${points(amount)} for every hour that it runs`,
+    each_hour_of_each: (amount: number) => `${points(amount)} for every hour that each container runs`,
+    containers: (n: number) => `${n} containers at most`,
   },
   logs: {
     label: 'Output of the container',
@@ -658,6 +685,8 @@ export const en = {
       'For a larger tier, the difference for the rest of the period is charged; for a smaller one, it is given back.',
     change_tier: 'Change the tier',
     end: 'Delete this deployment',
+    number_title: 'Change the number of containers?',
+    number_text: 'Each container that the deployment may have at once is paid for.',
     tier_title: (tier: string) => `Change to ${tier}?`,
     tier_text: 'The container is replaced by one of the new size; the current one serves until the new one is ready.',
     labels_hint:
@@ -679,6 +708,7 @@ export const en = {
       label: 'Parts of the app',
       overview: 'Overview',
       points: 'Points and users',
+      variables: 'Variables',
       webhooks: 'Webhooks',
       settings: 'Settings',
     },
@@ -1258,13 +1288,17 @@ export const en = {
     method: 'Paid in',
     methods: { service_points: 'points', bitcoin: 'bitcoin (listed, but can’t be used)' },
     price: 'Points for 30 days',
-    price_hint: '0: it is free.',
+    price_hint: 'For each container that a deployment may have at once; 0: it is free.',
     sats: (sats: string) => `${sats} sats`,
     size: 'Size',
     memory: 'Memory in MiB',
     cpu: 'CPU in thousandths',
     max: 'Deployments of an account',
     max_hint: 'Empty: any number.',
+    containers: 'Containers of a deployment',
+    containers_hint: 'At once, from 1 to 100. Deployments that have more keep them.',
+    commands: 'Commands in containers',
+    commands_hint: 'Owners can open sessions in containers that run.',
     no_limit: 'any',
     build_price: 'Points for a minute of building',
     hour: 'Points for an hour',
@@ -1285,7 +1319,13 @@ export const en = {
     reach_hint: 'Such as 1.0; a larger number shows the owner’s ads more often.',
     domains: 'Custom domains',
     automatic: 'Without approval',
-    columns: { max: 'At most', domains: 'Domains', automatic: 'Open' },
+    columns: {
+      max: 'At most',
+      containers: 'Containers',
+      domains: 'Domains',
+      commands: 'Commands',
+      automatic: 'Open',
+    },
     automatic_hint: 'Any app can use it; otherwise an admin promotes apps to it.',
   },
   shop: {
@@ -1415,6 +1455,7 @@ export const en = {
   },
   audit_action: (action: string) => {
     const names: Record<string, string> = {
+      'app.variables': 'Changed variables of an app',
       'points.mint': 'Minted points',
       'points.claw_back': 'Took points back',
       'points.propose': 'Proposed to move points',

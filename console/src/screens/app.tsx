@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { type Answer, type Body, call } from '../api';
 import { Confirm, FormDialog } from '../components/form';
-import { LazyAppPoints, LazyAppSettings, LazyWebhooks } from '../components/lazy';
+import { LazyAppPoints, LazyAppSettings, LazyAppVariables, LazyWebhooks } from '../components/lazy';
 import { note } from '../components/notes';
 import { StatusBadge } from '../components/status';
 import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Menu, Page, Tabs, Time } from '../components/ui';
@@ -159,7 +159,7 @@ function Deployments({ app }: { app: App }) {
   );
 }
 
-const tab_keys = ['overview', 'points', 'webhooks', 'settings'] as const;
+const tab_keys = ['overview', 'points', 'variables', 'webhooks', 'settings'] as const;
 
 function Loaded({ app, tab }: { app: App; tab: string }) {
   const [, go] = useLocation();
@@ -202,11 +202,13 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       <Tabs
         label={t.app.tabs.label}
         current={tab}
-        tabs={tab_keys.map((key) => ({
-          key,
-          name: t.app.tabs[key],
-          href: key === 'overview' ? `/apps/${app.id}` : `/apps/${app.id}/${key}`,
-        }))}
+        tabs={tab_keys
+          .filter((key) => key !== 'variables' || may_deploy(app))
+          .map((key) => ({
+            key,
+            name: t.app.tabs[key],
+            href: key === 'overview' ? `/apps/${app.id}` : `/apps/${app.id}/${key}`,
+          }))}
       />
       {tab === 'overview' && (
         <div class="columns">
@@ -243,6 +245,7 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
         </div>
       )}
       {tab === 'points' && <LazyAppPoints app={app} />}
+      {tab === 'variables' && <LazyAppVariables app={app} />}
       {tab === 'webhooks' && <LazyWebhooks app={app} />}
       {tab === 'settings' && <LazyAppSettings app={app} onDelete={() => ask('delete')} />}
       {asking === 'rotate' && (

@@ -164,6 +164,7 @@ export function Instances({ deployment, instances }: { deployment: Deployment; i
               <div class="break">
                 <code title={one.image}>{short_image(one.image || deployment.container_image)}</code>{' '}
                 <span class="tag">{one.newest ? t.instances.newest : t.instances.older}</span>
+                {one.process !== 'web' && <span class="tag">{one.process}</span>}
               </div>
               <div class="small faint break">
                 {[one.reason, one.restarts > 0 ? t.failure.restarts(one.restarts) : '', one.node]

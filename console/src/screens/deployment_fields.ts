@@ -12,7 +12,18 @@ type Change = Body<'patch', '/api/deploy/apps/{id}'>;
 
 // The fields that have rows of their own below or in the form of the creation, and those that the console doesn't show:
 // `env` is another name of `env_vars`.
-type Apart = 'name' | 'tier' | 'env_vars' | 'custom_domain' | 'registry_credentials' | 'env' | 'labels';
+type Apart =
+  | 'name'
+  | 'tier'
+  | 'env_vars'
+  | 'custom_domain'
+  | 'registry_credentials'
+  | 'env'
+  | 'labels'
+  | 'replicas'
+  | 'scale'
+  | 'processes'
+  | 'crons';
 type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
 
 const most_port = 65_535;
@@ -73,6 +84,22 @@ const container: { [F in keyof Container]-?: Row } = {
     card: t.create.more,
   },
   args: { label: t.create.args, hint: t.create.args_hint, kind: 'texts', card: t.create.more },
+  release_command: {
+    label: t.create.release_command,
+    hint: t.create.release_command_hint,
+    kind: 'texts',
+    placeholder: './migrate',
+    card: t.create.more,
+  },
+  auto_deploy: { label: t.create.auto_deploy, hint: t.create.auto_deploy_hint, kind: 'check', card: t.create.more },
+  deploy_hours: {
+    label: t.create.deploy_hours,
+    hint: t.create.deploy_hours_hint,
+    mono: true,
+    check: (hours: string) => (/^\d{1,2}-\d{1,2}$/.test(hours) ? undefined : t.create.bad_hours),
+    placeholder: '22-6',
+    card: t.create.more,
+  },
 };
 export const container_fields = Object.entries(container).map(([name, row]) => ({
   name,

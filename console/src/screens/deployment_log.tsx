@@ -23,7 +23,7 @@ export function LogTab({ deployment, instances }: { deployment: Deployment; inst
             t.instances.one(
               short_image(one.image),
               one.ready ? t.instances.serves : t.instances.states[one.state],
-              one.name.split('-').at(-1) ?? '',
+              [one.process === 'web' ? '' : one.process, one.name.split('-').at(-1)].filter(Boolean).join(' '),
             ),
           ] as const,
       ),

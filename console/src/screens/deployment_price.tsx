@@ -1,6 +1,6 @@
 // What starting or changing a deployment takes from its app.
 import type { ComponentChildren } from 'preact';
-import { type ApiError, call } from '../api';
+import { type ApiError, type Body, call } from '../api';
 import { Confirm } from '../components/form';
 import type { Cost } from '../components/sum';
 import { Bones, Failed } from '../components/ui';
@@ -9,21 +9,47 @@ import { type Deployment, type Tier, tiers } from '../data';
 import { date } from '../format';
 import { t } from '../messages';
 
+type Change = Body<'patch', '/api/deploy/apps/{id}'>;
+
+// The fields that say how many containers there are.
+interface Numbers {
+  replicas?: number | string | undefined; // a text while it is typed
+  scale?: { max: number } | null | undefined;
+  processes?: Record<string, { replicas?: number | null; scale?: { max: number } | null }> | null | undefined;
+}
+
+// How many containers a deployment with these fields may have at once, each of which is paid for.
+export function most_containers({ replicas, scale, processes }: Numbers): number {
+  const alone = scale?.max ?? (Number(replicas) || 1);
+  const all = processes && typeof processes === 'object' ? Object.entries(processes) : [];
+  if (all.length === 0) return alone;
+  return all.reduce(
+    (sum, [name, process]) => sum + (process.scale?.max ?? process.replicas ?? (name === 'web' ? alone : 1)),
+    0,
+  );
+}
+export const changes_number = (change: Change) => ['replicas', 'scale', 'processes'].some((name) => name in change);
+
 export function useBilling(deployment: Deployment) {
   const billing = useReading(
     () => call('get', '/api/deploy/apps/{id}/billing', { path: { id: deployment.id }, app: deployment.app_id }),
-    [deployment.id, deployment.billing_status, deployment.tier],
+    [deployment.id, deployment.billing_status, deployment.tier, most_containers(deployment)],
   );
   useReturn(billing.again);
   return billing;
 }
 
-// What the tier costs: for 30 days, and by the hour.
-const later_of = (amount: number, from: string, hour: number) =>
-  [amount ? t.sum.each_period(amount, from) : '', hour ? t.sum.each_hour(hour) : ''].filter(Boolean).join('; ') ||
-  undefined;
+// What so many containers cost: all of them for 30 days, and each of them by the hour.
+const later_of = (amount: number, from: string, hour: number, containers: number) =>
+  [
+    amount ? t.sum.each_period(amount, from) : '',
+    hour ? (containers > 1 ? t.sum.each_hour_of_each(hour) : t.sum.each_hour(hour)) : '',
+    (amount || hour) && containers > 1 ? t.sum.containers(containers) : '',
+  ]
+    .filter(Boolean)
+    .join('; ') || undefined;
 export const hour_of = (slug?: string) => tiers.value?.find((tier) => tier.slug === slug)?.points_per_hour ?? 0;
-const is_free_of_charge = (deployment: Deployment) =>
+export const is_free_of_charge = (deployment: Deployment) =>
   deployment.billing_status === 'exempt' && !hour_of(deployment.tier);
 
 // What a restart, a rollback or another change takes that keeps the tier: an unpaid period is charged. Nothing for a
@@ -31,11 +57,11 @@ const is_free_of_charge = (deployment: Deployment) =>
 function useCost(deployment: Deployment): { cost: Cost | null; error: ApiError | null; again: () => void } {
   const { value, error, again } = useBilling(deployment);
   if (!value || is_free_of_charge(deployment)) return { cost: null, error, again };
-  const { period, amount, balance } = value;
+  const { period, amount, balance, containers } = value;
   return {
     cost: {
       now: period.paid ? 0 : amount,
-      later: later_of(amount, date(period.end), hour_of(deployment.tier)),
+      later: later_of(amount, date(period.end), hour_of(deployment.tier), containers),
       balance,
       app: deployment.app_id,
     },
@@ -75,15 +101,22 @@ export function ConfirmCharge({
   );
 }
 
-// Asks before the tier is changed. The sum is berthd's, which changes the tier and undoes that again.
-export function ConfirmTier({
+// Asks before the tier or the number of containers is changed. The sum is berthd's, which carries the change out and undoes
+// it again.
+export function ConfirmChange({
   deployment,
-  tier,
+  change,
+  title,
+  action,
+  children,
   run,
   onClose,
 }: {
   deployment: Deployment;
-  tier: Tier;
+  change: Change;
+  title: string;
+  action: string;
+  children: ComponentChildren;
   run: () => Promise<void>;
   onClose: () => void;
 }) {
@@ -92,30 +125,33 @@ export function ConfirmTier({
     () =>
       call('post', '/api/deploy/dry-run', {
         app: deployment.app_id,
-        body: { operations: [{ id: deployment.id, change: { tier: tier.slug } }] },
+        body: { operations: [{ id: deployment.id, change }] },
       }).then(({ operations }) => operations[0]!),
-    [deployment.id, tier.slug],
+    [deployment.id, JSON.stringify(change)],
   );
   const error = billing.error ?? trial.error;
-  const price = tier.monthly_cost_points ?? 0;
+  const slug = change.tier ?? deployment.tier;
+  const tier: Tier | undefined = tiers.value?.find((one) => one.slug === slug);
+  const containers = trial.value?.containers ?? most_containers({ ...deployment, ...change });
+  const price = (tier?.monthly_cost_points ?? 0) * containers;
   const refusal = trial.value?.refusal;
   const wants_points = refusal?.code === 'insufficient_balance';
   const cost: Cost | null = billing.value &&
     trial.value && {
       now: refusal && !wants_points ? null : trial.value.points,
-      later: later_of(price, date(billing.value.period.end), tier.points_per_hour ?? 0),
+      later: later_of(price, date(billing.value.period.end), tier?.points_per_hour ?? 0, containers),
       balance: billing.value.balance,
       app: deployment.app_id,
     };
   return (
     <Confirm
-      title={t.settings.tier_title(tier.name)}
-      action={t.settings.change_tier}
+      title={title}
+      action={action}
       disabled={!!refusal}
       cost={() => (error ? null : cost)}
       onClose={onClose}
       run={run}>
-      <p>{t.settings.tier_text}</p>
+      {children}
       {error ? <Failed error={error} again={() => (billing.again(), trial.again())} /> : !cost && <Bones />}
       {refusal && !wants_points && (
         <p class="wrong" role="alert">

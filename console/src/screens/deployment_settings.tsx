@@ -9,7 +9,7 @@ import { useReading } from '../components/use';
 import { app_of, change, type Deployment, tiers } from '../data';
 import { t } from '../messages';
 import { container_fields, container_values, tier_field } from './deployment_fields';
-import { ConfirmTier, useCostIfUnpaid } from './deployment_price';
+import { changes_number, ConfirmChange, is_free_of_charge, useCostIfUnpaid } from './deployment_price';
 import { label_texts, parse_labels } from './deployments_table';
 
 export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; onDelete: () => void }) {
@@ -25,6 +25,8 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
   const app = app_of(deployment.app_id);
   const cost = useCostIfUnpaid(deployment);
   const [moving, move] = useState<string | null>(null); // to the tier with this slug
+  // What changes the number of containers, and so the price.
+  const [resizing, resize] = useState<Body<'patch', '/api/deploy/apps/{id}'> | null>(null);
   const wanted = tiers.value?.find((one) => one.slug === moving);
   return (
     <div class="stack wide">
@@ -35,8 +37,19 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           changes
           action={t.settings.save}
           cost={() => cost}
-          run={save}
+          run={async (body) => (changes_number(body) && !is_free_of_charge(deployment) ? resize(body) : save(body))}
         />
+        {resizing && (
+          <ConfirmChange
+            deployment={deployment}
+            change={resizing}
+            title={t.settings.number_title}
+            action={t.settings.save}
+            onClose={() => resize(null)}
+            run={() => save(resizing)}>
+            <p>{t.settings.number_text}</p>
+          </ConfirmChange>
+        )}
       </Card>
       <Card title={t.deployment.tier} anchor="tier">
         <Form
@@ -47,12 +60,15 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           run={async ({ tier }) => move(tier ? String(tier) : null)}
         />
         {wanted && (
-          <ConfirmTier
+          <ConfirmChange
             deployment={deployment}
-            tier={wanted}
+            change={{ tier: wanted.slug }}
+            title={t.settings.tier_title(wanted.name)}
+            action={t.settings.change_tier}
             onClose={() => move(null)}
-            run={() => save({ tier: wanted.slug })}
-          />
+            run={() => save({ tier: wanted.slug })}>
+            <p>{t.settings.tier_text}</p>
+          </ConfirmChange>
         )}
         {app && <AskTier app={app} />}
       </Card>

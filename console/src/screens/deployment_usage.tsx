@@ -19,6 +19,7 @@ function Figures({ of }: { of: Usage }) {
         {(
           [
             [t.usage.price, points_per_hour === null ? '–' : t.points(points_per_hour)],
+            ...(of.containers > 1 ? [[t.usage.containers, number(of.containers)] as const] : []),
             [t.usage.accrued, t.points(of.accrued)],
             [t.usage.charged, t.points(of.totals.points)],
             [t.usage.forecast, t.points(of.forecast.points_a_day)],

@@ -1,13 +1,15 @@
 // A deployment's variables: names and values side by side, as a table or as the text of a .env file. Values are never
-// given back; what isn't typed anew stays.
+// given back; what isn't typed anew stays. Those that it inherits from its app are among them; a value makes them its own.
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { call } from '../api';
 import { note } from '../components/notes';
 import { missing_of, Sum } from '../components/sum';
 import { Read } from '../components/table';
 import { Button, Card, Choices, Failed } from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
-import { changes_of, type Edited, VariableTable, VariableText } from '../components/variables';
+import { changes_of, type Edited } from '../components/variable_rows';
+import { VariableTable, VariableText } from '../components/variables';
 import { change, type Deployment } from '../data';
 import { t } from '../messages';
 import { Differences } from './deployment_history';
@@ -15,17 +17,25 @@ import { useCostIfUnpaid } from './deployment_price';
 
 const fresh = (): Edited => ({ name: '', stored: false, value: '' });
 
-function Editor({ deployment, stored, again }: { deployment: Deployment; stored: Edited[]; again: () => void }) {
+// `save` gets what has changed, stores it and reads the variables again. `intro` is what people have to know.
+export function VariableEditor({
+  intro,
+  field = 'env_vars',
+  stored,
+  cost = null,
+  save,
+}: {
+  intro: preact.ComponentChildren;
+  field?: 'env_vars' | 'app_variables';
+  stored: Edited[];
+  cost?: ReturnType<typeof useCostIfUnpaid>;
+  save: (variables: Record<string, string | null>) => Promise<void>;
+}) {
   const [rows, edit] = useState<Edited[]>(() => (stored.length ? stored : [fresh()]));
   const [as_text, show_text] = useState(false);
   const { env_vars, added, changed, removed } = changes_of(rows);
   const waiting = Object.keys(env_vars).length;
-  const cost = useCostIfUnpaid(deployment);
-  const { busy, error, submit } = useSubmit(async () => {
-    await change(deployment, { env_vars });
-    note(t.variables.saved);
-    again();
-  });
+  const { busy, error, submit } = useSubmit(() => save(env_vars));
   return (
     <Card
       title={t.variables.heading}
@@ -40,7 +50,7 @@ function Editor({ deployment, stored, again }: { deployment: Deployment; stored:
       }>
       <div class="stack">
         <p class="small soft">
-          {t.variables.sealed} {t.variables.rollout}
+          {t.variables.sealed} {intro}
         </p>
         {as_text ? (
           <>
@@ -58,7 +68,7 @@ function Editor({ deployment, stored, again }: { deployment: Deployment; stored:
             </div>
           </>
         )}
-        {waiting > 0 && <Differences of={[{ field: 'env_vars', added, changed, removed }]} />}
+        {waiting > 0 && <Differences of={[{ field, added, changed, removed }]} />}
         {cost && <Sum {...cost} />}
         {error && <Failed error={error} />}
         <div class="row">
@@ -78,6 +88,29 @@ function Editor({ deployment, stored, again }: { deployment: Deployment; stored:
   );
 }
 
+export const by_name = (a: Edited, b: Edited) => (a.name < b.name ? -1 : 1);
+
+function Own({ deployment, stored, again }: { deployment: Deployment; stored: Edited[]; again: () => void }) {
+  const cost = useCostIfUnpaid(deployment);
+  return (
+    <VariableEditor
+      intro={
+        <>
+          {t.variables.rollout} {t.variables.inherited}{' '}
+          <Link href={`/apps/${deployment.app_id}/variables`}>{t.variables.to_app}</Link>
+        </>
+      }
+      stored={stored}
+      cost={cost}
+      save={async (env_vars) => {
+        await change(deployment, { env_vars });
+        note(t.variables.saved);
+        again();
+      }}
+    />
+  );
+}
+
 export function VariablesTab({ deployment }: { deployment: Deployment }) {
   const list = useReading(
     () => call('get', '/api/deploy/apps/{id}/env', { path: { id: deployment.id }, app: deployment.app_id }),
@@ -86,13 +119,19 @@ export function VariablesTab({ deployment }: { deployment: Deployment }) {
   return (
     <Read of={list}>
       {({ variables }) => (
-        <Editor
-          key={variables.map((one) => one.name + one.digest).join()}
+        <Own
+          key={variables.map((one) => one.name + one.digest + one.overrides).join()}
           deployment={deployment}
           again={list.again}
           stored={variables
-            .map(({ name, set_at }) => ({ name, stored: true, set_at: set_at ?? null }))
-            .sort((a, b) => (a.name < b.name ? -1 : 1))}
+            .map(({ name, set_at, from, overrides }) => ({
+              name,
+              stored: true,
+              set_at: set_at ?? null,
+              inherited: from === 'app',
+              overrides,
+            }))
+            .sort(by_name)}
         />
       )}
     </Read>

@@ -4,6 +4,7 @@ export { AdminScreen } from './admin';
 export { AlertsScreen } from './alerts';
 export { AppPoints } from './app_points';
 export { AppSettings } from './app_settings';
+export { AppVariables } from './app_variables';
 export { AppWebhooks } from './app_webhooks';
 export { ComponentsScreen } from './components';
 export { BuildsTab } from './deployment_builds';

@@ -17,6 +17,7 @@ import { me, simulated } from '../session';
 import { app_to_deploy, default_port, first_tier, type Sandbox } from '../start';
 import { useBalance } from './balance';
 import { container_fields, tier_field, variables_field } from './deployment_fields';
+import { most_containers } from './deployment_price';
 
 type Creation = Body<'post', '/api/deploy/apps'> & { app: string; app_name: string };
 type NameAnswer = Answer<'get', '/api/deploy/names/{name}'>;
@@ -180,7 +181,8 @@ function NewDeployment() {
   const free = useReading(async () => (app ? call('get', '/api/deploy/sandbox-status', { app }) : null), [app]);
   const tier = typed.tier ?? (free.done ? first_tier(free.value) : undefined);
   const chosen = tiers.value?.find((one) => one.slug === tier);
-  const price = chosen?.monthly_cost_points ?? 0;
+  const containers = most_containers(entered as Parameters<typeof most_containers>[0]);
+  const price = (chosen?.monthly_cost_points ?? 0) * containers;
   const missing = missing_of({ now: price, balance });
   const image = typed.image ?? '';
   const name = (typed.name ?? name_of(image)).trim();
@@ -243,6 +245,12 @@ function NewDeployment() {
             <span class="soft">{chosen.name}</span>
             <span>{memory(chosen.memory_limit_mb)}</span>
           </div>
+          {containers > 1 && (
+            <div>
+              <span class="soft">{t.create.containers}</span>
+              <span class="number">{number(containers)}</span>
+            </div>
+          )}
           <div>
             <span class="soft">{t.create.now}</span>
             <span class="number">{t.points(price)}</span>
@@ -260,7 +268,7 @@ function NewDeployment() {
           {!!chosen.points_per_hour && (
             <div>
               <span>{t.create.each_hour}</span>
-              <span class="number">{t.points(chosen.points_per_hour)}</span>
+              <span class="number">{t.points(chosen.points_per_hour * containers)}</span>
             </div>
           )}
         </div>

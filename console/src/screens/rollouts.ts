@@ -76,7 +76,11 @@ export function lines_of(entries: Entry[]): Line[] {
 
 const kept = 10; // rollouts that ran and can be returned to (deployments/revisions.h)
 
-// The rollouts that ran, newest first, as far as they can be returned to.
+// A change of the app's variables: the deployment's own settings stay as they are, so a rollback neither leads there nor
+// undoes it.
+const is_of_app = (line: Line) => line.details.kind === 'app_variables';
+
+// The rollouts that ran, newest first.
 const ran = (lines: Line[]) =>
   lines.filter((line) => line.is_rollout && line.entry.status === 'succeeded' && line.entry.action === 'deploy');
 
@@ -95,16 +99,21 @@ export function rollouts_in(entries: Entry[]): {
   const lines = lines_of(entries);
   const all = lines.filter((line) => line.is_rollout);
   const [newest = null] = all;
-  const good = ran(lines).slice(0, kept);
+  const good = ran(lines);
   const serving = good[0] ?? null;
-  const targets = good.filter((line) => line !== newest);
-  // Which rollout first ran the same: a restart runs what the rollout before it ran, a rollback what it went back to.
+  const newest_of_own = all.find((line) => !is_of_app(line));
+  const targets = good
+    .filter((line) => !is_of_app(line))
+    .slice(0, kept)
+    .filter((line) => line !== newest_of_own);
+  // Which rollout first ran the same settings: a restart and a change of the app's variables run those of the rollout
+  // before it, a rollback those that it went back to.
   const origin = new Map<number, number>();
   let before: number | undefined;
   for (const { details } of all.toReversed()) {
     const generation = details.generation!;
     const same =
-      details.kind === 'restart'
+      details.kind === 'restart' || details.kind === 'app_variables'
         ? before
         : details.kind === 'rollback'
           ? origin.get(details.to_generation ?? -1)
@@ -118,7 +127,10 @@ export function rollouts_in(entries: Entry[]): {
 }
 
 export const undone_since = (all: Line[], to: Line): Difference[] =>
-  all.slice(0, Math.max(0, all.indexOf(to))).flatMap((line) => line.details.changes ?? []);
+  all
+    .slice(0, Math.max(0, all.indexOf(to)))
+    .filter((line) => !is_of_app(line))
+    .flatMap((line) => line.details.changes ?? []);
 
 // When rollouts ended, in seconds since 1970.
 export const rollouts_of = (entries: Entry[]) =>

@@ -7,6 +7,8 @@
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -19,14 +21,17 @@ struct Next {
   Order order;
   Differences differs;
   std::optional<tiers::Tier> tier;  // the new tier, if it changes
-  std::int64_t price = 0;           // for the rest of the period; negative for a credit
+  std::int64_t price = 0;           // that is charged at once; negative for a credit
 
   bool replaces_container() const { return !differs.container.empty(); }
+  // How many containers there may be at once, before and after.
+  int containers_before() const { return most_replicas(before.container); }
+  int containers() const { return most_replicas(order.container); }
   bool is_nothing() const { return differs.container.empty() && differs.other.empty(); }
 };
 
-Next next_of(const DesiredState& now, const Change& change) {
-  Next next = {.before = order_of(now), .order = {}, .differs = {}, .tier = {}};
+Next next_of(const Deployment& row, const Secrets& own, const Change& change) {
+  Next next = {.before = order_of(row, own), .order = {}, .differs = {}, .tier = {}};
   next.order = changed(next.before, change);
   next.differs = differences(next.before, next.order);
   return next;
@@ -38,6 +43,9 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
   nlohmann::json details = {{"kind", to_string(RolloutKind::patch)}, {"fields", fields}};
   if (next.tier)
     details["tier"] = {{"from", next.before.tier}, {"to", next.tier->slug}, {"amount", next.price}};
+  if (next.containers() != next.containers_before())
+    details["containers"] = {
+        {"from", next.containers_before()}, {"to", next.containers()}, {"amount", next.price}};
   details["changes"] = described_differences(next.before, next.order);
   const bool rolls_out = next.replaces_container() && row.status != Status::stopped;
   if (next.replaces_container()) details["generation"] = row.generation + 1;
@@ -86,10 +94,8 @@ Deployment pay_for(db::Tx& tx, const Deployment& row, const Actor& actor, Next& 
     // locked so that check_tier_cap() counts correctly
     if (next.tier->max_deployments) accounts::lock(tx, row.owner_id);
     check_tier_cap(tx, row.owner_id, *next.tier);
-    next.price = billing::change_tier(tx, actor, row.id, *next.tier);
-  } else {
-    billing::resume(tx, actor, row.id);
   }
+  next.price = billing::change_size(tx, actor, row.id, next.tier, next.order.container);
   return *find(tx, row.id);
 }
 
@@ -102,19 +108,26 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   Change change = asked;
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
-  Next next = next_of(*desired_state(tx, id, data_key), change);
-  check(change, next.order.secrets.env, rules);
+  Next next = next_of(row, own_secrets(tx, id, data_key), change);
+  check(change, next.order, rules);
   if (next.order.container.image != next.before.container.image)
     check_own_image(tx, actor.app_id, next.order.container.image, rules);
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
-  if (next.order.custom_domain && (change.custom_domain || next.tier))
-    check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));
+  const bool names_container = !change.fields.empty();
+  if (names_container || change.custom_domain || next.tier) {
+    const tiers::Tier tier = next.tier ? *next.tier : tier_as_agreed(tx, row);
+    if (next.order.custom_domain && (change.custom_domain || next.tier)) check_has_domains(tier);
+    if (next.order.custom_domain) check_is_served(next.order.container);
+    if (names_container || next.tier) check_size(next.order.container, tier);
+  }
   if (change.custom_domain) change_domain(tx, row, next.order.custom_domain, data_key);
   if (next.is_nothing()) return *find(tx, id);
   const Deployment paid = pay_for(tx, row, actor, next);
   store_change(tx, paid, actor, next, data_key);
   log_change(tx, paid, actor, next);
-  return *find(tx, id);
+  const Deployment changed_row = *find(tx, id);
+  pushes::follow(tx, changed_row);
+  return changed_row;
 }
 
 }  // namespace berth::deployments

@@ -33,6 +33,8 @@ struct Wanted {
   // The name of one container's pod. Then nothing of the others is read, and a log that is followed
   // ends with it.
   std::optional<std::string> instance = {};
+  // The name of a process; nothing of the others is read.
+  std::optional<std::string> process = {};
   // Called when there is something to read again after a batch had nothing; with locks held, so
   // that it must not use the reader.
   std::function<void()> on_news = {};

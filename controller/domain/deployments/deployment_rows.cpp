@@ -115,6 +115,19 @@ void read_value(Texts& value, const db::Query& row, std::string_view column) {
   value = from_json<Texts>(row.text(column), "[]");
 }
 
+void read_value(bool& value, const db::Query& row, std::string_view column) {
+  value = row.flag(column);
+}
+void read_value(std::optional<Scale>& value, const db::Query& row, std::string_view column) {
+  if (!row.null(column)) value = nlohmann::json::parse(row.text(column)).get<Scale>();
+}
+void read_value(Processes& value, const db::Query& row, std::string_view column) {
+  value = from_json<Processes>(row.text(column), "{}");
+}
+void read_value(Crons& value, const db::Query& row, std::string_view column) {
+  value = from_json<Crons>(row.text(column), "[]");
+}
+
 // A field's value in a column of texts.
 std::optional<std::string> text_of(const nlohmann::json& value) {
   if (value.is_null()) return std::nullopt;
@@ -169,6 +182,13 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
         RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
   }
   return secrets;
+}
+
+Secrets own_secrets(db::Tx& tx, const std::string& id, const std::string& data_key) {
+  auto rows = tx.query(
+      R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
+  rows.next();
+  return open(sealed_secrets_of(rows), id, data_key);
 }
 
 std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
@@ -324,10 +344,34 @@ void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& con
     const nlohmann::json value = value_of(container, field);
     if (value.is_number())
       query.bind(number++, value.get<std::int64_t>());
+    else if (value.is_boolean())
+      query.bind(number++, value.get<bool>());
     else
       query.bind(number++, text_of(value));
   }
   query.run();
+  store_most(tx, id, container);
+}
+
+void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& container) {
+  std::int64_t containers = 0;
+  // Of those that have limits of their own, and how many have the deployment's.
+  std::int64_t memory = 0, cpu = 0, with_memory_of_tier = 0, with_cpu_of_tier = 0;
+  for (const ProcessSpec& process : processes_of(container)) {
+    const std::int64_t number = process.most_replicas();
+    containers += number;
+    memory += number * process.memory_mb.value_or(0);
+    cpu += number * process.cpu_millicores.value_or(0);
+    if (!process.memory_mb) with_memory_of_tier += number;
+    if (!process.cpu_millicores) with_cpu_of_tier += number;
+  }
+  tx.execute(R"(
+      UPDATE deployments
+      SET most_containers = $2,
+          most_memory_mb = $3 + $4 * memory_limit_mb,
+          most_cpu_millicores = $5 + $6 * cpu_limit_millicores
+      WHERE id = $1)",
+             id, containers, memory, with_memory_of_tier, cpu, with_cpu_of_tier);
 }
 
 void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,

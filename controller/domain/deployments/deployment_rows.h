@@ -28,6 +28,10 @@ SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
 Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key);
 
+// Returns the secrets of a deployment that isn't destroyed, without what it inherits. Throws as
+// open().
+Secrets own_secrets(db::Tx& tx, const std::string& id, const std::string& data_key);
+
 // These functions read a row of deployments or of deployment_revisions: the first one needs the
 // container_columns, the second one env_keys, env_sealed and credentials_sealed.
 ContainerSpec container_of(const db::Query& row);
@@ -43,6 +47,9 @@ void store(db::Tx& tx, const std::string& id, const Order& before, const Order& 
            const std::string& data_key);
 // Stores the container alone.
 void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container);
+// Stores how many containers the deployment may have at once, and what all of them need together,
+// by the container's processes and the row's limits. To be called after either has changed.
+void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& container);
 
 // Whether the next generation starts a new container even if its description stays the same.
 enum class Replace { if_it_differs, always };

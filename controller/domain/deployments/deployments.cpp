@@ -15,6 +15,9 @@
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/erasure.h"
+#include "controller/domain/deployments/previews.h"
+#include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/kernel/read_page.h"
@@ -58,7 +61,11 @@ namespace {
 tiers::Tier check_order(db::Tx& tx, const apps::App& app, const custom_domains::Claimant& claimant,
                         const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order.tier);
-  if (order.custom_domain) check_has_domains(tier);
+  if (order.custom_domain) {
+    check_has_domains(tier);
+    check_is_served(order.container);
+  }
+  check_size(order.container, tier);
   check_tier_allowed(app, tier);
   if (holder_of_name(tx, order.name))
     throw Error(Code::subdomain_taken, "another deployment has the name " + order.name);
@@ -113,6 +120,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
                                        {"port", order.container.port},
                                        {"generation", deployment.generation}}
                             .dump()});
+  if (order.container.auto_deploy) pushes::follow(tx, deployment);
   check_tier_cap_again(tx, claimant.owner_id, tier);
   tx.notify(db::Topic::deployment, id);
   return deployment;
@@ -177,7 +185,10 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   forget_revisions(tx, id);
   erase_secrets(tx, deployment);
   begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});
-  return *find(tx, id);
+  const Deployment destroyed = *find(tx, id);
+  pushes::follow(tx, destroyed);
+  previews::deleted(tx, id);
+  return destroyed;
 }
 
 std::vector<LogEntry> newest_logs(db::Tx& tx, const std::string& id) {
@@ -247,6 +258,8 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
   }
   result.tier = tier->slug;
   result.most = tier->max_deployments;
+  result.max_replicas = tier->max_replicas;
+  result.exec_allowed = tier->exec_allowed;
   result.used = used_of_tier(tx, app->owner_id, tier->id);
   result.uses = uses_of_tier(tx, app->owner_id, tier->id);
   if (result.most && result.used >= *result.most)

@@ -52,16 +52,18 @@ enum class Reason {
   certificate_pending,     // the sub-domain's own certificate isn't issued yet, or can't be ordered
   cluster_refuses_writes,  // the API server answers berth's writes with 5xx, and that doesn't pass
   changed_by_others,       // somebody else keeps changing or deleting berth's objects
+  // The release command of the newest rollout failed, so that it didn't begin (runs/releases.h).
+  release_failed,
 };
 constexpr auto texts_of(Reason) {
-  return EnumTexts<Reason::changed_by_others>{
+  return EnumTexts<Reason::release_failed>{
       "image_pull_failed",  "crash_loop",          "port_not_listening",
       "out_of_memory",      "quota_exceeded",      "unschedulable",
       "image_needs_root",   "image_too_large",     "runtime_class_missing",
       "rollout_failed",     "suspended_by_admin",  "cluster_unreachable",
       "cluster_refused",    "dns_not_pointing",    "domain_taken",
       "certificate_failed", "certificate_pending", "cluster_refuses_writes",
-      "changed_by_others"};
+      "changed_by_others",  "release_failed"};
 }
 
 enum class HealthStatus { healthy, unhealthy, unknown };
@@ -235,7 +237,8 @@ Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id);
 // Changes a deployment. If its container is affected, it is replaced and the status is deploying;
 // but a stopped deployment stays stopped, and a pending one pending. Naming the present custom
 // domain again has its DNS checked at once. Another tier brings its memory and CPU, and its price
-// for the rest of the period; the current period is charged first if it isn't paid (billing.h).
+// for the rest of the period, as does another number of containers; the current period is charged
+// first if it isn't paid (billing.h).
 // Throws deployment_destroyed, deployment_suspended, validation_failed (also for a custom domain on
 // a tier that allows none), unsupported_registry, unknown_tier, payment_method_unsupported,
 // tier_not_allowed, domain_taken, deployment_limit_reached or insufficient_balance.
@@ -309,6 +312,9 @@ struct Allowance {  // the answer of GET /api/deploy/sandbox-status
     std::string app_name;
   };
   std::vector<Use> uses;
+  // What the tier allows each of its deployments: so many containers at once, and commands in them.
+  int max_replicas = 0;
+  bool exec_allowed = false;
 };
 inline constexpr int max_listed_in_allowance = 100;
 // Returns how many deployments on the free tier the app's owner has and may have. The free tier is
@@ -321,23 +327,28 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 // A deployment with its secrets decrypted: everything that its objects are made of.
 struct DesiredState {
   Deployment deployment;
-  Secrets secrets;
+  Secrets secrets;                 // with the variables that it inherits (app_variables.h)
   tiers::Confinement confinement;  // the confinement of its tier
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.
   bool host_is_held = false;
+  // How many containers the autoscaler wants of each process that has `scale`; a process that isn't
+  // here has its least number.
+  std::map<std::string, int> scaled = {};
 };
 // Returns nothing if the deployment doesn't exist or is destroyed. Throws std::runtime_error if the
 // data key isn't the one that encrypted the secrets.
 std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
                                           const std::string& data_key);
 
-// What the app's deployments that aren't destroyed need together, for the quota of its namespace.
+// What the app's deployments that aren't destroyed need together, for the quota of its namespace:
+// as many containers as they may have at once.
 struct AppSize {
   int deployments = 0;
+  int containers = 0;
   std::int64_t memory_mb = 0;
   std::int64_t cpu_millicores = 0;
-  int largest_memory_mb = 0;  // the largest of any one deployment
+  int largest_memory_mb = 0;  // the largest of any one container
   int largest_cpu_millicores = 0;
   bool operator==(const AppSize&) const = default;
 };

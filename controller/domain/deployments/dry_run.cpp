@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "controller/domain/deployments/app_variable_rows.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/rules.h"
 #include "controller/domain/ledger/ledger.h"
 
@@ -24,7 +26,7 @@ std::vector<std::string> changed_variables(const Secrets& from, const Secrets& t
   return names;
 }
 
-void note_differences(const Order& from, const Order& to, Outcome& outcome) {
+void note_differences(const Order& from, const Order& to, const Secrets& of_app, Outcome& outcome) {
   const Differences found = differences(from, to);
   for (const auto* fields : {&found.container, &found.other})
     for (const std::string& field : *fields) {
@@ -36,7 +38,13 @@ void note_differences(const Order& from, const Order& to, Outcome& outcome) {
         outcome.fields.push_back("env_vars." + name);
     }
   if (from.tier != to.tier) outcome.fields.emplace_back("tier");
-  outcome.replaces_container = !found.container.empty() || from.tier != to.tier;
+  // A variable of its own that is the same as the app's leaves the container running.
+  const bool gets_other_env =
+      with_inherited(from.secrets, of_app).env != with_inherited(to.secrets, of_app).env;
+  outcome.replaces_container =
+      from.tier != to.tier || std::ranges::any_of(found.container, [&](const std::string& field) {
+        return field != "env_vars" || gets_other_env;
+      });
 }
 
 Outcome carried_out(db::Tx& tx, const Actor& actor, const Operation& operation, const Rules& rules,
@@ -50,13 +58,14 @@ Outcome carried_out(db::Tx& tx, const Actor& actor, const Operation& operation, 
     was.container.port = 0;  // so that the default port is shown too
     id = create(tx, actor, *operation.order, rules, data_key).id;
   } else {
-    get_owned(tx, actor.app_id, id);
-    if (const auto state = desired_state(tx, id, data_key)) was = order_of(*state);
+    const Deployment row = get_owned(tx, actor.app_id, id);
+    if (row.status != Status::destroyed) was = order_of(row, own_secrets(tx, id, data_key));
     change(tx, actor, id, operation.change, rules, data_key);
   }
-  note_differences(was, order_of(*desired_state(tx, id, data_key)), outcome);
-  if (!outcome.fields.empty()) outcome.effect = operation.order ? Effect::create : Effect::change;
   outcome.deployment = find(tx, id);
+  note_differences(was, order_of(*outcome.deployment, own_secrets(tx, id, data_key)),
+                   secrets_of_app(tx, actor.app_id, data_key), outcome);
+  if (!outcome.fields.empty()) outcome.effect = operation.order ? Effect::create : Effect::change;
   outcome.points = before - ledger::balance(tx, account);
   return outcome;
 }

@@ -17,8 +17,11 @@ constexpr auto texts_of(State) { return EnumTexts<State::ended>{"waiting", "runn
 
 // One container. After a rollout that failed, there is the new one beside the one that serves.
 struct Instance {
-  std::string name;   // of its pod
-  std::string image;  // that it runs
+  std::string name;  // of its pod
+  std::string process = "web";
+  std::string image;                 // that it runs
+  std::string version = {};          // the same for containers that were made alike; may be empty
+  std::string phase = "scheduling";  // scheduling, pulling, starting, probing, ready or ending
   State state = State::waiting;
   std::string reason;      // why it waits or has ended, in the kubelet's word; may be empty
   std::string node;        // may be empty
@@ -30,7 +33,7 @@ struct Instance {
   std::optional<Instant> made_at = {};
 };
 
-inline constexpr std::size_t max_instances = 20;
+inline constexpr std::size_t max_instances = 100;
 
 // Returns the deployment's containers from memory, newest first, at most max_instances.
 using Of = std::function<std::vector<Instance>(const std::string& deployment_id)>;

@@ -4,6 +4,7 @@
 
 #include "controller/base/text.h"
 #include "controller/db/enum_column.h"
+#include "controller/domain/deployments/app_variable_rows.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/revisions.h"
 
@@ -24,18 +25,26 @@ std::optional<std::string> kept_message(const std::optional<std::string>& messag
 }
 
 // Adds to the details who began a rollout and, at its end, how long it took.
-void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, Instant now) {
-  details["kind"] = to_string(rollout.kind);
-  details["image"] = rollout.container.image;
+void add_rollout(nlohmann::json& details, const BegunRollout& rollout, bool ends, Instant now) {
+  details["kind"] = rollout.kind;
+  details["image"] = rollout.image;
   if (ends)
     details["duration_seconds"] = std::chrono::duration<double>(now - rollout.started_at).count();
+}
+
+std::optional<BegunRollout> begun_rollout(db::Tx& tx, const Deployment& row) {
+  const auto revision = revision_of(tx, row.id, row.generation);
+  if (!revision) return begun_by_app_variables(tx, row);
+  if (revision->succeeded) return std::nullopt;
+  return BegunRollout{.kind = std::string(to_string(revision->kind)),
+                      .initiated_by = revision->initiated_by,
+                      .image = revision->container.image,
+                      .started_at = revision->started_at};
 }
 
 // Writes the log entry for a change of status, if it has one. What happens to a container after it
 // has run isn't part of a rollout, so berth itself is its initiator.
 void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
-  auto rollout = revision_of(tx, row.id, row.generation);
-  if (rollout && rollout->succeeded) rollout.reset();
   nlohmann::json details = {{"generation", row.generation}};
   // If the new container fails, what was observed is the old one, which keeps serving.
   const bool serves_on = seen.reason == Reason::rollout_failed;
@@ -45,6 +54,7 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   if (seen.cause) details["cause"] = to_string(*seen.cause);
   if (const auto message = kept_message(seen.message)) details["message"] = *message;
   const auto write = [&](LogStatus status) {
+    const auto rollout = begun_rollout(tx, row);
     if (rollout) add_rollout(details, *rollout, status != LogStatus::started, tx.now());
     write_log(tx, row.id,
               {.action = LogAction::deploy,
@@ -67,26 +77,42 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
 
 }  // namespace
 
+namespace {
+
+bool has_scale(const ContainerSpec& container) {
+  return std::ranges::any_of(processes_of(container),
+                             [](const ProcessSpec& each) { return each.scale.has_value(); });
+}
+
+std::map<std::string, int> scaled_processes(db::Tx& tx, const Deployment& row) {
+  std::map<std::string, int> scaled;
+  if (!has_scale(row.container)) return scaled;
+  auto rows = tx.query(
+      R"(SELECT process, replicas FROM deployment_scales WHERE deployment_id = $1)", row.id);
+  while (rows.next()) scaled[rows.text("process")] = int(rows.integer("replicas"));
+  return scaled;
+}
+
+}  // namespace
+
 std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
                                           const std::string& data_key) {
   const auto deployment = find(tx, id);
   if (!deployment || deployment->status == Status::destroyed) return std::nullopt;
-  DesiredState result = {.deployment = *deployment,
-                         .secrets = {},
-                         .confinement = tiers::find(tx, deployment->tier_id)->confinement,
-                         .host_is_held = leaving_holds_name(tx, *deployment)};
-  auto rows = tx.query(
-      R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
-  rows.next();
-  result.secrets = open(sealed_secrets_of(rows), id, data_key);
-  return result;
+  return DesiredState{.deployment = *deployment,
+                      .secrets = with_inherited(own_secrets(tx, id, data_key),
+                                                secrets_of_app(tx, deployment->app_id, data_key)),
+                      .confinement = tiers::find(tx, deployment->tier_id)->confinement,
+                      .host_is_held = leaving_holds_name(tx, *deployment),
+                      .scaled = scaled_processes(tx, *deployment)};
 }
 
 AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(R"(
       SELECT count(*) AS deployments,
-             coalesce(sum(memory_limit_mb), 0) AS memory_mb,
-             coalesce(sum(cpu_limit_millicores), 0) AS cpu_millicores,
+             coalesce(sum(most_containers), 0) AS containers,
+             coalesce(sum(most_memory_mb), 0) AS memory_mb,
+             coalesce(sum(most_cpu_millicores), 0) AS cpu_millicores,
              coalesce(max(memory_limit_mb), 0) AS largest_memory_mb,
              coalesce(max(cpu_limit_millicores), 0) AS largest_cpu_millicores
       FROM deployments
@@ -94,6 +120,7 @@ AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
                        app_id);
   rows.next();
   return {.deployments = int(rows.integer("deployments")),
+          .containers = int(rows.integer("containers")),
           .memory_mb = rows.integer("memory_mb"),
           .cpu_millicores = rows.integer("cpu_millicores"),
           .largest_memory_mb = int(rows.integer("largest_memory_mb")),

@@ -30,6 +30,14 @@ struct Revision {
   bool succeeded = false;
 };
 
+// A rollout that hasn't ended well (yet), for the log.
+struct BegunRollout {
+  std::string kind;
+  std::optional<std::string> initiated_by;
+  std::string image;
+  Instant started_at;
+};
+
 // Stores what the deployment is now meant to run as its newest revision. Earlier revisions that
 // never ran are deleted, since their rollouts can't be completed any more.
 void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind kind,

@@ -4,7 +4,9 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/process_rules.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -43,8 +45,11 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
 struct Rollout {
   ContainerSpec container;
   Secrets secrets;
-  bool operator==(const Rollout&) const = default;
 };
+
+bool is_same(const Rollout& from, const Rollout& to) {
+  return brought_back(to.container, from.container) == to.container && from.secrets == to.secrets;
+}
 
 // Returns what the revision ran. Its image is pinned to the digest that was pulled at that time.
 Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
@@ -63,7 +68,7 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   const Revision* newest = nullptr;
   for (const Revision& revision : all) {
     if (&revision == &all.front() || !revision.succeeded) continue;
-    if (rollout_of(revision, id, data_key) != now) return revision;
+    if (!is_same(rollout_of(revision, id, data_key), now)) return revision;
     if (!newest) newest = &revision;
   }
   if (!newest)
@@ -77,23 +82,25 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
 Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::optional<std::string>& to_log_id, const Rules& rules,
                     const std::string& data_key) {
-  check_not_suspended(get_living(tx, actor, id));
-  billing::resume(tx, actor, id);
-  const Deployment row = *find(tx, id);
+  const Deployment present = get_living(tx, actor, id);
+  check_not_suspended(present);
   const auto all = revisions(tx, id);
-  const Revision to = to_log_id
-                          ? of_entry(tx, row, *to_log_id, all.empty() ? 0 : all.front().generation)
-                          : last_good(all, id, data_key);
+  const Revision to =
+      to_log_id ? of_entry(tx, present, *to_log_id, all.empty() ? 0 : all.front().generation)
+                : last_good(all, id, data_key);
   const Rollout rollout = rollout_of(to, id, data_key);
   Change change;
   change.set(&ContainerSpec::image, rollout.container.image);
-  check(change, {}, rules);  // the registry may not be allowed any more
   check_own_image(tx, actor.app_id, rollout.container.image, rules);
-  const Order before = order_of(*desired_state(tx, id, data_key));
-  const bool same = rollout == Rollout{.container = before.container, .secrets = before.secrets};
+  const Order before = order_of(row, own_secrets(tx, id, data_key));
   Order order = before;
-  order.container = rollout.container;
+  order.container = brought_back(before.container, rollout.container);
   order.secrets = rollout.secrets;
+  check(change, order, rules);  // the registry may not be allowed any more
+  check_size(order.container, tier_as_agreed(tx, present));
+  billing::change_size(tx, actor, id, {}, order.container);
+  const Deployment row = *find(tx, id);
+  const bool same = order.container == before.container && order.secrets == before.secrets;
   store(tx, id, before, order, data_key);
   begin_generation(tx, id,
                    {.status = status_with_new_container(row.status),

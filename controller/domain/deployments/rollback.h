@@ -8,7 +8,8 @@
 namespace berth::deployments {
 
 // Returns a deployment to what an earlier rollout ran: image (by its digest, if that is known),
-// port, variables, health path and registry credentials. Tier and custom domain stay as they are.
+// port, its own variables, health path and registry credentials. Tier, custom domain and the app's
+// variables (app_variables.h) stay as they are.
 // `to_log_id` names a log entry of the rollout to return to; without it, the last rollout that ran
 // before the current one and differs from it is used, or the last one if none differs. A stopped
 // deployment stays stopped, and a pending one pending; the current period is charged if it isn't

@@ -11,6 +11,8 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 
 namespace berth::deployments {
 namespace {
@@ -23,12 +25,15 @@ bool is_env_key(std::string_view key) {
          std::ranges::all_of(key, [&](unsigned char c) { return letter(c) || std::isdigit(c); });
 }
 
-void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
-  if (env.size() > max_env_keys) wrong["env_vars"].push_back("must have at most 50 keys");
+constexpr const char* env_field = "env_vars";
+
+void check_env(const std::map<std::string, std::string>& env, const std::string& whole,
+               Details& wrong) {
+  if (env.size() > max_env_keys) wrong[whole].push_back("must have at most 50 keys");
   size_t bytes = 0;
   for (const auto& [key, value] : env) {
     bytes += key.size() + value.size();
-    const std::string field = "env_vars." + cut(key, max_env_key_length);
+    const std::string field = whole + "." + cut(key, max_env_key_length);
     if (!is_env_key(key))
       wrong[field].push_back(
           "isn't a variable name: letters, digits and '_', not beginning with a digit, at most 128 "
@@ -39,7 +44,7 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
       wrong[field].push_back("must not contain a NUL character");
   }
   if (bytes > max_env_bytes)
-    wrong["env_vars"].push_back("must not have more than 256 KiB of keys and values");
+    wrong[whole].push_back("must not have more than 256 KiB of keys and values");
 }
 
 // An image reference by the grammar of the distribution project (distribution/reference): a
@@ -108,6 +113,8 @@ bool is_well_formed(const ContainerSpec& container, const ContainerField& field,
                     const Rules& rules) {
   if (&field == &field_of(&ContainerSpec::health_path))
     return container.health_path.empty() || is_path(container.health_path);
+  if (&field == &field_of(&ContainerSpec::deploy_hours))
+    return container.deploy_hours.empty() || pushes::is_hours(container.deploy_hours);
   // Whether the registry is allowed is checked first, because that answer helps more than one about
   // the grammar.
   return &field != &image_field || !is_allowed(container.image, rules) || is_image(container.image);
@@ -148,8 +155,9 @@ void check(const Order& order, const Rules& rules) {
   check_name(order.name, rules, wrong);
   for (const ContainerField& field : container_fields)
     check_field(order.container, field, rules, wrong);
+  check_processes(order.container, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
-  check_env(order.secrets.env, wrong);
+  check_env(order.secrets.env, env_field, wrong);
   check_labels(order.labels, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
   if (!wrong.empty())
@@ -158,12 +166,18 @@ void check(const Order& order, const Rules& rules) {
   check_registry(order.container.image, rules);
 }
 
-void check(const Change& change, const std::map<std::string, std::string>& env,
-           const Rules& rules) {
+void check_variables(const std::map<std::string, std::string>& env, const std::string& field) {
+  Details wrong;
+  check_env(env, field, wrong);
+  if (!wrong.empty()) throw Error(Code::validation_failed, "some variables are wrong", wrong);
+}
+
+void check(const Change& change, const Order& next, const Rules& rules) {
   Details wrong;
   for (const ContainerField* field : change.fields)
     check_field(change.container, *field, rules, wrong);
-  if (!change.env.empty()) check_env(env, wrong);
+  if (!change.fields.empty()) check_processes(next.container, wrong);
+  if (!change.env.empty()) check_env(next.secrets.env, env_field, wrong);
   if (change.labels) check_labels(*change.labels, wrong);
   if (const auto& domain = change.custom_domain; domain && *domain)
     check_domain(**domain, rules, wrong);
@@ -187,28 +201,32 @@ Label parse_label(std::string_view text) {
   return label;
 }
 
-Order order_of(const DesiredState& state) {
-  const Deployment& row = state.deployment;
+Order order_of(const Deployment& row, const Secrets& own) {
   return {.name = row.name,
           .tier = row.tier_slug,
           .custom_domain = row.custom_domain,
           .container = row.container,
-          .secrets = state.secrets,
+          .secrets = own,
           .labels = row.labels};
+}
+
+void change_variables(Secrets& secrets,
+                      const std::map<std::string, std::optional<std::string>>& changes) {
+  for (const auto& [key, value] : changes) {
+    const auto before = secrets.env.find(key);
+    if (value && before != secrets.env.end() && before->second == *value) continue;
+    secrets.env_set_at.erase(key);
+    if (value)
+      secrets.env[key] = *value;
+    else
+      secrets.env.erase(key);
+  }
 }
 
 Order changed(Order order, const Change& change) {
   for (const ContainerField* field : change.fields)
     set_value(order.container, *field, value_of(change.container, *field));
-  for (const auto& [key, value] : change.env) {
-    const auto before = order.secrets.env.find(key);
-    if (value && before != order.secrets.env.end() && before->second == *value) continue;
-    order.secrets.env_set_at.erase(key);
-    if (value)
-      order.secrets.env[key] = *value;
-    else
-      order.secrets.env.erase(key);
-  }
+  change_variables(order.secrets, change.env);
   if (change.registry_credentials)
     order.secrets.registry_credentials = *change.registry_credentials;
   if (change.custom_domain) order.custom_domain = *change.custom_domain;
@@ -226,7 +244,8 @@ Differences differences(const Order& from, const Order& to) {
   };
   for (const ContainerField& field : container_fields)
     if (value_of(from.container, field) != value_of(to.container, field))
-      (field.replaces_container ? found.container : found.other).emplace_back(field.name);
+      (replaces_containers(from.container, to.container, field) ? found.container : found.other)
+          .emplace_back(field.name);
   replace("env_vars", from.secrets.env != to.secrets.env);
   replace("registry_credentials",
           from.secrets.registry_credentials != to.secrets.registry_credentials);
@@ -246,6 +265,8 @@ nlohmann::json described(const nlohmann::json& value) {
   return cut(text, max_described_value);
 }
 
+}  // namespace
+
 nlohmann::json described_variables(const Secrets& from, const Secrets& to) {
   nlohmann::json found = {{"field", "env_vars"},
                           {"added", nlohmann::json::array()},
@@ -262,8 +283,6 @@ nlohmann::json described_variables(const Secrets& from, const Secrets& to) {
     if (!to.env.contains(name)) found["removed"].push_back(name);
   return found;
 }
-
-}  // namespace
 
 nlohmann::json described_differences(const Order& from, const Order& to) {
   nlohmann::json all = nlohmann::json::array();

@@ -11,16 +11,24 @@ namespace berth::deployments {
 // Checks what can be checked without the database. Throws validation_failed that names everything
 // wrong, or else unsupported_registry.
 void check(const Order& order, const Rules& rules);
-// The same for a change; members that aren't set aren't checked. `env` is what the variables would
-// be after it.
-void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
+// The same for a change; members that aren't set aren't checked. `next` is the order as it would be
+// after it.
+void check(const Change& change, const Order& next, const Rules& rules);
 // Throws unsupported_registry if the image is one that berthd builds, and this app may not run it
 // (builds::check_image). Called after check().
 void check_own_image(db::Tx& tx, const std::string& app_id, const std::string& image,
                      const Rules& rules);
 
-// Returns the order that would create the deployment as it is now.
-Order order_of(const DesiredState& state);
+// Throws validation_failed if the variables have wrong names, or are too many or too long. The
+// details name `field`, or a variable as `field`, a dot and its name.
+void check_variables(const std::map<std::string, std::string>& env, const std::string& field);
+
+// Returns the order that would create the deployment as it is now. `own` are its own secrets,
+// without what it inherits.
+Order order_of(const Deployment& row, const Secrets& own);
+// Sets variables, and removes those without a value. A value that stays keeps its time.
+void change_variables(Secrets& secrets,
+                      const std::map<std::string, std::optional<std::string>>& changes);
 // Returns the order with the change applied. The tier stays, because a change of it is paid for
 // separately.
 Order changed(Order order, const Change& change);
@@ -35,8 +43,15 @@ Differences differences(const Order& from, const Order& to);
 // but the field.
 nlohmann::json described_differences(const Order& from, const Order& to);
 
+// The part of it that is about variables.
+nlohmann::json described_variables(const Secrets& from, const Secrets& to);
+
 // Returns the tier with this slug. Throws unknown_tier or payment_method_unsupported.
 tiers::Tier payable_tier(db::Tx& tx, const std::string& slug);
+// Returns the deployment's tier as far as it holds for what the deployment has already: its sizes
+// are those that it got, and it may keep as many containers as it has, whatever was changed of the
+// tier since.
+tiers::Tier tier_as_agreed(db::Tx& tx, const Deployment& deployment);
 // Throws tier_not_allowed if the app may not use the tier.
 void check_tier_allowed(const apps::App& app, const tiers::Tier& tier);
 // Returns how many deployments of the tier, not counting destroyed ones, the account has.

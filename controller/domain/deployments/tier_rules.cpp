@@ -1,4 +1,6 @@
 // Which tiers a deployment may have.
+#include <algorithm>
+
 #include "controller/base/error.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -12,6 +14,14 @@ tiers::Tier payable_tier(db::Tx& tx, const std::string& slug) {
     throw Error(Code::payment_method_unsupported,
                 "deployments can only be paid with service points");
   return *tier;
+}
+
+tiers::Tier tier_as_agreed(db::Tx& tx, const Deployment& deployment) {
+  tiers::Tier tier = *tiers::find(tx, deployment.tier_id);
+  tier.memory_limit_mb = deployment.memory_limit_mb;
+  tier.cpu_limit_millicores = deployment.cpu_limit_millicores;
+  tier.max_replicas = std::max(tier.max_replicas, most_replicas(deployment.container));
+  return tier;
 }
 
 void check_tier_allowed(const apps::App& app, const tiers::Tier& tier) {

@@ -14,7 +14,8 @@ const std::string select_tiers = R"(
     SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
            memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
            auto_approve, monthly_stipend_points, ad_reach_multiplier, runtime_class,
-           user_namespaces, smtp, bandwidth_mbit, build_points_per_minute, points_per_hour
+           user_namespaces, smtp, bandwidth_mbit, build_points_per_minute, points_per_hour,
+           max_replicas, exec_allowed
     FROM deploy_tiers
 )";
 
@@ -38,7 +39,9 @@ Tier tier_of(const db::Query& row) {
                                .smtp = row.flag("smtp"),
                                .bandwidth = {}},
                .build_points_per_minute = row.integer("build_points_per_minute"),
-               .points_per_hour = row.integer_or_null("points_per_hour")};
+               .points_per_hour = row.integer_or_null("points_per_hour"),
+               .max_replicas = int(row.integer("max_replicas")),
+               .exec_allowed = row.flag("exec_allowed")};
   if (!row.null("user_namespaces")) tier.confinement.user_namespaces = row.flag("user_namespaces");
   if (!row.null("bandwidth_mbit")) tier.confinement.bandwidth = int(row.integer("bandwidth_mbit"));
   if (!row.null("max_deployments")) tier.max_deployments = int(row.integer("max_deployments"));
@@ -56,9 +59,9 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
          memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
          auto_approve, monthly_stipend_points, ad_reach_multiplier, runtime_class,
          user_namespaces, smtp, bandwidth_mbit, build_points_per_minute, points_per_hour,
-         position)
+         max_replicas, exec_allowed, position)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-              $20,
+              $20, $21, $22,
               (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers)))",
              id, tier.name, tier.slug, tier.description, to_string(tier.payment_method),
              tier.monthly_cost_points, tier.monthly_cost_sats, tier.memory_limit_mb,
@@ -66,7 +69,7 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
              tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier,
              tier.confinement.runtime_class, tier.confinement.user_namespaces,
              tier.confinement.smtp, tier.confinement.bandwidth, tier.build_points_per_minute,
-             tier.points_per_hour);
+             tier.points_per_hour, tier.max_replicas, tier.exec_allowed);
   metering::price_created(tx, id, tier.points_per_hour);
 }
 
@@ -133,14 +136,16 @@ Tier update(db::Tx& tx, const Tier& tier) {
           memory_limit_mb = $6, cpu_limit_millicores = $7, max_deployments = $8,
           custom_domain_allowed = $9, auto_approve = $10, monthly_stipend_points = $11,
           ad_reach_multiplier = $12, runtime_class = $13, user_namespaces = $14, smtp = $15,
-          bandwidth_mbit = $16, build_points_per_minute = $17, points_per_hour = $18
+          bandwidth_mbit = $16, build_points_per_minute = $17, points_per_hour = $18,
+          max_replicas = $19, exec_allowed = $20
       WHERE id = $1)",
              tier.id, tier.name, tier.description, tier.monthly_cost_points, tier.monthly_cost_sats,
              tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
              tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
              tier.ad_reach_multiplier, tier.confinement.runtime_class,
              tier.confinement.user_namespaces, tier.confinement.smtp, tier.confinement.bandwidth,
-             tier.build_points_per_minute, tier.points_per_hour);
+             tier.build_points_per_minute, tier.points_per_hour, tier.max_replicas,
+             tier.exec_allowed);
   metering::price_changed(tx, tier.id, tier.points_per_hour);
   if (before && before->confinement != tier.confinement) confinement_changed(tx, tier.id);
   billing::tier_changed(tx, tier.id);

@@ -30,6 +30,8 @@ struct Confinement {
   bool operator==(const Confinement&) const = default;
 };
 
+inline constexpr int default_max_replicas = 3;
+
 struct Tier {
   std::string id;
   std::string name;
@@ -52,6 +54,11 @@ struct Tier {
   // paid with points; 1 to metering::max_points_per_hour, empty for none. A new price applies from
   // the next UTC midnight.
   std::optional<std::int64_t> points_per_hour = {};
+  // How many containers of its processes a deployment may have at once; 1 to
+  // deployments::max_replicas. Those of jobs don't count.
+  int max_replicas = default_max_replicas;
+  // Whether owners may run commands in containers that run (exec.h).
+  bool exec_allowed = false;
 };
 // The most that a minute of building may cost.
 inline constexpr std::int64_t max_build_points_per_minute = 1'000'000;

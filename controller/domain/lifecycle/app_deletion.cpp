@@ -4,6 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/app_changes.h"
+#include "controller/domain/deployments/app_variables.h"
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/metering/settlement.h"
@@ -37,6 +38,7 @@ void remove(db::Tx& tx, const App& app) {
   const ledger::Account account = ledger::app_account(app.id);
   holds::void_all(tx, account);
   metering::close_app(tx, app.id);
+  deployments::forget_app_variables(tx, app.id);
   if (const std::int64_t left = ledger::balance(tx, account); left > 0) {
     ledger::open_account(tx, ledger::treasury());
     ledger::post(tx, {.kind = "app_deletion",

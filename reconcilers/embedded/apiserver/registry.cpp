@@ -13,6 +13,9 @@
 namespace berth::embedded {
 namespace {
 
+// A generated name is cut, so that it has at most 63 characters (k8s.io/apiserver, names).
+constexpr size_t longest_generated_base = 58;
+
 // Fills in apiVersion and kind from the URL if the body doesn't have them.
 void check_type(const Type& type, Json& object) {
   if (text_at(object, "apiVersion").empty()) object["apiVersion"] = api_version(type);
@@ -157,7 +160,8 @@ ObjectPtr Registry::commit(const Key& key, const ObjectPtr& live, Json object, D
 void Registry::prepare_create(const Type& type, const std::string& name_space, Json& object) {
   Json& metadata = object["metadata"];
   if (name_of(object).empty() && !text_at(metadata, "generateName").empty())
-    metadata["name"] = text_at(metadata, "generateName") + name_suffix();
+    metadata["name"] =
+        text_at(metadata, "generateName").substr(0, longest_generated_base) + name_suffix();
   if (!text_at(metadata, "resourceVersion").empty())
     throw internal_error("resourceVersion should not be set on objects to be created");
   for (const char* field :

@@ -51,6 +51,8 @@ constexpr std::array types{
          no_generation, built_in, Put::or_create},
     Type{Kind::role_bindings, "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings",
          namespaced, plain, no_generation, built_in, any},
+    Type{Kind::pod_disruption_budgets, "policy", "v1", "PodDisruptionBudget",
+         "poddisruptionbudgets", namespaced, status, generation, built_in, Put::conditional},
 };
 
 const Json null_value;

@@ -30,6 +30,7 @@ enum class Kind {
   certificates,
   leases,
   role_bindings,
+  pod_disruption_budgets,
 };
 
 enum class Scope { cluster, namespaced };

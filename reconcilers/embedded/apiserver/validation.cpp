@@ -343,6 +343,13 @@ void check_data(const Json& live, const Json& object, Causes& causes) {
     causes.push_back(forbidden_field("data", "field is immutable when `immutable` is set"));
 }
 
+void check_disruption_budget(const Json& object, Causes& causes) {
+  const Json& spec = at_path(object, "/spec");
+  if (spec.contains("minAvailable") && spec.contains("maxUnavailable"))
+    causes.push_back(invalid_value("spec", Json::object(),
+                                   "minAvailable and maxUnavailable cannot be both set"));
+}
+
 void check_kind(const Type& type, const Json& live, const Json& object, Causes& causes) {
   switch (type.id) {
     case Kind::deployments:
@@ -360,6 +367,9 @@ void check_kind(const Type& type, const Json& live, const Json& object, Causes& 
       break;
     case Kind::ingresses:
       check_ingress(object, causes);
+      break;
+    case Kind::pod_disruption_budgets:
+      check_disruption_budget(object, causes);
       break;
     case Kind::secrets:
     case Kind::config_maps:

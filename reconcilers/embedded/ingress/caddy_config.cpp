@@ -16,6 +16,11 @@ constexpr const char* dial_timeout = "3s";
 // request that is sent at that moment would fail.
 constexpr const char* keep_upstream = "1s";
 constexpr int max_kept_upstream = 512;
+// How a request is sent again that a container didn't answer. Other requests take turns, too, so
+// that a retry may come to the same container again: this often, it doesn't.
+constexpr int most_retries = 20;
+constexpr const char* retry_pause = "20ms";
+constexpr const char* tried_for = "5s";
 
 // Host names as Routes has them, with or without a port. Nothing else ever becomes part of a path.
 constexpr const char* plain_host = "^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]+)?$";
@@ -23,6 +28,10 @@ constexpr const char* host = "{http.request.host}";
 
 // The variable that tells the routes of errors what has failed.
 constexpr const char* destination = "to";
+// The placeholder for a random hexadecimal digit, and the variable with the first of the two
+// addresses that a request may go to (route_files.h).
+constexpr const char* random_place = "berth.place";
+constexpr const char* first_choice = "first";
 
 Json handle(std::initializer_list<Json> handlers) { return {{"handle", Json(handlers)}}; }
 
@@ -90,10 +99,10 @@ Json file_in(const std::string& directory, std::initializer_list<const char*> pa
 
 std::string of_host(const std::filesystem::path& directory) { return (directory / host).string(); }
 
-// Sends the request to the address that the host's directory names. The pattern is there twice,
-// because a file that was found may be gone when it is looked at: then there is another one.
-Json to_container(const CaddySettings& settings) {
-  const Json proxy = {
+Json proxy_to(std::initializer_list<const char*> addresses) {
+  Json upstreams = Json::array();
+  for (const char* address : addresses) upstreams.push_back({{"dial", address}});
+  return {
       {"handler", "reverse_proxy"},
       {"transport",
        {{"protocol", "http"},
@@ -101,15 +110,54 @@ Json to_container(const CaddySettings& settings) {
         {"dial_timeout", dial_timeout},
         {"keep_alive",
          {{"idle_timeout", keep_upstream}, {"max_idle_conns_per_host", max_kept_upstream}}}}},
-      // X-Forwarded-For, -Proto and -Host are Caddy's own; what callers sent of them is dropped.
+      // X-Forwarded-For, -Proto and -Host are Caddy's own; what callers sent of them is
+      // dropped.
       {"headers",
        {{"request",
          {{"delete", {"Forwarded", "X-Forwarded-Port", "X-Forwarded-Server", "X-Forwarded-Prefix"}},
           {"set", {{"X-Real-Ip", {"{http.request.remote.host}"}}}}}}}},
-      {"upstreams", Json::array({{{"dial", "{http.matchers.file.relative}"}}})}};
-  const Json without_server = {{"handler", "headers"}, {"response", {{"delete", {"Server"}}}}};
-  return terminal(with_match(file_in(of_host(settings.directory / "up"), {"*", "*"}),
-                             handle({without_server, proxy})));
+      {"upstreams", std::move(upstreams)}};
+}
+
+Json without_server() { return {{"handler", "headers"}, {"response", {{"delete", {"Server"}}}}}; }
+
+// The file that is found, and what is looked for in a directory. The pattern is there twice,
+// because a file that was found may be gone when it is looked at: then there is another one.
+constexpr const char* found_file = "{http.matchers.file.relative}";
+constexpr std::initializer_list<const char*> any_file = {"*", "*"};
+
+// Sends the request to the address that the host's directory names.
+Json to_container(const CaddySettings& settings) {
+  return terminal(with_match(file_in(of_host(settings.directory / "up"), any_file),
+                             handle({without_server(), proxy_to({found_file})})));
+}
+
+// If several containers answer for the host, sends the request to one of the two that a random
+// place names, in turns. A container that doesn't answer has died, and the node hasn't noticed yet:
+// then the other one gets the request, unless it has a body, of which a part may have been sent,
+// or may not be sent twice. Nothing is remembered of a container that didn't answer: Caddy would
+// remember it by the placeholder, which is the same for all hosts.
+Json to_containers(const CaddySettings& settings) {
+  const std::string place = of_host(settings.directory / "spread") + "/{" + random_place + "}";
+  Json match = file_in(place + "/second", any_file);
+  match["vars_regexp"] = {{first_choice, {{"pattern", "."}}}};
+  Json proxy = proxy_to({"{http.vars.first}", found_file});
+  proxy["load_balancing"] = {
+      {"selection_policy", {{"policy", "round_robin"}}},
+      {"retries", most_retries},
+      {"try_duration", tried_for},
+      {"try_interval", retry_pause},
+      {"retry_match", Json::array({{{"method", {"GET", "HEAD", "OPTIONS"}}}})}};
+  const Json random = {
+      {"handler", "map"},
+      {"source", "{http.request.uuid}"},
+      {"destinations", {"{" + std::string(random_place) + "}"}},
+      {"mappings", Json::array({{{"input_regexp", "^(.)"}, {"outputs", {"${1}"}}}})}};
+  const Json noted = {{"handler", "vars"}, {first_choice, found_file}};
+  return handle(
+      {random,
+       subroute({with_match(file_in(place + "/first", any_file), handle({noted})),
+                 terminal(with_match(std::move(match), handle({without_server(), proxy})))})});
 }
 
 Json known_host(const CaddySettings& settings) {
@@ -152,8 +200,8 @@ Json to_https(const CaddySettings& settings) {
 Json routes(const CaddySettings& settings) {
   return Json::array(
       {to_console(settings),
-       with_match(plain_hosts(),
-                  handle({subroute({to_container(settings), known_host(settings)})})),
+       with_match(plain_hosts(), handle({subroute({to_containers(settings), to_container(settings),
+                                                   known_host(settings)})})),
        other_spelling(settings), handle({unknown_host()})});
 }
 

@@ -285,9 +285,9 @@ void Ingress::apply_host(const std::string& name_space, const std::string& host,
   }
   if (is_new) log_->add(host);
   // What an earlier process has written stays until the node knows its containers.
-  const bool stays = route.is_unsettled && files_.has(host);
-  if (!stays && (is_new || found->second.route.upstream != route.upstream))
-    files_.set(host, route.upstream);
+  const bool stays = route.is_unsettled && route.upstreams.empty() && files_.has(host);
+  if (!stays && (is_new || found->second.route.upstreams != route.upstreams))
+    files_.set(host, route.upstreams);
   found->second.route = route;
 }
 

@@ -1,5 +1,8 @@
 #include "reconcilers/embedded/ingress/routes.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/embedded/apiserver/conditions.h"
@@ -32,22 +35,22 @@ bool is_selected(const Stored& pod, const Json& selector) {
 }
 
 // By what pods are ordered: when they were created, and for those of the same second their names.
-std::pair<std::string, std::string> age_of(const Json& pod) {
-  return {text_at(at_path(pod, "/metadata"), "creationTimestamp"), name_of(pod)};
+std::pair<std::string, std::string> age_of(const ObjectPtr& pod) {
+  return {text_at(at_path(*pod, "/metadata"), "creationTimestamp"), name_of(*pod)};
 }
 
-// The newest of the ready pods that the Service selects; null if there is none.
-ObjectPtr newest_ready_pod(const Store& store, const std::string& name_space, const Json& service) {
+// The ready pods that the Service selects, the newest first.
+std::vector<ObjectPtr> ready_pods(const Store& store, const std::string& name_space,
+                                  const Json& service) {
   const Json& selector = at_path(service, "/spec/selector");
-  if (!selector.is_object() || selector.empty()) return nullptr;
-  ObjectPtr newest;
+  if (!selector.is_object() || selector.empty()) return {};
+  std::vector<ObjectPtr> ready;
   for (const auto& [key, stored] : store.list_stored(Kind::pods, name_space)) {
     if (!is_selected(*stored, selector)) continue;
-    const ObjectPtr pod = store.find(key);
-    if (!is_true(*pod, "Ready")) continue;
-    if (!newest || age_of(*newest) < age_of(*pod)) newest = pod;
+    if (ObjectPtr pod = store.find(key); is_true(*pod, "Ready")) ready.push_back(std::move(pod));
   }
-  return newest;
+  std::ranges::sort(ready, std::greater(), age_of);
+  return ready;
 }
 
 // The number of the port. A targetPort that is a name is that of a container's port.
@@ -69,13 +72,15 @@ Route route_of(const Store& store, const std::string& name_space, const Json& ba
   const auto port = port_of(*service, at_path(backend, "/port"));
   if (!port) return route;
   route.port = port->name;
-  const ObjectPtr pod = newest_ready_pod(store, name_space, *service);
-  if (!pod) return route;
-  const auto number = number_of(*pod, port->target);
-  if (!number) return route;
-  const auto address = address_of(*pod, *number);
-  route.is_unsettled = !address;
-  route.upstream = address.value_or("");
+  for (const ObjectPtr& pod : ready_pods(store, name_space, *service)) {
+    const auto number = number_of(*pod, port->target);
+    if (!number) continue;
+    const auto address = address_of(*pod, *number);
+    if (!address)
+      route.is_unsettled = true;
+    else if (route.upstreams.size() < max_upstreams)
+      route.upstreams.push_back(*address);
+  }
   return route;
 }
 

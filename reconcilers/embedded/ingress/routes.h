@@ -4,18 +4,19 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reconcilers/embedded/apiserver/store.h"
 namespace berth::embedded {
 
 // Where requests for a host name go.
 struct Route {
-  // Where the container is reached from this machine, such as `127.0.0.1:34567`; empty if no pod
-  // is ready. A deployment of berth's has one pod, or two during a rollout; the newest one gets
-  // the requests.
-  std::string upstream;
-  // A pod is ready, but where it is reached isn't known (yet), because the node doesn't know its
-  // container yet.
+  // Where the containers of the ready pods are reached from this machine, such as
+  // `127.0.0.1:34567`, those of the newest pods first; at most max_upstreams. A pod that is being
+  // deleted is none of them, although its container goes on for a while.
+  std::vector<std::string> upstreams;
+  // There is a ready pod of which it isn't known (yet) where it is reached, because the node
+  // doesn't know its container yet.
   bool is_unsettled = false;
   std::string name_space;
   std::string service;  // the Service's name, and the name of its port
@@ -23,6 +24,9 @@ struct Route {
 
   bool operator==(const Route&) const = default;
 };
+// One machine has no use for more containers of a process than this. If there are more, the oldest
+// get no requests.
+inline constexpr size_t max_upstreams = 16;
 using Routes = std::map<std::string, Route>;  // by host name, in lower case
 
 // Where a port of a pod is reached from this machine, such as `127.0.0.1:34567`; nothing if the

@@ -12,6 +12,7 @@
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/dry_run.h"
 #include "controller/domain/deployments/metering/budgets.h"
+#include "controller/domain/deployments/variables.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/money/anomalies.h"
@@ -123,6 +124,8 @@ std::map<std::string, Texts> enums_of_code() {
       {"/SurfaceType", all<ads::SurfaceType>()},
       {"/TokenIntrospection/properties/reason", all<oauth::Inactive>()},
       {"/UserCosmetic/properties/acquired_via", all<cosmetics::AcquiredVia>()},
+      {"/VariableList/properties/variables/items/properties/from",
+       all<deployments::VariableOrigin>()},
       {"/WebhookDelivery/properties/status", all<webhooks::DeliveryState>()},
       {"/WebhookEventType", {webhooks::types.begin(), webhooks::types.end()}},
   };

@@ -27,6 +27,7 @@ const std::map<std::string, std::string> raw_texts = {
     {"AdEventRequest.impression_token", compared},
     {"CreateCreativeRequest.image", "a file in base64, of which only the pixels are kept"},
     {"BudgetRequest.password", secret},
+    {"ChangeAppVariablesRequest.variables.*", sealed},
     {"ChangeDeploymentRequest.env.*", sealed},
     {"ChangeDeploymentRequest.env_vars.*", sealed},
     {"ChangeDeploymentRequest.registry_credentials.password", sealed},

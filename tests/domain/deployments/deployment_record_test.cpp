@@ -252,6 +252,7 @@ TEST_CASE("an app's size is that of all that aren't destroyed") {
   };
   const auto large = f.world.deploy(f.app, order("large", "free"));
   CHECK(size() == deployments::AppSize{.deployments = 2,
+                                       .containers = 2,
                                        .memory_mb = 640,
                                        .cpu_millicores = 600,
                                        .largest_memory_mb = 512,
@@ -260,6 +261,7 @@ TEST_CASE("an app's size is that of all that aren't destroyed") {
   CHECK(size().deployments == 2);
   f.world.destroy(f.app, large.id);
   CHECK(size() == deployments::AppSize{.deployments = 1,
+                                       .containers = 1,
                                        .memory_mb = 128,
                                        .cpu_millicores = 100,
                                        .largest_memory_mb = 128,

@@ -18,6 +18,7 @@
 #include "controller/domain/ads/placing.h"
 #include "controller/domain/apps/app_changes.h"
 #include "controller/domain/apps/built_in.h"
+#include "controller/domain/deployments/app_variables.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 #include "controller/domain/deployments/metering/budgets.h"
@@ -374,6 +375,8 @@ const std::vector<Deciding> deciding = {
      [](db::Tx& tx, Fixture& f) {
        metering::set_budget(tx, {.app_id = f.app.id, .deployment_id = {}, .limit = 1});
      }},
+    {"deployments::change_app_variables",
+     [](db::Tx& tx, Fixture&) { deployments::change_app_variables(tx, {}, {}, ""); }},
     {"billing::settle_due",
      [](db::Tx& tx, Fixture&) { billing::settle_due(tx, "deployment", ""); }},
     {"billing::resume", [](db::Tx& tx, Fixture&) { billing::resume(tx, {}, "deployment"); }},
@@ -383,7 +386,7 @@ const std::vector<Deciding> deciding = {
 
 TEST_CASE("functions that decide by what they have read need a serializable write") {
   Fixture f;
-  CHECK(deciding.size() == 43);
+  CHECK(deciding.size() == 44);
   for (const Deciding& one : deciding) {
     INFO(one.name);
     const auto run = [&](db::Tx& tx) { one.run(tx, f); };

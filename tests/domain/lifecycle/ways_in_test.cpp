@@ -58,6 +58,7 @@ const std::map<std::string, Opens> secrets = {
     {"alerts.target_sealed", Opens::nothing},  // lets berth write to a chat
     {"deployments.env_sealed", Opens::app},
     {"deployments.credentials_sealed", Opens::app},
+    {"app_variables.value_sealed", Opens::app},
     {"deployment_revisions.env_sealed", Opens::app},
     {"deployment_revisions.credentials_sealed", Opens::app},
     {"ad_impressions.token_hash", Opens::nothing},  // reports one impression

@@ -24,7 +24,8 @@ SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 
 # All kinds of objects that berth creates or that are created for it.
 KINDS = ("deployments.apps,replicasets.apps,pods,services,endpointslices.discovery.k8s.io,ingresses.networking.k8s.io,"
-         "secrets,certificates.cert-manager.io,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts")
+         "secrets,certificates.cert-manager.io,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts,"
+         "poddisruptionbudgets.policy")
 
 
 def run(*command, check=True, limit=SCRIPT_LIMIT, **options):

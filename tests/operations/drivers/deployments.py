@@ -65,6 +65,16 @@ def list_variables(scene):
     return scene.owner_api.get(of(scene, "/env"))
 
 
+@driver("listAppVariables")
+def list_app_variables(scene):
+    return scene.owner_api.get("/api/deploy/variables")
+
+
+@driver("changeAppVariables")
+def change_app_variables(scene):
+    return scene.owner_api.patch("/api/deploy/variables", {"variables": {"SHARED": "1", "GONE": None}})
+
+
 @driver("deploymentStatus")
 def deployment_status(scene):
     return scene.owner_api.get(of(scene, "/status"))
@@ -276,3 +286,43 @@ def refund_deployment(scene):
 @driver("internalSearch")
 def internal_search(scene):
     return scene.admin.get("/api/internal/search?q=a")
+
+
+def following(scene):
+    """The scene's deployment, which follows the tag of its image."""
+    scene.owner_api.patch(of(scene), {"auto_deploy": True}).expect(200)
+
+
+@driver("showAutoDeploy")
+def show_auto_deploy(scene):
+    following(scene)
+    return scene.owner_api.get(of(scene, "/auto-deploy"))
+
+
+@driver("createPushHook")
+def create_push_hook(scene):
+    following(scene)
+    return scene.owner_api.post(of(scene, "/auto-deploy/hook"))
+
+
+@driver("deletePushHook")
+def delete_push_hook(scene):
+    return scene.owner_api.delete(of(scene, "/auto-deploy/hook"))
+
+
+@driver("takePushHook")
+def take_push_hook(scene):
+    following(scene)
+    url = scene.owner_api.post(of(scene, "/auto-deploy/hook")).expect(201)["url"]
+    return scene.anybody.post("/api/" + url.split("/api/", 1)[1])
+
+
+@driver("createPreview")
+def create_preview(scene):
+    return scene.owner_api.post(of(scene, "/previews"), {"name": scene.new_name("preview"), "ttl_seconds": 3600,
+                                                         "env_vars": {"STAGE": "preview"}, "budget": 100})
+
+
+@driver("listPreviews")
+def list_previews(scene):
+    return scene.owner_api.get(of(scene, "/previews"))

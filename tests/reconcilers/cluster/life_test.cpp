@@ -122,7 +122,12 @@ TEST_CASE("the app's namespace stays while another deployment is in it") {
   REQUIRE(world.is(first, Status::running));
   REQUIRE(world.is(second, Status::running));
   const auto quota_is_for = [&](int deployments) {
-    const deployments::AppSize size{deployments, 128 * deployments, 100 * deployments, 128, 100};
+    const deployments::AppSize size{.deployments = deployments,
+                                    .containers = deployments,
+                                    .memory_mb = 128 * deployments,
+                                    .cpu_millicores = 100 * deployments,
+                                    .largest_memory_mb = 128,
+                                    .largest_cpu_millicores = 100};
     const Object wanted = manifests::of_namespace(app, size, world.settings()).back();
     return world.objects(kube::resource_quotas).at(0)["spec"]["hard"]["pods"] ==
            wanted["spec"]["hard"]["pods"];

@@ -88,7 +88,7 @@ json event(const std::string& reason, const std::string& message, Duration age =
 
 Seen see(const Pod& pod, Status before = Status::pending, std::vector<json> events = {}) {
   Live live{
-      .deployment = deployment(1, 1, pod.ready ? 1 : 0), .pods = {pod.object()}, .events = {}};
+      .deployments = {deployment(1, 1, pod.ready ? 1 : 0)}, .pods = {pod.object()}, .events = {}};
   live.events[pod.name] = std::move(events);
   return observe(row_in(before), live, Patience(), now);
 }
@@ -113,7 +113,7 @@ TEST_CASE("a deployment is pending until its first container started") {
   const Live nothing;
   CHECK(observe(row_in(Status::pending), nothing, Patience(), now).observation.status ==
         Status::pending);
-  const Live no_pod{.deployment = deployment(1, 0, 0), .pods = {}, .events = {}};
+  const Live no_pod{.deployments = {deployment(1, 0, 0)}, .pods = {}, .events = {}};
   CHECK(observe(row_in(Status::pending), no_pod, Patience(), now).observation.phase ==
         "scheduling");
   Pod pod;
@@ -189,13 +189,13 @@ TEST_CASE("a node or API server that is too busy has refused nothing") {
   const Seen seen = see(pod);
   CHECK(seen.observation.status == Status::pending);
   CHECK_FALSE(seen.observation.reason);
-  Live live{.deployment = deployment(1, 0, 0), .pods = {}, .events = {}};
-  live.deployment["status"]["conditions"] = json::array({condition_of(
+  Live live{.deployments = {deployment(1, 0, 0)}, .pods = {}, .events = {}};
+  live.deployments[0]["status"]["conditions"] = json::array({condition_of(
       "ReplicaFailure", "True", 60s, "Internal error occurred: etcdserver: timeout")});
   CHECK_FALSE(observe(row_in(Status::pending), live, Patience(), now).observation.reason);
   json progress = condition_of("Progressing", "False", 1s, "has timed out progressing");
   progress["reason"] = "ProgressDeadlineExceeded";
-  live.deployment["status"]["conditions"].push_back(progress);
+  live.deployments[0]["status"]["conditions"].push_back(progress);
   check_errored(observe(row_in(Status::pending), live, Patience(), now), Reason::cluster_refused,
                 "etcdserver: timeout");
 }
@@ -212,11 +212,11 @@ TEST_CASE("a ready pod of a complete rollout is running") {
 }
 
 TEST_CASE("a rollout is not complete before its controller has seen it and the old pods are gone") {
-  Live live{.deployment = deployment(), .pods = {ready_pod().object()}, .events = {}};
-  live.deployment["status"]["observedGeneration"] = 1;
+  Live live{.deployments = {deployment()}, .pods = {ready_pod().object()}, .events = {}};
+  live.deployments[0]["status"]["observedGeneration"] = 1;
   CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
         Status::deploying);
-  live.deployment["status"]["observedGeneration"] = 2;
+  live.deployments[0]["status"]["observedGeneration"] = 2;
   Pod old = ready_pod();
   old.name = "p-old";
   old.of_template = "old";
@@ -234,7 +234,7 @@ TEST_CASE("an old pod doesn't count for the new template") {
 }
 
 TEST_CASE("a stopped deployment is stopping while a pod is left") {
-  Live live{.deployment = deployment(0, 0, 0), .pods = {ready_pod().object()}, .events = {}};
+  Live live{.deployments = {deployment(0, 0, 0)}, .pods = {ready_pod().object()}, .events = {}};
   auto row = row_in(Status::stopped);
   CHECK(observe(row, live, Patience(), now).observation.status == Status::stopped);
   CHECK(observe(row, live, Patience(), now).observation.phase == "stopping");
@@ -313,8 +313,9 @@ TEST_CASE("a container that doesn't listen on its port") {
       event("Unhealthy", "Readiness probe failed: dial tcp 10.0.0.1:3000: connection refused");
   check_errored(see(pod, Status::pending, {refused}), Reason::port_not_listening,
                 "port 3000: Readiness probe failed");
-  Live live{
-      .deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {{pod.name, {refused}}}};
+  Live live{.deployments = {deployment(1, 1, 0)},
+            .pods = {pod.object()},
+            .events = {{pod.name, {refused}}}};
   auto row = row_in(Status::deploying);
   row.container.health_path = "/healthz";
   check_errored(observe(row, live, Patience(), now), Reason::port_not_listening,
@@ -337,7 +338,7 @@ TEST_CASE(
 TEST_CASE("a pod on an unreachable node isn't the container's trouble") {
   Pod pod;
   pod.state = running_state(3600s);
-  Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
+  Live live{.deployments = {deployment(1, 1, 0)}, .pods = {pod.object()}, .events = {}};
   live.pods[0]["status"]["containerStatuses"][0]["ready"] = true;  // its readiness probe succeeds
   const Seen seen = observe(row_in(Status::running), live, Patience(), now);
   CHECK(seen.observation.status == Status::running);
@@ -359,9 +360,9 @@ TEST_CASE("a pod that no node accepts") {
 }
 
 TEST_CASE("pods that can't be created") {
-  Live live{.deployment = deployment(1, 0, 0), .pods = {}, .events = {}};
+  Live live{.deployments = {deployment(1, 0, 0)}, .pods = {}, .events = {}};
   const auto fail = [&](const std::string& message, Duration since) {
-    live.deployment["status"]["conditions"] =
+    live.deployments[0]["status"]["conditions"] =
         json::array({condition_of("ReplicaFailure", "True", since, message)});
     return observe(row_in(Status::pending), live, Patience(), now);
   };
@@ -392,7 +393,7 @@ TEST_CASE("while the old pod serves, a failing rollout is a running deployment w
   Pod broken;
   broken.state = waiting_state("ImagePullBackOff", "not found");
   Live live{
-      .deployment = deployment(1, 1, 1), .pods = {old.object(), broken.object()}, .events = {}};
+      .deployments = {deployment(1, 1, 1)}, .pods = {old.object(), broken.object()}, .events = {}};
   const auto seen = observe(row_in(Status::deploying), live, Patience(), now).observation;
   CHECK(seen.status == Status::running);
   CHECK(seen.reason == Reason::rollout_failed);
@@ -408,10 +409,10 @@ TEST_CASE("while the old pod serves, a failing rollout is a running deployment w
 TEST_CASE("a rollout that its controller has given up is in trouble, whatever the pod says") {
   Pod pod;
   pod.state = waiting_state("ContainerCreating");
-  Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
+  Live live{.deployments = {deployment(1, 1, 0)}, .pods = {pod.object()}, .events = {}};
   json progress = condition_of("Progressing", "False", 1s, "has timed out progressing");
   progress["reason"] = "ProgressDeadlineExceeded";
-  live.deployment["status"]["conditions"] = json::array({progress});
+  live.deployments[0]["status"]["conditions"] = json::array({progress});
   check_errored(observe(row_in(Status::deploying), live, Patience(), now),
                 Reason::image_pull_failed, "timed out");
   Pod serving = ready_pod();
@@ -423,7 +424,7 @@ TEST_CASE("a rollout that its controller has given up is in trouble, whatever th
   CHECK(seen.reason == Reason::rollout_failed);
   CHECK(seen.cause == Reason::image_pull_failed);
   // What the controller reports about the rollout before doesn't count.
-  live.deployment["metadata"]["generation"] = 3;
+  live.deployments[0]["metadata"]["generation"] = 3;
   CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
         Status::deploying);
 }
@@ -433,7 +434,7 @@ TEST_CASE("an evicted pod doesn't hide the one that replaces it") {
   evicted["status"]["phase"] = "Failed";
   evicted["status"]["reason"] = "Evicted";
   evicted["status"]["message"] = "The node was low on resource: ephemeral-storage";
-  Live live{.deployment = deployment(), .pods = {ready_pod().object(), evicted}, .events = {}};
+  Live live{.deployments = {deployment()}, .pods = {ready_pod().object(), evicted}, .events = {}};
   CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
         Status::running);
   live.pods = {evicted};
@@ -470,7 +471,7 @@ TEST_CASE("events are requested only for pods that they say something about") {
   };
   json leaving = pod("p-leaving", waiting_state("ContainerCreating"));
   leaving["metadata"]["deletionTimestamp"] = ago(1s);
-  const Live live{.deployment = deployment(),
+  const Live live{.deployments = {deployment()},
                   .pods = {ready_pod().object(), pod("p-new", json::object()), leaving,
                            pod("p-waits", waiting_state("ContainerCreating")),
                            pod("p-starts", running_state(9s)), pod("p-silent", running_state(10s)),
@@ -478,4 +479,161 @@ TEST_CASE("events are requested only for pods that they say something about") {
                   .events = {}};
   CHECK(pods_with_questions(live, Patience(), now) ==
         std::vector<std::string>{"p-waits", "p-silent"});
+}
+
+namespace {
+
+// A deployment of web and worker. Its pods are made by pod_of(), and its Deployments by part_of().
+Deployment two_processes(Status status) {
+  Deployment row = row_in(status);
+  row.container.processes["web"] = {};
+  row.container.processes["worker"] = {.command = deployments::Texts{"./worker"}, .memory_mb = 256};
+  return row;
+}
+
+json with_process(json object, const std::string& process) {
+  object["metadata"]["labels"]["berth/process"] = process;
+  return object;
+}
+
+json part_of(const std::string& process, int wanted, int there, int available) {
+  json made = with_process(deployment(wanted, there, there), process);
+  made["metadata"]["name"] = process == "web" ? "berth-d-1" : "berth-d-1-" + process;
+  made["status"]["availableReplicas"] = available;
+  return made;
+}
+
+json pod_of(const std::string& process, Pod pod, const std::string& name) {
+  pod.name = name;
+  return with_process(pod.object(), process);
+}
+
+Pod crashing_pod() {
+  Pod pod;
+  pod.state = waiting_state("CrashLoopBackOff");
+  pod.last_state = ended_state(3, "no queue");
+  return pod;
+}
+
+}  // namespace
+
+TEST_CASE("a deployment runs when each of its processes does") {
+  Live live{.deployments = {part_of("web", 1, 1, 1), part_of("worker", 2, 2, 1)},
+            .pods = {pod_of("web", ready_pod(), "web-1"), pod_of("worker", ready_pod(), "w-1"),
+                     pod_of("worker", ready_pod(), "w-2")},
+            .events = {}};
+  const auto look = [&](Status before = Status::deploying) {
+    return observe(two_processes(before), live, Patience(), now).observation;
+  };
+  CHECK(look().status == Status::deploying);  // the second worker hasn't run for long enough
+  CHECK(look().phase == "starting");
+  CHECK(look(Status::pending).status == Status::deploying);
+  live.deployments[1]["status"]["availableReplicas"] = 2;
+  CHECK(look().status == Status::running);
+  CHECK(look().phase.empty());
+  // A pod of a process that is no longer wanted.
+  live.pods.push_back(pod_of("mailer", ready_pod(), "m-1"));
+  CHECK(look().status == Status::deploying);
+  CHECK(look().phase == "replacing");
+  live.pods.back()["metadata"]["deletionTimestamp"] = ago(1s);
+  CHECK(look().status == Status::running);
+}
+
+TEST_CASE("a worker that crashes is told of with its name, and has no port that could be silent") {
+  Live live{.deployments = {part_of("web", 1, 1, 1), part_of("worker", 1, 1, 0)},
+            .pods = {pod_of("web", ready_pod(), "web-1"), pod_of("worker", crashing_pod(), "w-1")},
+            .events = {}};
+  const auto row = two_processes(Status::deploying);
+  check_errored(observe(row, live, Patience(), now), Reason::crash_loop,
+                "worker: the container exited with code 3: no queue");
+  CHECK(observe(row, live, Patience(), now).observation.container_id == "containerd://abc");
+  // It is ready as soon as it runs again, and is still the one that crashed.
+  Pod again = ready_pod();
+  again.state = running_state(4s);
+  again.last_state = ended_state(137, "", "OOMKilled");
+  live.pods[1] = pod_of("worker", again, "w-1");
+  const Seen seen = observe(row, live, Patience(), now);
+  check_errored(seen, Reason::out_of_memory, "worker: ");
+  check_errored(seen, Reason::out_of_memory, "256 MB");
+  CHECK(seen.look_again == 6s);
+  Pod quiet;
+  quiet.state = running_state(600s);
+  quiet.ready_since = 601s;
+  live.pods[1] = pod_of("worker", quiet, "w-1");
+  live.events["w-1"] = {event("Unhealthy", "Readiness probe failed", 1s)};
+  CHECK_FALSE(observe(row, live, Patience(), now).observation.reason);
+}
+
+TEST_CASE("while old pods of a process serve, its failing rollout is a running deployment") {
+  Pod old = ready_pod();
+  old.of_template = "old";
+  Live live{.deployments = {part_of("web", 1, 1, 1), part_of("worker", 1, 1, 1)},
+            .pods = {pod_of("web", ready_pod(), "web-1"), pod_of("worker", old, "w-old"),
+                     pod_of("worker", crashing_pod(), "w-new")},
+            .events = {}};
+  const auto row = two_processes(Status::deploying);
+  const auto seen = observe(row, live, Patience(), now).observation;
+  CHECK(seen.status == Status::running);
+  CHECK(seen.reason == Reason::rollout_failed);
+  CHECK(seen.cause == Reason::crash_loop);
+  CHECK(seen.message->starts_with("worker: "));
+  // Old pods of web don't serve for the worker.
+  live.pods[1] = pod_of("web", old, "web-old");
+  CHECK(observe(row, live, Patience(), now).observation.status == Status::errored);
+}
+
+TEST_CASE("one dead container of three leaves a deployment running and healthy") {
+  Live live{.deployments = {part_of("web", 3, 3, 2)},
+            .pods = {pod_of("web", ready_pod(), "a"), pod_of("web", ready_pod(), "b"),
+                     pod_of("web", crashing_pod(), "c")},
+            .events = {}};
+  const auto look = [&](Status before) {
+    return observe(row_in(before), live, Patience(), now).observation;
+  };
+  CHECK(look(Status::running).status == Status::running);
+  CHECK(look(Status::running).health_status == deployments::HealthStatus::healthy);
+  CHECK(look(Status::running).phase == "scaling");
+  CHECK(look(Status::running).reason == Reason::crash_loop);
+  // At a first start it isn't running before all three are there, and nothing has failed either.
+  CHECK(look(Status::deploying).status == Status::deploying);
+  live.pods[0] = pod_of("web", crashing_pod(), "a");
+  live.pods[1] = pod_of("web", crashing_pod(), "b");
+  CHECK(look(Status::running).status == Status::errored);
+}
+
+TEST_CASE("a deployment that gets more containers stays running, and says that it scales") {
+  Live live{.deployments = {part_of("web", 3, 1, 1)},
+            .pods = {pod_of("web", ready_pod(), "a")},
+            .events = {}};
+  const auto look = [&] {
+    return observe(row_in(Status::running), live, Patience(), now).observation;
+  };
+  CHECK(look().status == Status::running);
+  CHECK(look().phase == "scaling");
+  CHECK_FALSE(look().reason);
+  live.deployments[0]["status"]["conditions"] = json::array({condition_of(
+      "ReplicaFailure", "True", 60s, "pods \"x\" is forbidden: exceeded quota: tenant")});
+  CHECK(look().status == Status::running);
+  CHECK(look().reason == Reason::quota_exceeded);
+  live.deployments[0] = part_of("web", 3, 3, 3);
+  live.pods = {pod_of("web", ready_pod(), "a"), pod_of("web", ready_pod(), "b"),
+               pod_of("web", ready_pod(), "c")};
+  CHECK(look().phase.empty());
+}
+
+TEST_CASE("two pods of each process are asked what happened, those of the newest template first") {
+  Live live{.deployments = {part_of("web", 20, 20, 0), part_of("worker", 20, 20, 0)},
+            .pods = {},
+            .events = {}};
+  Pod waits;
+  waits.state = waiting_state("ContainerCreating");
+  Pod old = waits;
+  old.of_template = "old";
+  for (int i = 0; i < 20; ++i) {
+    live.pods.push_back(pod_of("web", old, "old-" + std::to_string(i)));
+    live.pods.push_back(pod_of("web", waits, "web-" + std::to_string(i)));
+    live.pods.push_back(pod_of("worker", waits, "w-" + std::to_string(i)));
+  }
+  CHECK(pods_with_questions(live, Patience(), now) ==
+        std::vector<std::string>{"web-0", "web-1", "w-0", "w-1"});
 }

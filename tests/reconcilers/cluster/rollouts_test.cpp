@@ -113,6 +113,7 @@ TEST_CASE("each field of a container is rolled out, and taken back") {
         [&](db::Tx& tx) { deployments::change(tx, actor, tenant.id, wanted, rules, data_key); });
   };
   for (const auto& field : deployments::container_fields) {
+    if (!field.replaces_container || field.is_structure()) continue;  // see processes_test.cpp
     INFO(field.name);
     change(field, json::parse(field.in_change.example));
     CHECK(eventually(
@@ -126,7 +127,7 @@ TEST_CASE("each field of a container is rolled out, and taken back") {
 TEST_CASE("the old container serves until the new one has been ready for a moment") {
   Tenant tenant;
   const Object spec = tenant.world.object(kube::deployments, tenant.id)["spec"];
-  CHECK(spec["strategy"]["rollingUpdate"] == json{{"maxSurge", 1}, {"maxUnavailable", 0}});
+  CHECK(spec["strategy"]["rollingUpdate"] == json{{"maxSurge", "25%"}, {"maxUnavailable", 0}});
   CHECK(spec["minReadySeconds"] > 0);
   const json pod = spec["template"]["spec"];
   const int drain = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"];

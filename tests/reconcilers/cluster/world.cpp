@@ -26,6 +26,7 @@ tiers::Tier test_tier(const std::string& slug) {
   tier.memory_limit_mb = 128;
   tier.cpu_limit_millicores = 100;
   tier.auto_approve = true;
+  tier.max_replicas = 10;
   return tier;
 }
 
@@ -149,6 +150,8 @@ std::string World::deploy(const std::string& app, const Wanted& wanted) {
   order.tier = wanted.tier;
   order.container.health_path = wanted.health_path;
   order.container.port = wanted.port;
+  order.container.replicas = wanted.replicas;
+  order.container.processes = wanted.processes;
   order.secrets.env = wanted.env;
   order.secrets.registry_credentials = wanted.registry_credentials;
   std::string id;

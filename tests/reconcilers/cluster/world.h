@@ -23,6 +23,8 @@ struct Wanted {
   int port = 3000;
   std::map<std::string, std::string> env = {{"COLOR", "blue"}};
   std::optional<deployments::RegistryCredentials> registry_credentials = {};
+  int replicas = 1;
+  deployments::Processes processes = {};
 };
 
 class World {

@@ -11,7 +11,8 @@
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/tiers.h"
 
-// What deployments on a paid tier cost, and what happens if the app has too few points for it.
+// What deployments on a paid tier cost, and what happens if the app has too few points for it. The
+// price is that of the tier for each container that the deployment may have at once.
 //
 // A period is charged in advance, at once, and only once: its row in deployment_charges is written
 // in the transaction that takes the points from the app's account. Stopped deployments aren't
@@ -42,8 +43,8 @@ struct TooFewPoints : Error {
 // Begins the billing of a new deployment and charges its first period. Throws TooFewPoints.
 void open_account(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier);
 
-// To be called when a deployment is to run or is changed (restart, PATCH, rollback): charges the
-// current period if it isn't paid. A deployment that was suspended for lack of points is deploying
+// To be called when a deployment is to run as it is (restart): charges the current period if it
+// isn't paid. A deployment that was suspended for lack of points is deploying
 // afterwards. Throws TooFewPoints. A Deployment that was read before the call is out of date
 // afterwards.
 void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& deployment_id);
@@ -53,13 +54,17 @@ void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& depl
 // billing or by the end of an admin's suspension.
 bool stop_renewal(db::Tx& tx, const std::string& deployment_id);
 
-// Moves the deployment to another tier, with that tier's memory and CPU, and settles the difference
-// in price for the rest of the period: charges are rounded up, credits down. An unpaid period is
-// charged whole, at the new price. The caller raises the generation. Returns the points charged,
-// which are negative for a credit. Throws TooFewPoints, and unavailable if the treasury can't pay
-// the credit.
-std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
-                         const std::string& deployment_id, const tiers::Tier& tier);
+// To be called when the deployment's container is changed, instead of resume() and before the
+// container is stored: also moves the deployment to another tier, if one is given, with that tier's
+// memory and CPU, and to the number of containers that it may have at once. Settles the difference
+// in price for the rest of the period: charges are rounded up, credits down. On the same tier, each
+// container costs what was agreed for the period. An unpaid period is charged whole, at the new
+// price. Fewer containers of what runs and is paid are never refused for want of points. The caller
+// raises the generation. Returns the points charged, which are negative for a credit. Throws
+// TooFewPoints, budget_reached, and unavailable if the treasury can't pay the credit.
+std::int64_t change_size(db::Tx& tx, const deployments::Actor& actor,
+                         const std::string& deployment_id, const std::optional<tiers::Tier>& tier,
+                         const deployments::ContainerSpec& container);
 
 // To be called before an admin's suspension: records whether the deployment runs or would start by
 // itself, so that released_by_admin() can restore that.
@@ -73,6 +78,7 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id);
 // settling. A new price applies from each deployment's next period.
 void tier_changed(db::Tx& tx, const std::string& tier_id);
 
+// A tier_change is one of the tier, of the number of containers, or of both.
 enum class EntryKind { charge, tier_change, refund };
 constexpr auto texts_of(EntryKind) {
   return EnumTexts<EntryKind::refund>{"charge", "tier_change", "refund"};
@@ -82,6 +88,8 @@ struct Entry {
   EntryKind kind = EntryKind::charge;
   std::string tier;  // the tier's slug; for a tier_change, the new tier's
   std::optional<std::string> from_tier;
+  int containers = 1;                  // that it was for; for a refund, 1
+  std::optional<int> from_containers;  // for a tier_change
   Instant period_start;
   std::int64_t amount = 0;                    // points charged; negative for a credit
   std::optional<std::string> transaction_id;  // the ledger transaction; empty if no points moved
@@ -91,7 +99,8 @@ inline constexpr int max_entries = 200;
 struct View {
   Status status = Status::exempt;
   std::string tier;
-  std::int64_t price = 0;               // points for a period, at the tier's present price
+  int containers = 1;                   // how many it may have at once
+  std::int64_t price = 0;               // points for a period of all, at the present price
   Period period;                        // the current period
   bool is_paid = false;                 // or the tier is free
   std::optional<Instant> next_renewal;  // empty if it won't be renewed in its present state
@@ -121,13 +130,17 @@ void require_refundable(std::int64_t amount, std::int64_t most);
 struct Renewal {
   std::string deployment_id;
   std::string name;
-  std::int64_t price = 0;  // points for a period, at the tier's present price
+  std::int64_t price = 0;  // points for a period of all containers, at the present price
   Instant at;
 };
 inline constexpr int max_renewals = 200;
 // The next renewal of each of the app's deployments that runs and costs something, the earliest
 // first; at most max_renewals.
 std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id);
+
+// Returns the points for the present period of a deployment if they weren't charged; 0 if they
+// were, or it costs nothing. Throws deployment_not_found.
+std::int64_t unpaid(db::Tx& tx, const std::string& deployment_id);
 
 // ---- For metering -------------------------------------------------------------------------------
 

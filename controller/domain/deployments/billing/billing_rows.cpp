@@ -1,6 +1,7 @@
 #include "controller/domain/deployments/billing/billing_rows.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
@@ -21,33 +22,51 @@ bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
                    account.id, period.start) > 0;
 }
 
+std::string memo_of(const Account& account) {
+  std::string memo = "deployment " + account.name + ", tier " + account.tier_slug;
+  if (account.containers > 1) memo += ", " + std::to_string(account.containers) + " containers";
+  return memo;
+}
+
 // Returns false, and changes nothing, if the app has too few points.
 bool charge(db::Tx& tx, const Account& account, const Period& period) {
   // The charge counts in the app's budgets. All writes change the app's row of metering before
   // those of the ledger, so that they can't deadlock.
   metering::look_at(tx, account.app_id);
   ledger::open_account(tx, ledger::treasury());
-  const auto transaction =
-      ledger::post(tx, {.kind = "deployment",
-                        .from = ledger::app_account(account.app_id),
-                        .to = ledger::treasury(),
-                        .amount = account.price,
-                        .memo = "deployment " + account.name + ", tier " + account.tier_slug});
+  const auto transaction = ledger::post(tx, {.kind = "deployment",
+                                             .from = ledger::app_account(account.app_id),
+                                             .to = ledger::treasury(),
+                                             .amount = account.price,
+                                             .memo = memo_of(account)});
   if (!transaction) return false;
   tx.execute(R"(
-      INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount, tier_id)
-      VALUES ($1, $2, $3, $4, $5))",
-             account.id, period.start, *transaction, account.price, account.tier_id);
+      INSERT INTO deployment_charges
+        (deployment_id, period_start, transaction_id, amount, tier_id, containers)
+      VALUES ($1, $2, $3, $4, $5, $6))",
+             account.id, period.start, *transaction, account.price, account.tier_id,
+             account.containers);
   return true;
 }
 
 }  // namespace
 
+std::int64_t price_of(std::int64_t tier_price, int containers) {
+  static_assert(ledger::max_points < std::numeric_limits<std::int64_t>::max() /
+                                         deployments::max_processes / deployments::max_replicas);
+  return std::min(tier_price * containers, ledger::max_points);
+}
+
+std::string words_for_size(const Account& account) {
+  return (account.containers > 1 ? std::to_string(account.containers) + " containers on " : "") +
+         "the tier " + account.tier_slug;
+}
+
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id) {
   auto row = tx.query(R"(
       SELECT d.id, d.app_id, d.owner_id, d.name, d.status, d.suspended_at, d.inserted_at, d.tier_id,
-             t.slug, coalesce(t.monthly_cost_points, 0) AS price, t.monthly_stipend_points,
-             d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes,
+             d.most_containers, t.slug, coalesce(t.monthly_cost_points, 0) AS tier_price,
+             t.monthly_stipend_points, d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes,
              b.stopped_for
       FROM deployment_billing b
       JOIN deployments d ON d.id = b.deployment_id
@@ -55,6 +74,8 @@ std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id
       WHERE b.deployment_id = $1)",
                       deployment_id);
   if (!row.next()) return std::nullopt;
+  const std::int64_t tier_price = row.integer("tier_price");
+  const int containers = int(row.integer("most_containers"));
   return Account{.id = row.text("id"),
                  .app_id = row.text("app_id"),
                  .owner_id = row.text("owner_id"),
@@ -64,7 +85,9 @@ std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id
                  .created_at = row.instant("inserted_at"),
                  .tier_id = row.text("tier_id"),
                  .tier_slug = row.text("slug"),
-                 .price = row.integer("price"),
+                 .tier_price = tier_price,
+                 .containers = containers,
+                 .price = price_of(tier_price, containers),
                  .stipend = row.integer("monthly_stipend_points"),
                  .status = db::enum_or_null<Status>(row, "billing_status").value_or(Status::exempt),
                  .paid_until = row.instant("paid_until"),

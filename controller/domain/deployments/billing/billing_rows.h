@@ -18,7 +18,9 @@ struct Account {
   Instant created_at;
   std::string tier_id;
   std::string tier_slug;
-  std::int64_t price = 0;  // points for a period at the tier's present price
+  std::int64_t tier_price = 0;  // points for a period of one container, at the present price
+  int containers = 1;           // how many it may have at once
+  std::int64_t price = 0;       // points for a period of all of them (price_of)
   std::int64_t stipend = 0;
 
   Status status = Status::exempt;
@@ -32,6 +34,12 @@ struct Account {
 
   bool operator==(const Account&) const = default;
 };
+
+// Returns what a period of all containers costs; at most ledger::max_points, more than which nobody
+// can pay.
+std::int64_t price_of(std::int64_t tier_price, int containers);
+// The size that is paid for, for people: "3 containers on the tier small", or "the tier small".
+std::string words_for_size(const Account& account);
 
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id);
 // Throws deployment_not_found.

@@ -4,6 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
+#include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/metering/meter.h"
 #include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/ledger/ledger.h"
@@ -15,8 +16,8 @@ namespace {
 [[noreturn]] void refuse_payment(db::Tx& tx, const Account& account) {
   throw TooFewPoints(account.price,
                      "the app's balance is lower than the price of " +
-                         std::to_string(account.price) + " points for 30 days on the tier " +
-                         account.tier_slug +
+                         std::to_string(account.price) + " points for 30 days of " +
+                         words_for_size(account) +
                          ledger::words_for_held(tx, ledger::app_account(account.app_id)));
 }
 
@@ -33,12 +34,12 @@ void put_on(db::Tx& tx, Account& account, const tiers::Tier& tier) {
              account.id, tier.id, tier.memory_limit_mb, tier.cpu_limit_millicores);
   account.tier_id = tier.id;
   account.tier_slug = tier.slug;
-  account.price = tier.monthly_cost_points.value_or(0);
+  account.tier_price = tier.monthly_cost_points.value_or(0);
   account.stipend = tier.monthly_stipend_points;
 }
 
 std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t amount) {
-  const std::string memo = "deployment " + account.name + ", now on tier " + account.tier_slug;
+  const std::string memo = "deployment " + account.name + ", now with " + words_for_size(account);
   const auto app = ledger::app_account(account.app_id);
   ledger::open_account(tx, ledger::treasury());
   const bool is_charge = amount > 0;
@@ -55,32 +56,50 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
   if (transaction) return transaction;
   if (is_charge)
     throw TooFewPoints(amount, "the app's balance is lower than the " + std::to_string(amount) +
-                                   " points that the tier costs for the rest of the period" +
-                                   ledger::words_for_held(tx, app));
+                                   " points that the rest of the period costs more with " +
+                                   words_for_size(account) + ledger::words_for_held(tx, app));
   throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 
-// What another price costs for the rest of a paid or free period; below 0 for a credit.
-std::int64_t price_of_rest(db::Tx& tx, const Account& account) {
+// What another price of a whole period costs for the rest of a paid or free one; below 0 for a
+// credit.
+std::int64_t price_of_rest(db::Tx& tx, const Account& account, std::int64_t rate) {
   const Period period = period_at(account.created_at, tx.now());
-  return price_of_change(account.rate, account.price, period.end - tx.now());
+  return price_of_change(account.rate, rate, period.end - tx.now());
+}
+
+// The price of a period that was paid at `rate` with another number of containers: each costs what
+// was agreed for the period. Rounded up, so that changing back and forth never gains a point.
+std::int64_t rate_of(std::int64_t rate, int from, int to) {
+  return std::min((rate * to + from - 1) / from, ledger::max_points);
+}
+
+// Returns the price of a whole period by which the rest of the present one has to be settled; none
+// if that isn't paid, or if the change costs nothing. `account` is as it is after the change.
+std::optional<std::int64_t> rate_of_rest(const Account& account, const Account& before,
+                                         Instant now) {
+  if (before.status != Status::exempt && account.paid_until <= now) return std::nullopt;
+  if (account.tier_id != before.tier_id) return account.price;
+  if (account.price == 0 || account.containers == before.containers) return std::nullopt;
+  return rate_of(account.rate, before.containers, account.containers);
 }
 
 // Settles the rest of a paid or free period at another price.
-std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_tier) {
+void settle_rest(db::Tx& tx, Account& account, const Account& before, std::int64_t rate) {
   const Period period = period_at(account.created_at, tx.now());
-  const std::int64_t amount = price_of_rest(tx, account);
+  const std::int64_t amount = price_of_rest(tx, account, rate);
   const auto transaction = amount == 0 ? std::optional<std::string>() : move(tx, account, amount);
   tx.execute(R"(
       INSERT INTO deployment_tier_changes
-        (id, deployment_id, period_start, from_tier_id, to_tier_id, amount, transaction_id, at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8))",
-             new_uuid(tx.now()), account.id, period.start, from_tier, account.tier_id, amount,
-             transaction, tx.now());
+        (id, deployment_id, period_start, from_tier_id, to_tier_id, from_containers, to_containers,
+         amount, transaction_id, at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10))",
+             new_uuid(tx.now()), account.id, period.start, before.tier_id, account.tier_id,
+             before.containers, account.containers, amount, transaction, tx.now());
   account.paid_until = period.end;
-  account.rate = account.price;
-  account.warned_at.reset();
-  return amount;
+  account.rate = rate;
+  // Otherwise an owner could have the warning repeated, and the day until the stop begin again.
+  if (account.tier_id != before.tier_id) account.warned_at.reset();
 }
 
 // Pays, and ends a suspension for lack of points. The deployment was admitted before.
@@ -99,7 +118,7 @@ void open_account(db::Tx& tx, const deployments::Deployment& deployment, const t
       VALUES ($1, $2, $3, 0))",
              deployment.id, deployment.app_id, deployment.inserted_at);
   Account account = get_account(tx, deployment.id);
-  account.price = tier.monthly_cost_points.value_or(0);
+  account.price = price_of(tier.monthly_cost_points.value_or(0), account.containers);
   metering::admit(tx, account.id, points_due(tx, account));
   if (!pay(tx, account)) refuse_payment(tx, account);
   have_looked_at(account, tx.now());
@@ -133,22 +152,30 @@ bool stop_renewal(db::Tx& tx, const std::string& deployment_id) {
   return would_start;
 }
 
-std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
-                         const std::string& deployment_id, const tiers::Tier& tier) {
+std::int64_t change_size(db::Tx& tx, const deployments::Actor& actor,
+                         const std::string& deployment_id, const std::optional<tiers::Tier>& tier,
+                         const deployments::ContainerSpec& container) {
   tx.require_serializable();
   Account account = get_account(tx, deployment_id);
   follow_price(account, tx.now());
-  const std::string from_tier = account.tier_id;
-  const Instant now = tx.now();
-  const bool is_free = account.status == Status::exempt;
-  if (is_free && account.paid_until <= now) account.rate = 0;
-  metering::tier_changes(tx, account.id);
-  put_on(tx, account, tier);
-  const bool is_paid = is_free || account.paid_until > now;
-  metering::admit(
-      tx, account.id,
-      is_paid ? std::max<std::int64_t>(price_of_rest(tx, account), 0) : points_due(tx, account));
-  const std::int64_t amount = is_paid ? settle_rest(tx, account, from_tier) : account.price;
+  if (tier && account.status == Status::exempt && account.paid_until <= tx.now()) account.rate = 0;
+  const Account before = account;
+  if (tier) {
+    metering::tier_changes(tx, account.id);
+    put_on(tx, account, *tier);
+  }
+  account.containers = deployments::most_replicas(container);
+  account.price = price_of(account.tier_price, account.containers);
+  deployments::store_most(tx, account.id, container);
+  const auto rate = rate_of_rest(account, before, tx.now());
+  const std::int64_t amount = rate ? price_of_rest(tx, account, *rate) : points_due(tx, account);
+  const bool is_less = !tier && account.containers < before.containers && amount <= 0;
+  // What goes on with fewer containers than before needs no more points than it has.
+  if (runs(account) && is_less)
+    metering::look_at(tx, account.app_id);
+  else
+    metering::admit(tx, account.id, std::max<std::int64_t>(amount, 0));
+  if (rate) settle_rest(tx, account, before, *rate);
   pay_and_go_on(tx, account, actor);
   store(tx, account);
   return amount;

@@ -18,6 +18,23 @@ std::string for_people(Instant at) {
 
 namespace {
 
+std::string price_line(Language in, const Account& account, const std::string& app,
+                       std::int64_t points) {
+  const std::string balance = std::to_string(points), price = std::to_string(account.price);
+  if (account.containers == 1)
+    return say(in,
+               "The app \"{app}\" has {points} points; 30 days on the tier {tier} cost {price}.",
+               {{"app", app}, {"points", balance}, {"tier", account.tier_slug}, {"price", price}});
+  return say(in,
+             "The app \"{app}\" has {points} points; 30 days of {containers} containers on the "
+             "tier {tier} cost {price}.",
+             {{"app", app},
+              {"points", balance},
+              {"containers", std::to_string(account.containers)},
+              {"tier", account.tier_slug},
+              {"price", price}});
+}
+
 // Puts the letter into the outbox that `write` returns for the owner's language: the subject, and
 // the sentences that say what has happened.
 struct Message {
@@ -31,19 +48,11 @@ void tell(db::Tx& tx, const Account& account, const std::string& data_key, Write
   const Language in = owner->language;
   const Message message = write(in);
   const std::int64_t points = ledger::balance(tx, ledger::app_account(app->id));
-  outbox::put(
-      tx, data_key,
-      {.to = owner->email,
-       .subject = message.subject,
-       .body =
-           accounts::greeting(*owner) + message.sentences + "\n\n" +
-           say(in,
-               "The app \"{app}\" has {points} points; 30 days on the tier {tier} cost {price}.",
-               {{"app", app->app_name},
-                {"points", std::to_string(points)},
-                {"tier", account.tier_slug},
-                {"price", std::to_string(account.price)}}) +
-           "\n"});
+  outbox::put(tx, data_key,
+              {.to = owner->email,
+               .subject = message.subject,
+               .body = accounts::greeting(*owner) + message.sentences + "\n\n" +
+                       price_line(in, account, app->app_name, points) + "\n"});
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ bool is_covered(db::Tx& tx, const Account& account) {
   const std::int64_t balance = ledger::spendable(tx, ledger::app_account(account.app_id));
   if (account.price > balance) return false;
   return tx.number(R"(
-      SELECT CASE WHEN coalesce(sum(CAST(t.monthly_cost_points AS DOUBLE PRECISION)), 0)
+      SELECT CASE WHEN coalesce(sum(CAST(t.monthly_cost_points AS DOUBLE PRECISION)
+                                    * d.most_containers), 0)
                        <= CAST($4 AS DOUBLE PRECISION)
                   THEN 1 ELSE 0 END AS is_covered
       FROM deployment_billing b
@@ -288,13 +289,13 @@ std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const st
                                            FROM ledger_pending p
                                            WHERE p.account_number = a.number), 0)
             >= CASE WHEN b.stopped_for = 'points' AND b.paid_until > $3 THEN 0
-                    ELSE coalesce(t.monthly_cost_points, 0) END
+                    ELSE coalesce(t.monthly_cost_points, 0) * d.most_containers END
                + CASE WHEN d.billing_status = 'suspended'
                       THEN coalesce((SELECT p.points_per_hour
                                      FROM tier_prices p
                                      WHERE p.tier_id = t.id AND p.from_day <= $4
                                      ORDER BY p.from_day DESC
-                                     LIMIT 1), 0)
+                                     LIMIT 1), 0) * d.most_containers
                       ELSE 0 END
         AND d.id > $1
   )";

@@ -14,33 +14,40 @@ namespace {
 std::vector<Entry> history(db::Tx& tx, const std::string& deployment_id) {
   std::vector<Entry> entries;
   auto row = tx.query(R"(
-      SELECT 'charge' AS kind, t.slug AS tier, NULL AS from_tier, c.period_start, c.amount,
+      SELECT 'charge' AS kind, t.slug AS tier, NULL AS from_tier, c.containers,
+             CAST(NULL AS BIGINT) AS from_containers, c.period_start, c.amount,
              c.transaction_id, c.transaction_id AS id
       FROM deployment_charges c
       LEFT JOIN deploy_tiers t ON t.id = c.tier_id
       WHERE c.deployment_id = $1
       UNION ALL
-      SELECT 'tier_change', n.slug, o.slug, x.period_start, x.amount, x.transaction_id, x.id
+      SELECT 'tier_change', n.slug, o.slug, x.to_containers, x.from_containers, x.period_start,
+             x.amount, x.transaction_id, x.id
       FROM deployment_tier_changes x
       JOIN deploy_tiers n ON n.id = x.to_tier_id
       JOIN deploy_tiers o ON o.id = x.from_tier_id
       WHERE x.deployment_id = $1
       UNION ALL
-      SELECT 'refund', t.slug, NULL, r.at, -r.amount, r.transaction_id, r.id
+      SELECT 'refund', t.slug, NULL, 1, NULL, r.at, -r.amount, r.transaction_id, r.id
       FROM deployment_refunds r
       JOIN deploy_tiers t ON t.id = r.tier_id
       WHERE r.deployment_id = $1
       ORDER BY id DESC
       LIMIT $2)",
                       deployment_id, max_entries);
-  while (row.next())
+  while (row.next()) {
     entries.push_back({.kind = db::enum_of<EntryKind>(row, "kind"),
                        .tier = row.text("tier"),
                        .from_tier = row.text_or_null("from_tier"),
+                       .containers = int(row.integer("containers")),
+                       .from_containers = {},
                        .period_start = row.instant("period_start"),
                        .amount = row.integer("amount"),
                        .transaction_id = row.text_or_null("transaction_id"),
                        .at = ledger::time_of_id(ledger::parts_of_id(row.text("id")))});
+    if (!row.null("from_containers"))
+      entries.back().from_containers = int(row.integer("from_containers"));
+  }
   return entries;
 }
 
@@ -53,6 +60,7 @@ View view(db::Tx& tx, const std::string& deployment_id) {
   const bool is_warned = account.status == Status::warning && account.warned_at;
   View shown = {.status = account.status,
                 .tier = account.tier_slug,
+                .containers = account.containers,
                 .price = account.price,
                 .period = period_at(account.created_at, tx.now()),
                 .is_paid = account.status == Status::exempt || account.paid_until > tx.now(),
@@ -67,6 +75,12 @@ View view(db::Tx& tx, const std::string& deployment_id) {
     shown.stops_at = std::max(account.paid_until, *account.warned_at + notice);
   }
   return shown;
+}
+
+std::int64_t unpaid(db::Tx& tx, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  follow_price(account, tx.now());
+  return points_due(tx, account);
 }
 
 std::vector<Renewal> next_renewals(db::Tx& tx, const std::string& app_id) {

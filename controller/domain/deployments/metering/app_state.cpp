@@ -32,16 +32,26 @@ std::vector<OpenRun> open_runs(db::Tx& tx, const std::string& app_id) {
 std::vector<ToRun> all_to_run(db::Tx& tx, const std::string& app_id) {
   std::vector<ToRun> to_run;
   auto rows = tx.query(R"(
-      SELECT id, name, tier_id
+      SELECT id, name, tier_id, most_containers
       FROM deployments
       WHERE app_id = $1 AND status NOT IN ('stopped', 'destroyed') AND suspended_at IS NULL)",
                        app_id);
   while (rows.next())
     to_run.push_back({.deployment_id = rows.text("id"),
                       .name = rows.text("name"),
-                      .tier_id = rows.text("tier_id")});
+                      .tier_id = rows.text("tier_id"),
+                      .containers = rows.integer("most_containers")});
   return to_run;
 }
+
+// Nothing runs commands yet. Once there is a table of their runs, this returns what
+//   SELECT d.id, d.tier_id, count(*) AS runs
+//   FROM deployments d
+//   JOIN deployment_runs r ON r.deployment_id = d.id AND r.finished_at IS NULL
+//   WHERE d.app_id = $1
+//   GROUP BY d.id, d.tier_id
+// finds.
+std::vector<RunsUnderWay> runs_under_way(db::Tx&, const std::string&) { return {}; }
 
 }  // namespace
 
@@ -67,7 +77,8 @@ std::optional<AppState> load(db::Tx& tx, const std::string& app_id) {
                   .prices = Prices(tx),
                   .lines = pending_lines(tx, app_id),
                   .open = open_runs(tx, app_id),
-                  .to_run = all_to_run(tx, app_id)};
+                  .to_run = all_to_run(tx, app_id),
+                  .runs = runs_under_way(tx, app_id)};
 }
 
 void open_and_lock(db::Tx& tx, const std::string& app_id) {
@@ -106,11 +117,17 @@ Spending::Spending(const AppState& state, const BudgetBook& book) : state_(state
       if (piece.day == state.today) use.units_today += units;
     }
   }
+  // What may run beside what runs already, which may be more: old versions, until they have ended.
+  std::map<std::string, std::int64_t> allowed;
   for (const ToRun& deployment : state.to_run)
-    if (const std::int64_t price = state.price_of(deployment.tier_id); price > 0) {
-      Use& use = uses_[deployment.deployment_id];
-      use.rate = std::max(use.rate, price);
-    }
+    allowed[deployment.deployment_id] += state.price_of(deployment);
+  for (const RunsUnderWay& runs : state.runs)
+    allowed[runs.deployment_id] += state.price_of(runs.tier_id) * runs.count;
+  for (const auto& [deployment_id, price] : allowed) {
+    if (price == 0) continue;
+    Use& use = uses_[deployment_id];
+    use.rate = std::max(use.rate, price);
+  }
   Wide units = state.remainder;
   for (auto& [deployment_id, use] : uses_) {
     use.room = clamped(units_in(book.room_of(deployment_id, state.today)));

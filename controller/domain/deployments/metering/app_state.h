@@ -26,6 +26,15 @@ struct ToRun {
   std::string deployment_id;
   std::string name;
   std::string tier_id;
+  std::int64_t containers = 1;  // how many it may have at once
+};
+
+// The runs of a deployment's commands that haven't ended (a release, a cron, `berth run`), each
+// with a container of its own. The deployment itself may be stopped.
+struct RunsUnderWay {
+  std::string deployment_id;
+  std::string tier_id;
+  std::int64_t count = 0;
 };
 
 // As it is at one moment of a transaction.
@@ -44,10 +53,15 @@ struct AppState {
   std::vector<Line> lines;  // used and counted by day, in the order of the days
   std::vector<OpenRun> open;
   std::vector<ToRun> to_run;
+  std::vector<RunsUnderWay> runs;
 
-  // What an hour costs on the tier today; 0 if nothing is metered.
+  // What an hour of a container costs on the tier today; 0 if nothing is metered.
   std::int64_t price_of(const std::string& tier_id) const {
     return prices.on(tier_id, today).value_or(0);
+  }
+  // What an hour of as many containers as it may have costs.
+  std::int64_t price_of(const ToRun& deployment) const {
+    return price_of(deployment.tier_id) * deployment.containers;
   }
 };
 // Returns nothing if the app has no row in meter_apps.
@@ -68,7 +82,7 @@ class Spending {
   // What is used and will be charged, in units: with the remainder, and no more than the budgets
   // leave.
   std::int64_t units() const { return units_; }
-  // The points an hour of all that runs or is to run.
+  // The points an hour of all that runs or is to run, with as many containers as there may be.
   std::int64_t rate() const { return rate_; }
   // What is spent of the budget, with what is used and not charged yet.
   std::int64_t spent(const BudgetRow& budget) const;

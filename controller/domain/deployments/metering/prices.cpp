@@ -109,26 +109,30 @@ PriceEffect effect_of(db::Tx& tx, const std::string& tier_id,
                         .today = prices.on(tier_id, today),
                         .next = prices.on(tier_id, today + 1)};
   const std::int64_t price = points_per_hour.value_or(0);
-  std::map<std::string, std::int64_t> deployments;  // by app
+  std::int64_t containers = 0;
+  std::map<std::string, std::int64_t> containers_of;  // by app
   {
     auto rows = tx.query(R"(
-        SELECT app_id
+        SELECT app_id, most_containers
         FROM deployments
         WHERE tier_id = $1
           AND status <> 'destroyed'
           AND status <> 'stopped'
           AND suspended_at IS NULL)",
                          tier_id);
-    while (rows.next()) ++deployments[rows.text("app_id")];
+    while (rows.next()) {
+      containers_of[rows.text("app_id")] += rows.integer("most_containers");
+      containers += rows.integer("most_containers");
+      ++effect.deployments;
+    }
   }
-  for (const auto& [app_id, count] : deployments) {
+  for (const auto& [app_id, count] : containers_of) {
     ++effect.apps;
-    effect.deployments += count;
     if (price > 0 && ledger::balance(tx, ledger::app_account(app_id)) / 24 < count * price)
       ++effect.apps_short_of_points;
   }
-  effect.points_per_hour_before = effect.deployments * effect.today.value_or(0);
-  effect.points_per_hour_after = effect.deployments * price;
+  effect.points_per_hour_before = containers * effect.today.value_or(0);
+  effect.points_per_hour_after = containers * price;
   return effect;
 }
 

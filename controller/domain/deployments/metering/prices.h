@@ -49,7 +49,8 @@ struct PriceEffect {
   std::optional<std::int64_t> next;   // what counts from then on without the change
   std::int64_t deployments = 0;       // that run on the tier, or are to run
   std::int64_t apps = 0;              // that they belong to
-  // What all of these deployments cost for an hour, with today's price and with the new one.
+  // What all of these deployments cost for an hour, with as many containers as they may have, with
+  // today's price and with the new one.
   std::int64_t points_per_hour_before = 0;
   std::int64_t points_per_hour_after = 0;
   // How many of the apps have too few points for 24 hours of these deployments at the new price.

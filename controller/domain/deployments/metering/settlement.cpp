@@ -168,9 +168,13 @@ std::int64_t target_of(const Spending& spending) {
 
 // The points an hour of what is to run tomorrow.
 std::int64_t rate_tomorrow(const AppState& app) {
+  const auto price = [&](const std::string& tier_id) {
+    return app.prices.on(tier_id, app.today + 1).value_or(0);
+  };
   std::int64_t rate = 0;
   for (const ToRun& deployment : app.to_run)
-    rate += app.prices.on(deployment.tier_id, app.today + 1).value_or(0);
+    rate += price(deployment.tier_id) * deployment.containers;
+  for (const RunsUnderWay& runs : app.runs) rate += price(runs.tier_id) * runs.count;
   return rate;
 }
 
@@ -224,8 +228,8 @@ class Look {
     int suspended = 0;
     std::erase_if(app_.to_run, [&](const ToRun& deployment) {
       if (!is_meant(deployment)) return false;
-      billing::suspend_metered(tx_, deployment.deployment_id, why,
-                               app_.price_of(deployment.tier_id), details);
+      billing::suspend_metered(tx_, deployment.deployment_id, why, app_.price_of(deployment),
+                               details);
       ++suspended;
       return true;
     });
@@ -439,14 +443,34 @@ std::optional<Refused> refused_by_budget(const AppState& app, const BudgetBook& 
   return std::nullopt;
 }
 
+// What is to start.
+enum class Wanted {
+  deployment,  // all of its containers
+  run          // one container of its own, for a command
+};
+
+void add(AppState& app, const ToRun& deployment, Wanted wanted) {
+  const auto is_its = [&](const auto& other) {
+    return other.deployment_id == deployment.deployment_id;
+  };
+  if (wanted == Wanted::run)
+    app.runs.push_back(
+        {.deployment_id = deployment.deployment_id, .tier_id = deployment.tier_id, .count = 1});
+  else if (std::ranges::none_of(app.to_run, is_its))
+    app.to_run.push_back(deployment);
+}
+
 std::optional<Refused> admitted(db::Tx& tx, const std::string& deployment_id,
-                                std::int64_t points_due) {
+                                std::int64_t points_due, Wanted wanted) {
   auto row =
-      tx.query(R"(SELECT app_id, name, tier_id FROM deployments WHERE id = $1)", deployment_id);
+      tx.query(R"(SELECT app_id, name, tier_id, most_containers FROM deployments WHERE id = $1)",
+               deployment_id);
   if (!row.next()) return std::nullopt;
   const std::string app_id = row.text("app_id");
-  const ToRun deployment = {
-      .deployment_id = deployment_id, .name = row.text("name"), .tier_id = row.text("tier_id")};
+  const ToRun deployment = {.deployment_id = deployment_id,
+                            .name = row.text("name"),
+                            .tier_id = row.text("tier_id"),
+                            .containers = row.integer("most_containers")};
   const bool is_metered = Prices(tx).is_metered(deployment.tier_id, utc_day(tx.now()));
   if (!is_metered && BudgetBook(tx, app_id).is_empty()) return std::nullopt;
   // Others may have changed the app until its row is locked.
@@ -454,11 +478,10 @@ std::optional<Refused> admitted(db::Tx& tx, const std::string& deployment_id,
   const BudgetBook book(tx, app_id);
   AppState app = *load(tx, app_id);
   if (auto refused = refused_by_budget(app, book, deployment, points_due)) return refused;
-  if (std::ranges::none_of(
-          app.to_run, [&](const ToRun& other) { return other.deployment_id == deployment_id; }))
-    app.to_run.push_back(deployment);
+  add(app, deployment, wanted);
   const std::int64_t target = std::max(target_of(Spending(app, book)), app.held);
-  const std::int64_t price = app.price_of(deployment.tier_id);
+  const std::int64_t price =
+      wanted == Wanted::run ? app.price_of(deployment.tier_id) : app.price_of(deployment);
   if (price > 0) {
     if (Wide(target) + points_due > app.balance)
       return Refused{
@@ -505,16 +528,32 @@ Account account(db::Tx& tx, const std::string& app_id) {
           .warned_at = app->warned_at};
 }
 
-void admit(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due) {
-  const auto refused = admitted(tx, deployment_id, points_due);
+namespace {
+
+void admit(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due, Wanted wanted) {
+  const auto refused = admitted(tx, deployment_id, points_due, wanted);
   if (!refused) return;
   if (refused->why == StoppedFor::budget) throw Error(Code::budget_reached, refused->words);
   throw billing::TooFewPoints(refused->points, refused->words);
 }
 
+}  // namespace
+
+void admit(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due) {
+  admit(tx, deployment_id, points_due, Wanted::deployment);
+}
+
+void admit_run(db::Tx& tx, const std::string& deployment_id) {
+  if (const std::int64_t points = billing::unpaid(tx, deployment_id); points > 0)
+    throw billing::TooFewPoints(points, "the " + std::to_string(points) +
+                                            " points for the deployment's present 30 days are "
+                                            "missing, so nothing more of it can start");
+  admit(tx, deployment_id, 0, Wanted::run);
+}
+
 std::optional<StoppedFor> try_to_admit(db::Tx& tx, const std::string& deployment_id,
                                        std::int64_t points_due) {
-  const auto refused = admitted(tx, deployment_id, points_due);
+  const auto refused = admitted(tx, deployment_id, points_due, Wanted::deployment);
   return refused ? std::optional(refused->why) : std::nullopt;
 }
 

@@ -13,11 +13,12 @@
 // Holds and settlement: how an app pays for what is metered.
 //
 // Nothing metered starts unless the app's balance covers what is used and not charged yet, and an
-// hour more of all that is to run. So many points are held: they stay on the account and can't
-// leave it (ledger::set_held). The hold is renewed in place before it is used up. What was used is
-// charged when a UTC day has ended, and when a deployment has stopped, in whole points; the rest of
-// a point is carried to the app's next charge. A charge is never above the balance or what a budget
-// leaves; what was used beyond is the platform's loss, and counted.
+// hour more of all that is to run: of as many containers as each deployment may have at once, and
+// of the runs of its commands. So many points are held: they stay on the account and can't leave it
+// (ledger::set_held). The hold is renewed in place before it is used up. What was used is charged
+// when a UTC day has ended, and when a deployment has stopped, in whole points; the rest of a point
+// is carried to the app's next charge. A charge is never above the balance or what a budget leaves;
+// what was used beyond is the platform's loss, and counted.
 //
 // If the points run out, the owner is warned warning_before ahead, and at the end the app's metered
 // deployments are suspended the way billing does it: the same status, log entries, mails and
@@ -47,10 +48,11 @@ inline constexpr const char* budget_spent =
 
 // An app's account of what is metered.
 struct Account {
-  std::int64_t balance = 0;          // of the app, with what is held
-  std::int64_t held = 0;             // can't be spent
-  std::int64_t accrued = 0;          // used and not charged yet, in whole points
-  std::int64_t points_per_hour = 0;  // of all that is to run, by today's prices
+  std::int64_t balance = 0;  // of the app, with what is held
+  std::int64_t held = 0;     // can't be spent
+  std::int64_t accrued = 0;  // used and not charged yet, in whole points
+  // Of all that is to run, by today's prices, with as many containers as there may be at once.
+  std::int64_t points_per_hour = 0;
   // When the points run out at that rate; empty if nothing is to run, or they last for longer than
   // `longest`.
   std::optional<Instant> lasts_until;
@@ -60,14 +62,19 @@ Account account(db::Tx& tx, const std::string& app_id);
 
 // ---- For billing, in the transaction of the change ----------------------------------------------
 
-// To be called when a deployment is to start, while its row already has its tier, before anything
-// is charged for it: raises the hold. `points_due` are what billing is about to charge for 30 days.
-// Throws billing::TooFewPoints if the app's balance doesn't cover the hold and `points_due`, and
-// budget_reached if a budget is spent, or leaves less than `points_due`. A deployment that isn't
-// metered needs no hold; a budget that is spent refuses it only at stop_all, or if it costs
-// `points_due`. Changes nothing if it throws. May be called in a write with row locks.
+// To be called when a deployment is to start, or to have more containers, while its row already has
+// its tier and their number, before anything is charged for it: raises the hold. `points_due` are
+// what billing is about to charge for 30 days. Throws billing::TooFewPoints if the app's balance
+// doesn't cover the hold and `points_due`, and budget_reached if a budget is spent, or leaves less
+// than `points_due`. A deployment that isn't metered needs no hold; a budget that is spent refuses
+// it only at stop_all, or if it costs `points_due`. Changes nothing if it throws. May be called in
+// a write with row locks.
 void admit(db::Tx& tx, const std::string& deployment_id, std::int64_t points_due);
-// Does the same, and returns why it is refused instead of throwing.
+// To be called when a command of the deployment is to run in a container of its own, before its row
+// is stored: raises the hold by an hour of it. Throws what admit() does, and TooFewPoints if the
+// deployment's present 30 days aren't paid. When the run has ended, look_at() gives the hold back.
+void admit_run(db::Tx& tx, const std::string& deployment_id);
+// Does what admit() does, and returns why it is refused instead of throwing.
 std::optional<billing::StoppedFor> try_to_admit(db::Tx& tx, const std::string& deployment_id,
                                                 std::int64_t points_due);
 // Whether a budget with stop_all leaves less than the `points_due` for the next 30 days of a

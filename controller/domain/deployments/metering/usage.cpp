@@ -70,7 +70,8 @@ Forecast daily_forecast(const Prices& prices, std::int64_t today,
   if (const std::int64_t days = today - first; days > 0)
     return {.points_a_day = (points + days - 1) / days, .days = days};
   if (!is_to_run(deployment)) return {};
-  return {.points_a_day = hours_of_day * prices.on(deployment.tier_id, today).value_or(0)};
+  return {.points_a_day = hours_of_day * prices.on(deployment.tier_id, today).value_or(0) *
+                          deployments::most_replicas(deployment.container)};
 }
 
 std::optional<AtLimit> present_at_limit(db::Tx& tx, const BudgetChange& change) {
@@ -88,7 +89,8 @@ ShortApps short_apps(db::Tx& tx, const std::string& tier_id, std::int64_t points
       WITH costs AS (
         SELECT d.app_id,
                CAST(sum(CASE WHEN d.tier_id = $1 THEN CAST($2 AS BIGINT)
-                             ELSE coalesce(t.points_per_hour, 0) END) AS BIGINT) * $3 AS a_day
+                             ELSE coalesce(t.points_per_hour, 0) END * d.most_containers)
+                    AS BIGINT) * $3 AS a_day
         FROM deployments d
         JOIN deploy_tiers t ON t.id = d.tier_id
         WHERE d.status <> 'destroyed' AND d.status <> 'stopped' AND d.suspended_at IS NULL

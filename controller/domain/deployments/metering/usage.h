@@ -28,7 +28,8 @@ std::int64_t accrued(const Prices& prices, const deployments::Deployment& deploy
 // What a deployment will probably be charged by the hour.
 struct Forecast {
   // The mean of the last mean_days whole UTC days, or of as many as there are since something
-  // ran, rounded up. If there is none, what the deployment costs on a day at today's price.
+  // ran, rounded up. If there is none, what as many containers as the deployment may have cost on a
+  // day at today's price.
   std::int64_t points_a_day = 0;
   std::int64_t days = 0;  // how many whole days the mean is of
 };

@@ -106,6 +106,9 @@ std::optional<std::string> opened(const std::string& sealed, const std::string& 
   for (const std::string& value : row)
     for (const char* prefix : {"", "env:", "credentials:", "webhook:", "alert:", "totp:"})
       if (auto plain = open_sealed(key, *bytes, prefix + value)) return plain;
+  for (const std::string& app : row)
+    for (const std::string& name : row)
+      if (auto plain = open_sealed(key, *bytes, "app-variable:" + app + ":" + name)) return plain;
   return std::nullopt;
 }
 
@@ -323,6 +326,7 @@ class Life {
     for (const auto& field : deployments::container_fields)
       if (field.kind() == deployments::ContainerField::Kind::texts)
         order[std::string(field.name)] = json::array({word});
+    ask({manage}, "PATCH", "/api/deploy/variables", {}, {{"variables", {{"ZQMARKER", word}}}});
     const std::string id = ask({manage}, "POST", "/api/deploy/apps", {}, order)["id"];
     ask({manage}, "PATCH", "/api/deploy/apps/{id}", {id},
         {{"image", "ghcr.io/zqmarker/web:2"}, {"env_vars", {{"ZQMARKER", word + "2"}}}});
@@ -419,6 +423,8 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
                             "ad_creatives.title",
                             "alerts.name",
                             "alerts.target_sealed",
+                            "app_variables.name",
+                            "app_variables.value_sealed",
                             "apps.app_description",
                             "apps.redirect_uris",
                             "audience_segments.metadata",

@@ -58,6 +58,8 @@ TEST_CASE("the schemas of a container's fields have the limits of their rows") {
   for (const ContainerField& field : container_fields) {
     INFO(field.name);
     const std::string name(field.name);
+    if (field.is_structure() || field.kind() == FieldKind::flag)
+      continue;  // process_rules_test.cpp
     for (const char* schema : {"CreateDeploymentRequest", "ChangeDeploymentRequest"}) {
       const json published = all_schemas()[schema]["properties"][name];
       const json one = field.kind() == FieldKind::texts ? published["items"] : published;

@@ -149,7 +149,7 @@ class Year {
   void act(Operator& who, size_t number) {
     const std::string id = who.ids[number];
     const auto actor = world_.actor(who.app);
-    switch (chosen(9)) {
+    switch (chosen(10)) {
       case 0:
       case 1:
         attempt([&](db::Tx& tx) { deployments::stop(tx, actor, id); });
@@ -170,6 +170,13 @@ class Year {
         attempt([&](db::Tx& tx) {
           deployments::Change change;
           change.tier = std::array{"paid", "large", "wide"}.at(chosen(3));
+          deployments::change(tx, actor, id, change, world_.rules, world_.keys.data);
+        });
+        break;
+      case 8:
+        attempt([&](db::Tx& tx) {
+          deployments::Change change;
+          change.set(&deployments::ContainerSpec::replicas, std::array{1, 2, 3}.at(chosen(3)));
           deployments::change(tx, actor, id, change, world_.rules, world_.keys.data);
         });
         break;
@@ -252,15 +259,16 @@ class Year {
   void check_now() {
     world_.read([&](db::Tx& tx) {
       auto rows = tx.query(
-          "SELECT d.id, d.status, d.billing_status, d.suspended_at, t.monthly_cost_points, "
-          "a.balance, b.paid_until, b.warned_at FROM deployments d JOIN deploy_tiers t ON t.id = "
+          "SELECT d.id, d.status, d.billing_status, d.suspended_at, "
+          "t.monthly_cost_points * d.most_containers AS price, a.balance, b.paid_until, "
+          "b.warned_at FROM deployments d JOIN deploy_tiers t ON t.id = "
           "d.tier_id JOIN ledger_accounts a ON a.id = 'app:' || d.app_id JOIN deployment_billing b "
           "ON b.deployment_id = d.id WHERE d.status <> 'destroyed'");
       while (rows.next()) {
         const std::string id = rows.text("id");
         const bool runs = rows.text("status") != "stopped";
         const bool waits = rows.text("billing_status") == "suspended";
-        const std::int64_t price = rows.integer("monthly_cost_points");
+        const std::int64_t price = rows.integer("price");
         if (waits && rows.null("suspended_at") && rows.integer("balance") >= price)
           FAIL(id << " has its points again and isn't reactivated");
         if (runs && resting_.contains(id)) FAIL(id << " runs though its owner stopped it");

@@ -24,7 +24,9 @@ class Fortnight : public MeteringWorld {
   Fortnight(std::uint64_t seed, const Means& means) : random_(seed), means_(means) {
     give(means.points);
     for (const auto& [slug, price] : prices_) {
-      new_tier(hourly_tier(slug, price));
+      tiers::Tier tier = hourly_tier(slug, price);
+      tier.max_replicas = most_replicas;
+      new_tier(tier);
       const auto id = deploy_on(slug, slug).id;
       deployments_[id] = price;
     }
@@ -37,6 +39,8 @@ class Fortnight : public MeteringWorld {
       const std::int64_t balance = points();
       REQUIRE(balance >= 0);
       REQUIRE(held() <= balance);
+      const auto state = read([&](db::Tx& tx) { return metering::account(tx, app.id); });
+      REQUIRE(state.points_per_hour >= hour_of_all());
     }
     for (const auto& [id, price] : deployments_) {
       stop(app, id);
@@ -99,6 +103,27 @@ class Fortnight : public MeteringWorld {
     return one->first;
   }
 
+  // More containers are refused, or an hour of all that may run is held from that moment on.
+  void change_number(const std::string& id) {
+    deployments::Change wanted;
+    wanted.set(&deployments::ContainerSpec::replicas, int(1 + below(most_replicas)));
+    const bool is_more =
+        wanted.container.replicas > deployments::most_replicas(find_deployment(id).container);
+    if (!refusal([&] { change(id, wanted); }).empty()) return;
+    if (is_more) CHECK(held() >= hour_of_all());
+  }
+
+  // The points for an hour of as many containers as there may be of all that is to run.
+  std::int64_t hour_of_all() {
+    std::int64_t sum = 0;
+    for (const auto& [id, price] : deployments_) {
+      const auto row = find_deployment(id);
+      if (row.status != deployments::Status::stopped)
+        sum += price * deployments::most_replicas(row.container);
+    }
+    return sum;
+  }
+
   void give(std::int64_t some) {
     MeteringWorld::give(some);
     given_ += some;
@@ -130,7 +155,7 @@ class Fortnight : public MeteringWorld {
 
   void step() {
     const std::string id = some_deployment();
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
       case 1:
         return begin(id);
@@ -169,6 +194,8 @@ class Fortnight : public MeteringWorld {
       case 10:
         clock.advance(Duration(below(10 * 3'600'000)));  // as if berthd were down
         return;
+      case 11:
+        return change_number(id);
       default:
         return pass(Duration(below(5 * 3'600'000)), below(2) == 0);
     }
@@ -176,6 +203,7 @@ class Fortnight : public MeteringWorld {
 
   static inline const std::map<std::string, std::int64_t> prices_ = {
       {"cheap", 7}, {"fair", 360}, {"dear", 7'200}};
+  static constexpr int most_replicas = 5;
   std::mt19937_64 random_;
   const Means means_;
   std::map<std::string, std::int64_t> deployments_;  // their prices, by their ids

@@ -55,9 +55,10 @@ struct MeteringWorld : BillingWorld {
       if (!run.ended_at) run.ended_at = clock.now();
     report(id);
   }
-  bool is_running(const std::string& id) {
-    return std::ranges::any_of(cluster[id], [](const auto& run) { return !run.ended_at; });
+  std::int64_t running_containers(const std::string& id) {
+    return std::ranges::count_if(cluster[id], [](const auto& run) { return !run.ended_at; });
   }
+  bool is_running(const std::string& id) { return running_containers(id) > 0; }
   metering::Recorded report(const std::string& id) { return record_runs(id, cluster[id]); }
   metering::Recorded record_runs(const std::string& id, const std::vector<metering::Run>& runs,
                                  const std::optional<Instant>& vanished_at = {}) {
@@ -74,7 +75,8 @@ struct MeteringWorld : BillingWorld {
       const auto status = find_deployment(id).status;
       const bool wanted =
           status != deployments::Status::stopped && status != deployments::Status::destroyed;
-      if (wanted && !is_running(id)) begin(id);
+      const int containers = deployments::most_replicas(find_deployment(id).container);
+      while (wanted && running_containers(id) < containers) begin(id);
       if (!wanted && is_running(id)) end(id);
     }
   }

@@ -1,0 +1,87 @@
+#include "reconcilers/loops/pushes.h"
+
+#include <prometheus/counter.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "controller/base/log.h"
+#include "controller/domain/deployments/previews.h"
+
+namespace berth::reconcilers {
+namespace {
+
+prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) {
+  return prometheus::BuildCounter()
+      .Name("berth_pushes_total")
+      .Help("Tags that deployments follow: how often registries were asked, and what came of it")
+      .Register(registry);
+}
+
+}  // namespace
+
+PushLoop::PushLoop(Parts parts, prometheus::Registry& registry)
+    : parts_(std::move(parts)),
+      asked_(family(registry).Add({{"result", "answered"}})),
+      unanswered_(family(registry).Add({{"result", "unanswered"}})),
+      rolled_out_(family(registry).Add({{"result", "rolled_out"}})),
+      rolled_back_(family(registry).Add({{"result", "rolled_back"}})) {}
+
+Loop PushLoop::loop() {
+  return {.name = std::string(name),
+          .interval = std::chrono::seconds(1),
+          .lease = "pushes",
+          .round = [this](Round& round) { run_once(round); },
+          .failure = "a round of the loop that follows images' tags failed"};
+}
+
+void PushLoop::run_once(Round& round) {
+  judge(round);
+  ask(round);
+  const auto expired =
+      round.read([](db::Tx& tx) { return previews::expired(tx, previews_of_round); });
+  for (const std::string& id : expired) round.write([&](db::Tx& tx) { previews::end(tx, id); });
+}
+
+// The answers are stored by this thread alone, as they come from several.
+void PushLoop::ask(Round& round) {
+  const auto questions =
+      round.read([&](db::Tx& tx) { return pushes::due(tx, questions_of_round, parts_.data_key); });
+  if (questions.empty()) return;
+  std::vector<pushes::Answer> answers(questions.size());
+  std::atomic<std::size_t> next = 0;
+  {
+    std::vector<std::jthread> crew;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < questions.size() && !round.is_stopping(); i = next++)
+        answers[i] = parts_.ask(questions[i], round.stop_token());
+    };
+    for (std::size_t i = 0; i < std::min<std::size_t>(threads, questions.size()); ++i)
+      crew.emplace_back(work);
+  }
+  if (round.is_stopping()) return;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const bool rolls_out = round.write(
+        [&](db::Tx& tx) { return pushes::record(tx, questions[i], answers[i], parts_.rules); });
+    (answers[i].digest ? asked_ : unanswered_).Increment();
+    if (!rolls_out) continue;
+    rolled_out_.Increment();
+    log::info("a new image was pushed and is rolled out",
+              {{"deployment", questions[i].deployment_id}, {"image", questions[i].image}});
+  }
+}
+
+void PushLoop::judge(Round& round) {
+  const auto ids = round.read([](db::Tx& tx) { return pushes::to_judge(tx, judged_in_round); });
+  for (const std::string& id : ids) {
+    const auto verdict = round.write(
+        [&](db::Tx& tx) { return pushes::judge(tx, id, parts_.rules, parts_.data_key); });
+    if (verdict != pushes::Verdict::rolled_back) continue;
+    rolled_back_.Increment();
+    log::warning("a new image failed and was rolled back", {{"deployment", id}});
+  }
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "controller/domain/deployments/pushes.h"
+#include "controller/domain/kernel/loop.h"
+
+namespace berth::reconcilers {
+
+// Asks registries for the digests of tags that deployments follow, has new images rolled out and
+// failed ones rolled back (controller/domain/deployments/pushes.h), and deletes previews whose time
+// is over. One loop runs for each database. Used by one thread.
+class PushLoop {
+ public:
+  static constexpr std::string_view name = "pushes";
+  // How many registries are asked at the same time, and how many questions a round has at most, so
+  // that one whose registry is slow doesn't hold up the others for long.
+  static constexpr int threads = 4;
+  static constexpr int questions_of_round = 64;
+  static constexpr int judged_in_round = 100;
+  static constexpr int previews_of_round = 20;
+
+  struct Parts {
+    std::string data_key;
+    deployments::Rules rules;
+    // Asks a registry, and says why there is no digest instead of throwing. Called on `threads`
+    // threads at once.
+    std::function<pushes::Answer(const pushes::Question&, const std::stop_token&)> ask;
+  };
+  PushLoop(Parts parts, prometheus::Registry& registry);
+
+  Loop loop();
+  // Does what is due. Throws Error `unavailable` if the database can't be used.
+  void run_once(Round& round);
+
+ private:
+  void ask(Round& round);
+  void judge(Round& round);
+
+  const Parts parts_;
+  prometheus::Counter& asked_;
+  prometheus::Counter& unanswered_;
+  prometheus::Counter& rolled_out_;
+  prometheus::Counter& rolled_back_;
+};
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "reconcilers/cluster/container_logs.h"
+#include "reconcilers/cluster/instances.h"
+#include "tests/reconcilers/cluster/cluster.h"
+#include "tests/reconcilers/cluster/world.h"
+
+using namespace berth;
+using namespace berth::reconcilers;
+using namespace berth::reconcilers::test;
+using deployments::ContainerSpec;
+using deployments::Processes;
+using deployments::Status;
+using nlohmann::json;
+
+// Deployments with several processes and several containers of each, on whichever cluster the tests
+// are given.
+
+namespace {
+
+// The same key as in tests/reconcilers/cluster/world.cpp.
+const std::string data_key(32, 'k');
+
+const Processes web_and_worker = {{"web", {}}, {"worker", {}}};
+
+struct Tenant {
+  TestCluster cluster;
+  World world{cluster.config()};
+  std::string id;
+
+  explicit Tenant(const Wanted& wanted) {
+    world.wake();
+    id = world.deploy(world.new_app(), wanted);
+    REQUIRE(world.is(id, Status::running));
+  }
+
+  void change(const deployments::Change& wanted) {
+    const std::string app = world.row(id).app_id;
+    world.database().write([&](db::Tx& tx) {
+      deployments::change(tx, {app, app, "request-9"}, id, wanted, world.rules, data_key);
+    });
+  }
+  template <typename Value>
+  void set(Value ContainerSpec::*member, const std::type_identity_t<Value>& value) {
+    deployments::Change wanted;
+    wanted.set(member, value);
+    change(wanted);
+  }
+
+  // The uids of the pods of a process that aren't being deleted.
+  std::set<std::string> pods(const std::string& process) {
+    std::set<std::string> uids;
+    for (const Object& pod : world.objects(kube::pods, id))
+      if (!is_being_deleted(pod) && manifests::process_of(pod) == process) uids.insert(uid_of(pod));
+    return uids;
+  }
+  std::set<std::string> names(const kube::Resource& kind) {
+    std::set<std::string> all;
+    for (const Object& object : world.objects(kind, id)) all.insert(name_of(object));
+    return all;
+  }
+  bool is_at_rest() {
+    return eventually([&] {
+      const auto row = world.row(id);
+      return row.status == Status::running && !row.reason && row.phase.empty();
+    });
+  }
+};
+
+bool is_within(const std::set<std::string>& part, const std::set<std::string>& whole) {
+  return std::ranges::includes(whole, part);
+}
+
+}  // namespace
+
+TEST_CASE("each process has a Deployment, and only web is served") {
+  Tenant tenant({.processes = web_and_worker});
+  const std::string web = manifests::object_name(tenant.id);
+  CHECK(tenant.names(kube::deployments) == std::set{web, web + "-worker"});
+  CHECK(tenant.pods("web").size() == 1);
+  CHECK(tenant.pods("worker").size() == 1);
+  CHECK(tenant.world.object(kube::services, tenant.id)["spec"]["selector"]["berth/process"] ==
+        "web");
+  const auto all = instances_of(tenant.world.engine().cache(), tenant.id);
+  REQUIRE(all.size() == 2);
+  std::set<std::string> processes;
+  for (const instances::Instance& one : all) {
+    processes.insert(one.process);
+    CHECK(one.is_newest);
+    CHECK(one.phase == "ready");
+    CHECK(one.version.size() == 8);
+  }
+  CHECK(processes == std::set<std::string>{"web", "worker"});
+  CHECK(all[0].version != all[1].version);
+}
+
+TEST_CASE("the number of containers rises and falls, and those that stay are the same") {
+  Tenant tenant({.processes = web_and_worker});
+  const auto web = tenant.pods("web");
+  const auto worker = tenant.pods("worker");
+  CHECK(tenant.names(kube::pod_disruption_budgets).empty());
+  tenant.set(&ContainerSpec::replicas, 3);
+  CHECK(tenant.world.row(tenant.id).status == Status::running);
+  CHECK(eventually([&] { return tenant.pods("web").size() == 3; }));
+  REQUIRE(tenant.is_at_rest());
+  CHECK(is_within(web, tenant.pods("web")));
+  CHECK(tenant.pods("worker") == worker);
+  CHECK(tenant.names(kube::pod_disruption_budgets) == std::set{manifests::object_name(tenant.id)});
+  const auto three = tenant.pods("web");
+  tenant.set(&ContainerSpec::replicas, 1);
+  CHECK(eventually([&] { return tenant.pods("web").size() == 1; }));
+  REQUIRE(tenant.is_at_rest());
+  CHECK(is_within(tenant.pods("web"), three));
+  CHECK(tenant.pods("worker") == worker);
+  CHECK(tenant.names(kube::pod_disruption_budgets).empty());
+}
+
+TEST_CASE("a process that is gone leaves nothing, and web keeps its containers") {
+  Tenant tenant({.processes = web_and_worker});
+  const auto web = tenant.pods("web");
+  tenant.set(&ContainerSpec::processes, {});
+  CHECK(eventually([&] { return tenant.pods("worker").empty(); }));
+  REQUIRE(tenant.is_at_rest());
+  CHECK(tenant.pods("web") == web);
+  CHECK(tenant.names(kube::deployments) == std::set{manifests::object_name(tenant.id)});
+}
+
+TEST_CASE("a deployment without web has no address, and gets it back with web") {
+  Tenant tenant({.processes = web_and_worker});
+  const auto worker = tenant.pods("worker");
+  tenant.set(&ContainerSpec::processes, {{"worker", {}}});
+  CHECK(eventually([&] {
+    return tenant.names(kube::services).empty() && tenant.names(kube::ingresses).empty() &&
+           tenant.pods("web").empty();
+  }));
+  REQUIRE(tenant.is_at_rest());
+  CHECK(tenant.pods("worker") == worker);
+  tenant.set(&ContainerSpec::processes, web_and_worker);
+  CHECK(eventually([&] { return tenant.pods("web").size() == 1; }));
+  REQUIRE(tenant.is_at_rest());
+  CHECK(tenant.names(kube::ingresses).size() == 1);
+  tenant.world.destroy(tenant.id);
+  CHECK(tenant.world.is_removed(tenant.id));
+  CHECK(tenant.names(kube::deployments).empty());
+}
+
+TEST_CASE(
+    "a container of three that is deleted is replaced, and the deployment runs all the time") {
+  Tenant tenant({.replicas = 3});
+  REQUIRE(tenant.is_at_rest());
+  const Object pod = tenant.world.objects(kube::pods, tenant.id).front();
+  const auto before = tenant.pods("web");
+  tenant.world.client().remove(kube::pods, namespace_of(pod), name_of(pod), uid_of(pod));
+  bool always_ran = true;
+  CHECK(eventually([&] {
+    const auto row = tenant.world.row(tenant.id);
+    always_ran = always_ran && row.status == Status::running &&
+                 row.health_status == deployments::HealthStatus::healthy;
+    const auto now = tenant.pods("web");
+    return now.size() == 3 && now != before && row.phase.empty();
+  }));
+  CHECK(always_ran);
+}
+
+TEST_CASE("a rollout of three keeps three that are ready") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  world.wake();
+  const std::string id = world.deploy(world.new_app(), {.replicas = 3});
+  REQUIRE(world.is(id, Status::running));
+  std::int64_t least = 3;
+  world.restart(id);
+  CHECK(eventually([&] {
+    const Object deployment = world.object(kube::deployments, id);
+    least = std::min(least, number_at(deployment, {"status", "readyReplicas"}));
+    return world.row(id).status == Status::running && world.objects(kube::pods, id).size() == 3;
+  }));
+  CHECK(least == 3);
+}
+
+TEST_CASE("the log of a process is that of its containers alone") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  world.wake();
+  const std::string id = world.deploy(world.new_app(), {.processes = web_and_worker});
+  REQUIRE(world.is(id, Status::running));
+  ContainerLogs logs(world.engine().client(), world.engine().cache());
+  const ClaimantOfThread claimant({.account = "ada", .address = "192.0.2.1"});
+  const auto text_of = [&](const std::string& process) {
+    std::string text;
+    const auto reader = logs.open({.deployment_id = id, .process = process});
+    while (true) {
+      const auto batch = reader(std::chrono::seconds(5));
+      for (const auto& line : batch.lines) text += line.text + "\n";
+      if (batch.ended) return text;
+    }
+  };
+  CHECK(text_of("web").contains("listening on port 3000"));
+  CHECK(text_of("worker").contains("starting"));
+  CHECK_FALSE(text_of("worker").contains("listening"));
+  CHECK_THROWS(logs.open({.deployment_id = id, .process = "mailer"}));
+}
