@@ -247,6 +247,7 @@ bool Api::stream(const Stream& stream) {
 
 std::unique_ptr<WebSocket> Api::open(const std::string& path, const std::string& subprotocol) {
   constexpr int switching_protocols = 101;
+  constexpr int upgrade_required = 426;
   const auto ask = [&] {
     try {
       return std::make_unique<WebSocket>(
@@ -261,6 +262,10 @@ std::unique_ptr<WebSocket> Api::open(const std::string& path, const std::string&
   const HttpResponse& answer = socket->answer();
   if (answer.status == switching_protocols) return socket;
   if (answer.status >= 300 && answer.status < 400) throw redirected(settings_.server, answer);
+  // The request asked for it, but that didn't reach berthd.
+  if (answer.status == upgrade_required)
+    throw Failure(Exit::unavailable, "something between here and berthd passes no WebSockets on",
+                  "A proxy in front of berthd has to pass the fields Upgrade and Connection.");
   if (answer.status >= 400) throw refusal({.path = path}, answer);
   throw not_berth(settings_.server);
 }

@@ -254,7 +254,7 @@ struct ForwardFlags {
 };
 
 // How many connections are open at once; the server lets an account have 32 sessions.
-constexpr size_t most_connections = 32;
+constexpr size_t most_forwarded = 32;
 constexpr int highest_port = 65'535;
 constexpr std::chrono::milliseconds after_failed_accept{100};
 // A program that sends nothing more may only wait for an answer, or be gone: the connection ends
@@ -392,8 +392,8 @@ class Forwarder {
         continue;
       }
       remove_ended();
-      if (connections_.size() >= most_connections) {
-        say("a connection was refused: " + std::to_string(most_connections) + " are open");
+      if (connections_.size() >= most_forwarded) {
+        say("a connection was refused: " + std::to_string(most_forwarded) + " are open");
         continue;
       }
       Connection& connection = connections_.emplace_back();

@@ -22,7 +22,11 @@ using nlohmann::json;
 using websocket::Kind;
 
 // The channels of v5.channel.k8s.io (KEP-4006).
-enum Channel : unsigned char { input = 0, output = 1, error_output = 2, status = 3, resize = 4 };
+constexpr unsigned char input_channel = 0;
+constexpr unsigned char output_channel = 1;
+constexpr unsigned char error_channel = 2;
+constexpr unsigned char status_channel = 3;
+constexpr unsigned char resize_channel = 4;
 constexpr unsigned char close_channel = 255;
 
 constexpr int widest_terminal = 10'000;
@@ -199,7 +203,7 @@ bool ContainerSession::send_output(websocket::Connection& client, const Upgraded
       ending_ = reason_to_end(client, upgraded);
       return ending_.has_value();
     };
-    const auto channel = from.stream == exec::Output::Stream::out ? output : error_output;
+    const auto channel = from.stream == exec::Output::Stream::out ? output_channel : error_channel;
     const bool was_sent = has_channels
                               ? client.send(Kind::binary, on_channel(channel, piece), give_up)
                               : client.send(Kind::binary, piece, give_up);
@@ -216,7 +220,7 @@ ContainerSession::Ending ContainerSession::finish(websocket::Connection& client,
                                                   const Upgraded& upgraded, const exec::End& end) {
   outcome_.exit_code = end.exit_code;
   if (parts_.kind == exec::SessionKind::exec) {
-    client.send(Kind::binary, on_channel(status, status_message(end)),
+    client.send(Kind::binary, on_channel(status_channel, status_message(end)),
                 [&] { return bool(reason_to_end(client, upgraded)); });
     return {websocket::normal, end.problem};
   }
@@ -275,10 +279,10 @@ void ContainerSession::take_exec(std::string_view message) {
   const auto channel = static_cast<unsigned char>(message.front());
   message.remove_prefix(1);
   switch (channel) {
-    case input:
+    case input_channel:
       if (!message.empty()) parts_.session->send(message);
       return;
-    case resize:
+    case resize_channel:
       return parts_.session->resize(size_in(message));
     case close_channel:
       if (message == std::string_view("\0", 1)) parts_.session->close_input();
