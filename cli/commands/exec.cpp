@@ -468,8 +468,9 @@ void forward(Run& run, const ForwardFlags& flags) {
 
 void add_exec_commands(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<ExecFlags>();
-  CLI::App* command = add_command(root, "exec", "Run a command in a deployment's container",
-                                  "berth exec shop -- sh", [&run, flags] { exec(run, *flags); });
+  CLI::App* command = add_command(
+      root, "exec", "Run a command in a deployment's container, and end with its exit code",
+      "berth exec shop -- sh", [&run, flags] { exec(run, *flags); });
   add_deployment(*command, flags->name);
   may_be_empty(
       *command->add_option("COMMAND", flags->command, "The command and its arguments, behind --")

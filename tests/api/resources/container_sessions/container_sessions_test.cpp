@@ -401,7 +401,7 @@ TEST_CASE("the console's handshake needs berth's own origin and a fresh proof") 
   for (const char* other : {"https://evil.example.org", "http://api.example.org", "null",
                             "https://api.example.org:8443", "https://api.example.org.evil.org"})
     CHECK(by_page({{"Origin", other}}) == "401 invalid_token");
-  CHECK(by_page({own, own}) == "401 invalid_token");
+  CHECK(by_page({own, own}) == "400 malformed_request");
   CHECK(by_page({own, {"Sec-Fetch-Site", "same-site"}}) == "401 invalid_token");
   CHECK(by_page({own, {"Sec-Fetch-Site", "cross-site"}}) == "401 invalid_token");
   // The session has just begun, with the password.
