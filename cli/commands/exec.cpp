@@ -118,6 +118,16 @@ auto with_advice(Work&& work) {
   }
 }
 
+// A session lasts no longer than its token, which may be about to expire.
+void get_new_token(Login& login) {
+  login.access_token();
+  try {
+    login.renew(Login::Why::refused);
+  } catch (const Failure&) {
+    // The present one has to do.
+  }
+}
+
 struct ExecFlags {
   std::string name;
   std::vector<std::string> command;
@@ -236,6 +246,7 @@ void exec(Run& run, const ExecFlags& flags) {
   if (!flags.process.empty()) query.emplace_back("process", flags.process);
   if (!flags.instance.empty()) query.emplace_back("instance", flags.instance);
   const std::string path = deployment_path(run.api(), flags.name, "/exec?" + encoded(query));
+  if (has_terminal) get_new_token(run.api().login());
   const auto socket = with_advice([&] { return run.api().open(path, subprotocol); });
   int code = 0;
   {
@@ -456,7 +467,7 @@ void forward(Run& run, const ForwardFlags& flags) {
     }
   });
   const Descriptor listener = listener_at(ports.local);
-  run.api().login().access_token();  // renewed once, and not by each connection
+  get_new_token(run.api().login());  // once, and not for each connection
   run.out().done({{"address", "127.0.0.1:" + std::to_string(ports.local)}, {"port", ports.remote}},
                  "127.0.0.1:" + std::to_string(ports.local) + " leads to port " +
                      std::to_string(ports.remote) + " of " + flags.name + ". Ctrl-C ends it.");

@@ -16,6 +16,9 @@ export const tiers = signal<Tier[] | null>(null);
 // The name of a tier, as the form for a new deployment has it.
 export const tier_name = (slug: string | null | undefined) =>
   tiers.value?.find((tier) => tier.slug === slug)?.name ?? slug ?? '–';
+// Whether commands may run in containers of the tier; undefined while that is unknown.
+export const tier_allows_exec = (slug: string | null | undefined) =>
+  tiers.value?.find((tier) => tier.slug === slug)?.exec_allowed;
 // What can be deployed here: allowed registries, the form of addresses, whether there is a sample, and custom domains.
 export const offer = signal<Answer<'get', '/api/deploy/tiers'> | null>(null);
 // Whether custom domains can be served here; undefined while that is unknown.

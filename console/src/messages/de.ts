@@ -376,6 +376,9 @@ export const de: Messages = {
     no_scope: 'Die App darf noch keine Befehle ausführen',
     no_scope_text:
       'Bitten Sie auf der Seite der App um deploy:exec; die Administration der Plattform entscheidet. Auch der Tarif muss es erlauben.',
+    no_tier: 'Der Tarif erlaubt keine Befehle',
+    no_tier_text: (tier) =>
+      `Im Tarif ${tier} kann niemand Befehle in Containern ausführen. Die Administration der Plattform kann es erlauben.`,
     to_app: 'Zur App',
     prove: 'Sind Sie es?',
     prove_text:

@@ -371,6 +371,9 @@ export const en = {
     no_scope: 'The app may not run commands yet',
     no_scope_text:
       'Ask for the scope deploy:exec on the page of the app; an admin of the platform decides. The tier has to allow it as well.',
+    no_tier: 'The tier allows no commands',
+    no_tier_text: (tier: string) =>
+      `On the tier ${tier}, nobody can run commands in containers. An admin of the platform can allow it.`,
     to_app: 'To the app',
     prove: 'Is it you?',
     prove_text:

@@ -4,7 +4,7 @@ import { ApiError, type Body, call, fill, send } from '../api';
 import { headersFor } from '../begun';
 import { type FieldOf, Form, FormDialog } from '../components/form';
 import { Banner, Button, Card, Empty, LinkButton } from '../components/ui';
-import { app_of, type Deployment, may_exec } from '../data';
+import { app_of, type Deployment, may_exec, tier_allows_exec, tier_name } from '../data';
 import { t } from '../messages';
 import type { Instance } from './deployment_failure';
 import { short_image } from './rollouts';
@@ -188,6 +188,12 @@ export function TerminalTab({ deployment, instances }: { deployment: Deployment;
         <Empty icon="key" title={t.terminal.no_scope} text={t.terminal.no_scope_text}>
           <LinkButton href={`/apps/${app}`}>{t.terminal.to_app}</LinkButton>
         </Empty>
+      </Card>
+    );
+  if (tier_allows_exec(deployment.tier) === false)
+    return (
+      <Card>
+        <Empty icon="key" title={t.terminal.no_tier} text={t.terminal.no_tier_text(tier_name(deployment.tier))} />
       </Card>
     );
   if (open) return <Session wanted={open} close={() => set_open(null)} />;
