@@ -19,7 +19,6 @@ namespace berth::api {
 namespace {
 
 using nlohmann::json;
-using websocket::Kind;
 
 // The channels of v5.channel.k8s.io (KEP-4006).
 constexpr unsigned char input_channel = 0;
@@ -147,7 +146,7 @@ ContainerSession::Ending ContainerSession::pass_output(websocket::Connection& cl
     }
     if (Clock::now() - pinged_ >= parts_.limits.ping) {
       pinged_ = Clock::now();
-      client.send(Kind::ping, "", [&] { return bool(reason_to_end(client, upgraded)); });
+      client.send(websocket::Kind::ping, "", [&] { return bool(reason_to_end(client, upgraded)); });
     }
     std::array<pollfd, 3> waited = {
         {{.fd = parts_.session->descriptor(), .events = POLLIN, .revents = 0},
@@ -204,9 +203,9 @@ bool ContainerSession::send_output(websocket::Connection& client, const Upgraded
       return ending_.has_value();
     };
     const auto channel = from.stream == exec::Output::Stream::out ? output_channel : error_channel;
-    const bool was_sent = has_channels
-                              ? client.send(Kind::binary, on_channel(channel, piece), give_up)
-                              : client.send(Kind::binary, piece, give_up);
+    const bool was_sent =
+        has_channels ? client.send(websocket::Kind::binary, on_channel(channel, piece), give_up)
+                     : client.send(websocket::Kind::binary, piece, give_up);
     if (!was_sent) return false;
     bytes.remove_prefix(piece.size());
     if (bytes.empty()) break;
@@ -220,7 +219,7 @@ ContainerSession::Ending ContainerSession::finish(websocket::Connection& client,
                                                   const Upgraded& upgraded, const exec::End& end) {
   outcome_.exit_code = end.exit_code;
   if (parts_.kind == exec::SessionKind::exec) {
-    client.send(Kind::binary, on_channel(status_channel, status_message(end)),
+    client.send(websocket::Kind::binary, on_channel(status_channel, status_message(end)),
                 [&] { return bool(reason_to_end(client, upgraded)); });
     return {websocket::normal, end.problem};
   }
@@ -263,7 +262,7 @@ void ContainerSession::input_is_over(const Ending& ending) {
 
 void ContainerSession::take(const websocket::Message& message) {
   if (is_over_) return;  // only the answer to a close is waited for
-  if (message.kind != Kind::binary)
+  if (message.kind != websocket::Kind::binary)
     throw websocket::Violation(websocket::unsupported_data, "messages have to be binary");
   used_ = Clock::now();
   if (parts_.kind == exec::SessionKind::exec) return take_exec(message.data);
