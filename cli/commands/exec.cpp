@@ -27,7 +27,6 @@
 namespace berth::cli {
 namespace {
 
-using websocket::Kind;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* subprotocol = "v5.channel.k8s.io";
@@ -158,11 +157,11 @@ class Exec {
   void pass() {
     while (true) {
       while (auto message = socket_.receive()) {
-        if (message->kind == Kind::close) {
+        if (message->kind == websocket::Kind::close) {
           close_ = *std::move(message);
           return socket_.close(normal);
         }
-        if (message->kind == Kind::binary && !message->data.empty()) take(message->data);
+        if (message->kind == websocket::Kind::binary && !message->data.empty()) take(message->data);
       }
       if (Clock::now() - socket_.heard() > longest_silence) throw lost();
       wait();
@@ -189,17 +188,18 @@ class Exec {
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (got <= 0) {
       input_over_ = true;
-      socket_.send(Kind::binary, std::string{close_channel, input_channel});
+      socket_.send(websocket::Kind::binary, std::string{close_channel, input_channel});
       return;
     }
-    socket_.send(Kind::binary, std::string_view(data).substr(0, size_t(got) + 1));
+    socket_.send(websocket::Kind::binary, std::string_view(data).substr(0, size_t(got) + 1));
   }
   void send_size() {
     const WindowSize now = window_size();
     if (now == size_) return;
     size_ = now;
-    socket_.send(Kind::binary, std::string(1, resize_channel) +
-                                   json{{"Width", now.columns}, {"Height", now.rows}}.dump());
+    socket_.send(
+        websocket::Kind::binary,
+        std::string(1, resize_channel) + json{{"Width", now.columns}, {"Height", now.rows}}.dump());
   }
   void take(const std::string& message) {
     const std::string_view data = std::string_view(message).substr(1);
@@ -322,7 +322,7 @@ class Pipe {
     while (true) {
       if (out_.empty()) {
         while (auto message = remote_.receive()) {
-          if (message->kind == Kind::close) return end_by(*message);
+          if (message->kind == websocket::Kind::close) return end_by(*message);
           heard_ = Clock::now();
           out_ += message->data;
           if (out_.size() >= most_unsent) break;
@@ -354,10 +354,10 @@ class Pipe {
     std::array<char, read_at_once> data;
     const ssize_t got = ::recv(local_, data.data(), data.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got > 0) return remote_.send(Kind::binary, {data.data(), size_t(got)});
+    if (got > 0) return remote_.send(websocket::Kind::binary, {data.data(), size_t(got)});
     input_over_ = true;
     heard_ = Clock::now();
-    remote_.send(Kind::binary, "");  // nothing more comes
+    remote_.send(websocket::Kind::binary, "");  // nothing more comes
   }
   // Returns false if the program here is gone.
   bool write() {
