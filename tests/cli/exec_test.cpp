@@ -322,6 +322,38 @@ TEST_CASE("port-forward passes connections of this machine on, several at a time
   berth.wait();
 }
 
+TEST_CASE("at a terminal, exec asks for one and says its size; -T asks for none") {
+  Server server([](Socket& socket) {
+    std::string message;
+    while (message != "gone" && !message.starts_with('\4')) message = socket.receive();
+    socket.send(2, "\1seen " + message.substr(1) + "\r\n");
+    socket.send(2, "\3{\"status\":\"Success\"}");
+    socket.close(1000);
+    socket.receive();
+  });
+  berth::process::Variables variables = server.variables();
+  variables.emplace_back("TERM", "xterm");
+  const std::string command = std::string("'") + berth::test::berth_program + "' exec " + some_id;
+  const Ran ran =
+      Running({"-qec", command + " -- sh", "/dev/null"}, "", variables, "/usr/bin/script").wait();
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find(R"(seen {"Height":24,"Width":80})") != std::string::npos);
+  CHECK(server.heads().find("?command=sh&tty=true HTTP/1.1") != std::string::npos);
+
+  Server plain([](Socket& socket) {
+    socket.send(2, "\1done");
+    socket.send(2, "\3{\"status\":\"Success\"}");
+    socket.close(1000);
+    socket.receive();
+  });
+  variables = plain.variables();
+  const Ran without =
+      Running({"-qec", command + " -T -- sh", "/dev/null"}, "", variables, "/usr/bin/script")
+          .wait();
+  CHECK(without.out.find("done") != std::string::npos);
+  CHECK(plain.heads().find("?command=sh HTTP/1.1") != std::string::npos);
+}
+
 TEST_CASE("frames of a server mean the same in whatever pieces they come") {
   using namespace berth::cli::websocket;
   rc::check([] {
