@@ -1,5 +1,10 @@
 // Commands in a deployment's containers, and connections to their ports, as WebSockets.
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/gate/browser_session.h"
 #include "api/gate/event_stream.h"
