@@ -197,7 +197,8 @@ constexpr Param container_logs_query[] = {
     {.name = "instance",
      .description =
          "The name of one of the deployment's containers (instances): only its output is "
-         "returned. Without it, the newest container that has written something is read.",
+         "returned. Without it, all containers are read together, 10 at most, and with previous "
+         "the newest of them.",
      .example = "berth-01936f5e-7d9f8b6c5-x2x7q"},
     {.name = "process",
      .description = "The name of one of the deployment's processes: only its containers are read.",

@@ -5,7 +5,10 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -174,12 +177,12 @@ std::string who_failed(const Object& pod, const kube::ApiError& error) {
 class LogReader {
  public:
   LogReader(kube::Client& client, const Cache& cache, Wanted wanted,
-            std::shared_ptr<Shares> readers)
+            std::shared_ptr<Shares> readers, const Claimant& claimant)
       : client_(client),
         cache_(cache),
         wanted_(std::move(wanted)),
         readers_(std::move(readers)),
-        claim_(*readers_, Claimant::of_thread()),
+        claim_(*readers_, claimant),
         cursor_(begin()),
         queue_(wanted_.on_news) {
     if (claim_.take() != Shares::Taken::yes)
@@ -194,6 +197,8 @@ class LogReader {
   LogReader& operator=(const LogReader&) = delete;
 
   Batch next(std::chrono::milliseconds patience) { return queue_.take(patience); }
+  // Begins to end; the destructor waits for it.
+  void stop() { thread_.request_stop(); }
 
  private:
   enum class Read { done, again };
@@ -413,12 +418,199 @@ void LogReader::run(const std::stop_token& stop) {
   queue_.end(std::move(failure));
 }
 
+// How many containers the deployment, or the process that is wanted, is to have now.
+std::int64_t containers_of(const Cache& cache, const Wanted& wanted) {
+  std::int64_t sum = 0;
+  for (const ObjectPtr& deployment :
+       cache.store(kube::deployments).of_deployment(wanted.deployment_id))
+    if (!wanted.process || manifests::process_of(*deployment) == *wanted.process)
+      sum += number_at(*deployment, {"spec", "replicas"});
+  return sum;
+}
+
+// Reads the logs of several containers, each by a reader of its own. A log that isn't followed is
+// in the order of its times; of one that is, what arrives together. Each container's lines are in
+// order and come once. A log that is resumed
+// after a line goes on with the lines of that container, and with those of the others that are
+// younger; so of the others a line that was on its way at that moment may be missing.
+class MergedReader {
+ public:
+  MergedReader(kube::Client& client, const Cache& cache, Wanted wanted,
+               std::shared_ptr<Shares> readers)
+      : client_(client),
+        cache_(cache),
+        wanted_(std::move(wanted)),
+        readers_(std::move(readers)),
+        claimant_(Claimant::of_thread()) {
+    if (wanted_.after) {
+      resumed_ = LogPosition::parse(*wanted_.after);
+      if (!resumed_)
+        throw Error(Code::malformed_request, "Last-Event-ID isn't the id of a line of this log");
+    }
+    const auto pods = pods_of(cache_, wanted_);
+    const auto count = std::ranges::count_if(pods, [](const auto& pod) { return has_log(*pod); });
+    if (count == 0) throw Error(Code::invalid_state, waiting_for(pods));
+    // Together they begin with no more lines than one container would.
+    first_tail_ = wanted_.tail == 0 ? 0 : std::max(1, wanted_.tail / int(count));
+    add_members(Begins::now);
+  }
+  ~MergedReader() {
+    for (auto& [pod, member] : members_) member.reader->stop();
+  }
+  MergedReader(const MergedReader&) = delete;
+  MergedReader& operator=(const MergedReader&) = delete;
+
+  Batch next(std::chrono::milliseconds patience) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    if (wanted_.follow == Follow::no) return in_order(until);
+    while (true) {
+      if (std::chrono::steady_clock::now() >= look_at_) add_members(Begins::later);
+      Batch batch = take();
+      if (!batch.lines.empty() || batch.problem || std::chrono::steady_clock::now() >= until)
+        return batch;
+      std::this_thread::sleep_for(merge_pause);
+    }
+  }
+
+ private:
+  // The pause in which nothing was there, of a caller who waits.
+  static constexpr std::chrono::milliseconds merge_pause{20};
+  enum class Begins { now, later };
+  struct Member {
+    std::unique_ptr<LogReader> reader;
+    std::deque<Line> lines = {};  // of a log that isn't followed: those that wait for others' turn
+    bool ended = false;
+  };
+
+  Wanted wanted_of(const std::string& pod, Begins begins) const {
+    Wanted one = wanted_;
+    one.instance = pod;
+    one.tail = begins == Begins::later ? container_logs::max_tail : first_tail_;
+    if (!resumed_) return one;
+    one.tail = container_logs::max_tail;
+    if (resumed_->pod == pod) return one;
+    one.after.reset();
+    one.since = resumed_->at + 1;
+    return one;
+  }
+
+  // Begins to read the containers that aren't read yet, the newest first. Throws if not even one
+  // can be read.
+  void add_members(Begins begins) {
+    look_at_ = std::chrono::steady_clock::now() + look_interval;
+    auto pods = pods_of(cache_, wanted_);
+    std::erase_if(pods, [](const ObjectPtr& pod) { return !has_log(*pod) || is_over(*pod); });
+    std::set<std::string> there;
+    for (const ObjectPtr& pod : pods) there.insert(name_of(*pod));
+    std::erase_if(done_, [&](const std::string& pod) { return !there.contains(pod); });
+    std::ranges::reverse(pods);
+    bool left_out = false;
+    for (const ObjectPtr& pod : pods) {
+      const std::string name = name_of(*pod);
+      if (members_.contains(name) || done_.contains(name)) continue;
+      if (members_.size() >= ContainerLogs::max_merged) {
+        left_out = true;
+        break;
+      }
+      try {
+        members_[name].reader = std::make_unique<LogReader>(
+            client_, cache_, wanted_of(name, begins), readers_, claimant_);
+      } catch (const Error& error) {
+        members_.erase(name);
+        if (members_.empty() && begins == Begins::now) throw;
+        left_out = left_out || error.code == Code::unavailable;
+      }
+    }
+    if (left_out && !has_told_) problem_ = "not all containers are read; choose one of them";
+    has_told_ = has_told_ || left_out;
+  }
+
+  // Of each container the next lines have to be there before it is known which comes first.
+  Batch in_order(std::chrono::steady_clock::time_point until) {
+    Batch all;
+    all.problem = std::exchange(problem_, std::nullopt);
+    while (all.lines.size() < max_batch) {
+      Member* first = nullptr;
+      for (auto& [pod, member] : members_) {
+        if (!has_lines(member, until)) return all;
+        if (member.lines.empty()) continue;
+        if (!first || time_of(member.lines.front()) < time_of(first->lines.front()))
+          first = &member;
+      }
+      all.ended = first == nullptr && all.lines.empty();
+      if (first == nullptr) return all;
+      all.lines.push_back(std::move(first->lines.front()));
+      first->lines.pop_front();
+    }
+    return all;
+  }
+
+  // Returns false if its next lines haven't come by then. Throws Error if they can't be read.
+  static bool has_lines(Member& member, std::chrono::steady_clock::time_point until) {
+    if (!member.lines.empty() || member.ended) return true;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - std::chrono::steady_clock::now());
+    try {
+      Batch batch = member.reader->next(std::max(left, std::chrono::milliseconds(0)));
+      std::ranges::move(batch.lines, std::back_inserter(member.lines));
+      member.ended = batch.ended;
+    } catch (const Error& error) {
+      if (error.code != Code::invalid_state) throw;
+      member.ended = true;  // the container is gone
+    }
+    return !member.lines.empty() || member.ended;
+  }
+
+  // An id begins with the time, of a fixed length.
+  static std::string_view time_of(const Line& line) {
+    return std::string_view(line.id).substr(0, line.id.find('/'));
+  }
+
+  Batch take() {
+    Batch all;
+    all.problem = std::exchange(problem_, std::nullopt);
+    for (auto member = members_.begin(); member != members_.end();) {
+      Batch one;
+      try {
+        one = member->second.reader->next(std::chrono::milliseconds(0));
+      } catch (const Error& error) {
+        one.ended = true;
+        one.problem = error.what();
+      }
+      std::ranges::move(one.lines, std::back_inserter(all.lines));
+      if (one.problem) all.problem = std::move(one.problem);
+      if (one.ended) done_.insert(member->first);
+      member = one.ended ? members_.erase(member) : std::next(member);
+    }
+    std::ranges::stable_sort(all.lines, {}, time_of);
+    return all;
+  }
+
+  kube::Client& client_;
+  const Cache& cache_;
+  const Wanted wanted_;
+  const std::shared_ptr<Shares> readers_;
+  const Claimant claimant_;
+  std::optional<LogPosition> resumed_;
+  int first_tail_ = 0;
+  std::map<std::string, Member> members_;  // by pod
+  std::set<std::string> done_;             // pods that are there and have been read to their ends
+  std::chrono::steady_clock::time_point look_at_;
+  std::optional<std::string> problem_;
+  bool has_told_ = false;
+};
+
 }  // namespace
 
 container_logs::Reader ContainerLogs::open(const Wanted& wanted) {
   if (!cache_.synced())
     throw Error(Code::unavailable, "the cluster hasn't answered yet; try again later");
-  const auto reader = std::make_shared<LogReader>(client_, cache_, wanted, readers_);
+  if (wanted.run == Run::current && !wanted.instance && containers_of(cache_, wanted) > 1) {
+    const auto merged = std::make_shared<MergedReader>(client_, cache_, wanted, readers_);
+    return [merged](std::chrono::milliseconds patience) { return merged->next(patience); };
+  }
+  const auto reader =
+      std::make_shared<LogReader>(client_, cache_, wanted, readers_, Claimant::of_thread());
   return [reader](std::chrono::milliseconds patience) { return reader->next(patience); };
 }
 

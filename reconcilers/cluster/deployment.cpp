@@ -202,6 +202,11 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
+  // A role that was made for an earlier version may not name them; then nothing else has to wait.
+  if (!parts_.cache.serves(kube::pod_disruption_budgets))
+    std::erase_if(applicable, [](const Object& object) {
+      return text_at(object, {"kind"}) == kube::pod_disruption_budgets.kind;
+    });
   const auto admission = certificates_.admit(row, applicable);
   result.add(applier_.apply(applicable, Applier::Missing::created));
   result.again = sooner(result.again, admission.again);

@@ -109,7 +109,9 @@ void set_trouble(Observation& seen, const Trouble& trouble, const Object* servin
 Seen observe_stopped(const Deployment& row, const Live& live) {
   Observation seen;
   seen.status = Status::stopped;
-  seen.phase = live.pods.empty() ? "" : "stopping";
+  const bool has_pods = std::ranges::any_of(
+      live.pods, [](const Object& pod) { return !manifests::process_of(pod).empty(); });
+  seen.phase = has_pods ? "stopping" : "";
   if (row.suspended_at) {
     seen.reason = Reason::suspended_by_admin;
     seen.message = row.message;

@@ -50,7 +50,8 @@ Object slimmed(Object object) {
   if (const auto managers = metadata->find("managedFields"); managers != metadata->end())
     *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
   if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
-  if (object.value("kind", "") == "ResourceQuota") object.erase("status");
+  const std::string kind = object.value("kind", "");
+  if (kind == "ResourceQuota" || kind == "PodDisruptionBudget") object.erase("status");
   return object;
 }
 

@@ -281,3 +281,14 @@ TEST_CASE("a limit range refuses what is too large", "[real]") {
   const Object plain = any.client.create(any.pod("plain"));
   CHECK(plain["spec"]["containers"][0]["resources"]["limits"]["memory"] == "64Mi");
 }
+
+TEST_CASE("a budget for disruptions is kept as it was applied", "[real]") {
+  AnyCluster any;
+  const Object budget = any.object(
+      "policy/v1", "PodDisruptionBudget", "b",
+      {{"spec", {{"maxUnavailable", 1}, {"selector", {{"matchLabels", {{"app", "web"}}}}}}}});
+  const Object first = any.client.apply(budget);
+  CHECK(first["spec"] == budget["spec"]);
+  CHECK(first["metadata"]["generation"] == 1);
+  CHECK(any.client.apply(budget)["metadata"]["generation"] == 1);
+}

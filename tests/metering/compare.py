@@ -31,6 +31,7 @@ class Kill:
 class Result:
     problems: list
     starts: int = 0
+    most_at_once: int = 0  # containers of a deployment
     ran: float = 0.0
     metered: float = 0.0
     vanished: int = 0
@@ -113,6 +114,17 @@ def compare(runs, intervals, kills):
         if not may_be_missed(run, kills):
             result.problems.append(f"{name} of {run.deployment} isn't metered: {run}")
     return result
+
+
+def most_at_once(runs):
+    """Returns how many runs one deployment had at the same time, at most."""
+    edges = sorted(edge for run in runs if run.finished is not None
+                   for edge in ((run.deployment, run.started, 1), (run.deployment, run.finished, -1)))
+    most, running, deployment = 0, 0, None
+    for of, _, change in edges:
+        running = running + change if of == deployment else change
+        deployment, most = of, max(most, running)
+    return most
 
 
 def check_charges(apps, price):

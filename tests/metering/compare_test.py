@@ -6,7 +6,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from compare import Interval, Kill, check_charges, compare, reached_at  # noqa: E402
+from compare import Interval, Kill, check_charges, compare, most_at_once, reached_at  # noqa: E402
 from watcher import Run, runs_of  # noqa: E402
 
 KILLS = [Kill(at=100, watched_until=95, back=116)]
@@ -54,6 +54,11 @@ class Comparison(unittest.TestCase):
         self.assertIn("charged 12", check_charges({"a": (10_900, 12, 12)}, 3600)[0])
         self.assertIn("charged 8", check_charges({"a": (10_900, 8, 8)}, 3600)[0])
         self.assertIn("left its account", check_charges({"a": (10_900, 10, 20)}, 3600)[0])
+
+    def test_several_containers_at_once(self):
+        self.assertEqual(most_at_once([Run("d", 0, 30), Run("e", 10, 30), Run("d", 30, 40)]), 1)
+        self.assertEqual(most_at_once([Run("d", 0, 30), Run("d", 20, 50), Run("d", 40, 60), Run("d", 29, 31)]), 3)
+        self.assertEqual(most_at_once([Run("d", 0)]), 0)
 
     def test_when_a_limit_was_reached(self):
         runs = [Run("d", 0, 30), Run("e", 10, 30)]

@@ -211,6 +211,7 @@ TEST_CASE("tiers keep the limits that the API has for them") {
            more + "}]";
   };
   CHECK(run_to_end({"config", "--tiers", with("")}).code == 0);
+  CHECK(run_to_end({"config", "--tiers", with(", max-replicas: 100, exec: true")}).code == 0);
   for (const auto& [more, named] : std::vector<std::pair<std::string, std::string>>{
            {", custom-domains: true", "custom-domains"},
            {", monthly-stipend-points: -1", "monthly-stipend-points"},
@@ -221,6 +222,9 @@ TEST_CASE("tiers keep the limits that the API has for them") {
            {", user-namespaces: some", "user-namespaces"},
            {", bandwidth: 0", "bandwidth"},
            {", build-points-per-minute: -1", "build-points-per-minute"},
+           {", max-replicas: 0", "max-replicas"},
+           {", max-replicas: 101", "max-replicas"},
+           {", exec: perhaps", "exec"},
            {"}, {slug: s, name: T, memory-mb: 1, cpu-millicores: 1, monthly-cost-points: 1",
             "twice"},
            {"}, {slug: A b, name: T, memory-mb: 1, cpu-millicores: 1, monthly-cost-points: 1",

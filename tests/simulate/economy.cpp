@@ -25,7 +25,8 @@ tiers::Tier paid_tier() {
           .memory_limit_mb = 128,
           .cpu_limit_millicores = 100,
           .max_deployments = {},
-          .auto_approve = true};
+          .auto_approve = true,
+          .max_replicas = Model::most_containers};
 }
 
 tiers::Tier hourly_tier() {
@@ -226,14 +227,18 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
       ORDER BY 1)");
       there != apps)
     return "the apps and deployments are " + there + "and by the model " + apps;
-  std::set<std::string> held, remainders, runs, days, suspended;
+  std::set<std::string> held, remainders, numbers, runs, days, suspended;
   for (const auto& [id, app] : model.apps) {
     if (app.held > 0) held.insert("app:" + id + " " + std::to_string(app.held));
     if (app.remainder > 0) remainders.insert(id + " " + std::to_string(app.remainder));
+    for (const auto& [name, deployment] : app.paid)
+      numbers.insert(name + " " + std::to_string(deployment.containers));
     for (const auto& [name, deployment] : app.metered) {
+      if (app.deployments.contains(name))
+        numbers.insert(name + " " + std::to_string(deployment.containers));
       if (deployment.suspended) suspended.insert(name);
-      if (!deployment.pod.empty())
-        runs.insert(deployment.pod + " " + std::to_string(deployment.counted_to));
+      for (const auto& [pod, counted_to] : deployment.pods)
+        runs.insert(pod + " " + std::to_string(counted_to));
       for (const auto& [day, time] : deployment.used)
         days.insert(name + " " + std::to_string(day) + " " + std::to_string(time));
     }
@@ -260,6 +265,12 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
         FROM meter_apps
         WHERE remainder > 0)",
                     remainders);
+  if (words.empty())
+    words = differs("the numbers of containers", R"(
+        SELECT id || ' ' || most_containers AS line
+        FROM deployments
+        WHERE status <> 'destroyed')",
+                    numbers);
   if (words.empty())
     words = differs("the runs", R"(
         SELECT pod || ' ' || counted_to AS line
@@ -311,7 +322,7 @@ void Economy::step() {
       {&Economy::remove_app, 1},      {&Economy::remove_user, 1}, {&Economy::fold, 6},
       {&Economy::pass_time, 4},       {&Economy::kill, 2},        {&Economy::refund, 8},
       {&Economy::deploy_metered, 4},  {&Economy::begin_run, 8},   {&Economy::end_run, 6},
-      {&Economy::look_at_metered, 8}, {&Economy::claw_back, 4}};
+      {&Economy::look_at_metered, 8}, {&Economy::claw_back, 4},   {&Economy::change_number, 8}};
   unsigned all = 0;
   for (const Choice& choice : choices) all += choice.weight;
   engine_.draw_fault([this](std::uint64_t bound) { return below(bound); });

@@ -57,6 +57,7 @@ class Economy {
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   std::int64_t some_amount();
+  std::int64_t some_number() { return 1 + std::int64_t(below(Model::most_containers)); }
   std::string pick(const std::vector<std::string>& ids) { return ids[below(ids.size())]; }
   struct Consent {
     std::string app;
@@ -67,7 +68,8 @@ class Economy {
     std::string app;
     std::string deployment;
   };
-  // Those whose containers run, or those whose don't.
+  // Those of which a container runs, or those that may have one more, which may be of a new
+  // version.
   std::vector<MeteredAt> metered(bool running) const;
   std::string pick_hold();  // one of the model's holds, open or not
   deployments::Actor actor_of(const std::string& app) const;
@@ -98,8 +100,9 @@ class Economy {
   void release_hold();
   void deploy();
   void deploy_metered();
-  void deploy_on(const std::string& tier, Ending (Model::*order_in)(const std::string&),
-                 bool is_metered);
+  void deploy_on(const std::string& tier,
+                 Ending (Model::*order_in)(const std::string&, std::int64_t), bool is_metered);
+  void change_number();
   void begin_run();
   void end_run();
   void look_at_metered();

@@ -378,18 +378,21 @@ void Economy::release_hold() {
       });
 }
 
-void Economy::deploy_on(const std::string& tier, Ending (Model::*order_in)(const std::string&),
+void Economy::deploy_on(const std::string& tier,
+                        Ending (Model::*order_in)(const std::string&, std::int64_t),
                         bool is_metered) {
   const auto all = living_apps();
   if (all.empty()) return;
   const std::string app = pick(all);
-  const deployments::Order order = {.name = "app" + std::to_string(++named_),
-                                    .tier = tier,
-                                    .custom_domain = {},
-                                    .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
-                                    .secrets = {}};
+  deployments::Order order = {.name = "app" + std::to_string(++named_),
+                              .tier = tier,
+                              .custom_domain = {},
+                              .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
+                              .secrets = {}};
+  const std::int64_t containers = some_number();
+  order.container.replicas = int(containers);
   Model after = model_;
-  const Ending expected = (after.*order_in)(app);
+  const Ending expected = (after.*order_in)(app, containers);
   std::string id;
   attempt(
       expected,
@@ -399,7 +402,13 @@ void Economy::deploy_on(const std::string& tier, Ending (Model::*order_in)(const
       [&](Model& model) {
         model = after;
         model.apps.at(app).deployments.insert(id);
-        if (is_metered) model.apps.at(app).metered[id] = {};
+        if (is_metered)
+          model.apps.at(app).metered[id].containers = containers;
+        else
+          model.apps.at(app).paid[id] = {.containers = containers,
+                                         .created_at = model.now,
+                                         .paid_until = model.now + Model::period,
+                                         .rate = Model::tier_cost * containers};
       },
       Isolation::row_locks);
 }
@@ -407,6 +416,34 @@ void Economy::deploy_on(const std::string& tier, Ending (Model::*order_in)(const
 void Economy::deploy() {
   doing_ = "deploy";
   deploy_on("paid", &Model::deploy, false);
+}
+
+void Economy::change_number() {
+  doing_ = "change a number of containers";
+  std::vector<MeteredAt> all;
+  for (const auto& [app, state] : model_.apps)
+    for (const std::string& deployment : state.deployments)
+      all.push_back({.app = app, .deployment = deployment});
+  if (all.empty()) return;
+  const MeteredAt at = all[below(all.size())];
+  const Model::App& app = model_.apps.at(at.app);
+  const auto paid = app.paid.find(at.deployment);
+  const std::int64_t before =
+      paid == app.paid.end() ? app.metered.at(at.deployment).containers : paid->second.containers;
+  const std::int64_t containers = some_number();
+  if (containers == before) return;
+  Model after = model_;
+  const Ending expected = after.change_number(at.app, at.deployment, containers);
+  // A store that fails ends with that, too.
+  if (expected == name(Code::unavailable)) return;
+  deployments::Change change;
+  change.set(&deployments::ContainerSpec::replicas, int(containers));
+  attempt(
+      expected,
+      [&](db::Tx& tx) {
+        deployments::change(tx, actor_of(at.app), at.deployment, change, rules_, keys_.data);
+      },
+      [&](Model& model) { model = after; });
 }
 
 void Economy::destroy() {
@@ -430,7 +467,8 @@ std::vector<Economy::MeteredAt> Economy::metered(bool running) const {
   std::vector<MeteredAt> found;
   for (const auto& [app, state] : model_.apps)
     for (const auto& [deployment, metered] : state.metered)
-      if (metered.pod.empty() != running && (running || metered.to_run))
+      if (running ? !metered.pods.empty()
+                  : metered.to_run && std::int64_t(metered.pods.size()) <= metered.containers)
         found.push_back({.app = app, .deployment = deployment});
   return found;
 }
@@ -454,12 +492,15 @@ void Economy::end_run() {
   const auto running = metered(true);
   if (running.empty()) return;
   const MeteredAt at = running[below(running.size())];
-  const std::string pod = model_.apps.at(at.app).metered.at(at.deployment).pod;
+  std::vector<std::string> pods;
+  for (const auto& [name, counted_to] : model_.apps.at(at.app).metered.at(at.deployment).pods)
+    pods.push_back(name);
+  const std::string pod = pick(pods);
   const metering::Run run = {
       .name = pod + "/0", .process = "web", .started_at = clock_.now(), .ended_at = clock_.now()};
   attempt(
       "ok", [&](db::Tx& tx) { metering::record(tx, at.deployment, {run}, {}); },
-      [&](Model& model) { model.end_run(at.app, at.deployment); });
+      [&](Model& model) { model.end_run(at.app, at.deployment, pod); });
 }
 
 void Economy::look_at_metered() {

@@ -223,8 +223,48 @@ void Model::expire() {
     if (impression.expires_at <= now) release_impression(impression);
 }
 
-Ending Model::deploy(const std::string& app) {
-  return move(app_account(app), "treasury", tier_cost) ? "ok" : "insufficient_balance";
+Ending Model::deploy(const std::string& app, std::int64_t containers) {
+  return move(app_account(app), "treasury", tier_cost * containers) ? "ok" : "insufficient_balance";
+}
+
+Ending Model::change_number(const std::string& app, const std::string& deployment,
+                            std::int64_t containers) {
+  App& state = apps.at(app);
+  if (const auto paid = state.paid.find(deployment); paid != state.paid.end())
+    return change_paid(app, paid->second, containers);
+  return change_metered(app, state.metered.at(deployment), containers);
+}
+
+Ending Model::change_paid(const std::string& app, Paid& deployment, std::int64_t containers) {
+  const std::int64_t before = deployment.containers;
+  const std::int64_t end =
+      deployment.created_at + ((now - deployment.created_at) / period + 1) * period;
+  deployment.containers = containers;
+  if (now >= deployment.paid_until) {
+    if (!move(app_account(app), "treasury", tier_cost * containers)) return "insufficient_balance";
+    deployment.rate = tier_cost * containers;
+    deployment.paid_until = end;
+    return "ok";
+  }
+  const std::int64_t rate = (deployment.rate * containers + before - 1) / before;
+  const Wide difference = Wide(rate - deployment.rate) * (end - now);
+  deployment.rate = rate;
+  if (difference >= 0)
+    return move(app_account(app), "treasury", std::int64_t((difference + period - 1) / period))
+               ? "ok"
+               : "insufficient_balance";
+  const Mark mark = users.at(apps.at(app).owner).own_spent < own_use ? Mark::reward : Mark::kept;
+  return move("treasury", app_account(app), std::int64_t(-difference / period), mark)
+             ? "ok"
+             : "unavailable";
+}
+
+Ending Model::change_metered(const std::string& app, Metered& deployment, std::int64_t containers) {
+  const bool is_less = deployment.to_run && containers < deployment.containers;
+  deployment.containers = containers;
+  deployment.to_run = true;
+  deployment.suspended = false;
+  return is_less ? "ok" : admit(app, rate(apps.at(app)));
 }
 
 std::int64_t Model::spendable(const std::string& account) const {
@@ -233,19 +273,20 @@ std::int64_t Model::spendable(const std::string& account) const {
 }
 
 void Model::count(Metered& deployment, std::int64_t to) const {
-  while (!deployment.pod.empty() && deployment.counted_to < to) {
-    const std::int64_t day_of = deployment.counted_to / day;
-    const std::int64_t end = std::min((day_of + 1) * day, to);
-    deployment.used[day_of] += end - deployment.counted_to;
-    deployment.counted_to = end;
-  }
+  for (auto& [pod, counted_to] : deployment.pods)
+    while (counted_to < to) {
+      const std::int64_t day_of = counted_to / day;
+      const std::int64_t end = std::min((day_of + 1) * day, to);
+      deployment.used[day_of] += end - counted_to;
+      counted_to = end;
+    }
 }
 
 Model::Wide Model::used(const App& app) const {
   Wide all = app.remainder;
   for (const auto& [id, deployment] : app.metered) {
     for (const auto& [day_of, time] : deployment.used) all += Wide(time) * hour_cost;
-    if (!deployment.pod.empty()) all += Wide(now - deployment.counted_to) * hour_cost;
+    for (const auto& [pod, counted_to] : deployment.pods) all += Wide(now - counted_to) * hour_cost;
   }
   return all;
 }
@@ -253,13 +294,18 @@ Model::Wide Model::used(const App& app) const {
 std::int64_t Model::rate(const App& app) {
   std::int64_t points = 0;
   for (const auto& [id, deployment] : app.metered)
-    if (deployment.to_run || !deployment.pod.empty()) points += hour_cost;
+    points += hour_cost * std::max(deployment.to_run ? deployment.containers : 0,
+                                   std::int64_t(deployment.pods.size()));
   return points;
 }
 
-Ending Model::deploy_metered(const std::string& id) {
+Ending Model::deploy_metered(const std::string& app, std::int64_t containers) {
+  return admit(app, rate(apps.at(app)) + hour_cost * containers);
+}
+
+Ending Model::admit(const std::string& id, std::int64_t rate_then) {
   App& app = apps.at(id);
-  const Wide needed = (used(app) + hour - 1) / hour + rate(app) + hour_cost;
+  const Wide needed = (used(app) + hour - 1) / hour + rate_then;
   if (std::max(needed, Wide(app.held)) > balance(app_account(id))) return "insufficient_balance";
   app.held = std::max(std::int64_t(needed), app.held);
   return "ok";
@@ -268,6 +314,7 @@ Ending Model::deploy_metered(const std::string& id) {
 void Model::destroy(const std::string& id, const std::string& deployment) {
   App& app = apps.at(id);
   app.deployments.erase(deployment);
+  app.paid.erase(deployment);
   if (const auto found = app.metered.find(deployment); found != app.metered.end()) {
     found->second.to_run = false;
     found->second.suspended = false;
@@ -276,15 +323,17 @@ void Model::destroy(const std::string& id, const std::string& deployment) {
 
 void Model::begin_run(const std::string& app, const std::string& deployment,
                       const std::string& pod) {
-  Metered& state = apps.at(app).metered.at(deployment);
-  state.pod = pod;
-  state.counted_to = now;
+  apps.at(app).metered.at(deployment).pods[pod] = now;
 }
 
-void Model::end_run(const std::string& app, const std::string& deployment) {
+void Model::end_run(const std::string& app, const std::string& deployment, const std::string& pod) {
   Metered& state = apps.at(app).metered.at(deployment);
+  // The others are counted later.
+  std::map<std::string, std::int64_t> others = state.pods;
+  others.erase(pod);
+  std::erase_if(state.pods, [&](const auto& one) { return one.first != pod; });
   count(state, now);
-  state.pod.clear();
+  state.pods = std::move(others);
 }
 
 void Model::charge(const std::string& id, Charged what) {
@@ -293,7 +342,7 @@ void Model::charge(const std::string& id, Charged what) {
   for (const auto& [name, deployment] : app.metered)
     for (const auto& [day_of, time] : deployment.used)
       if (what == Charged::everything || day_of < today() ||
-          (!deployment.to_run && deployment.pod.empty()))
+          (!deployment.to_run && deployment.pods.empty()))
         days[day_of].push_back(name);
   for (const auto& [day_of, names] : days) {
     Wide units = app.remainder;

@@ -25,9 +25,10 @@ struct Model {
   static constexpr std::int64_t user_daily = 60, owner_daily = 100, total_daily = 200;
   static constexpr std::int64_t tier_cost = 100;
   static constexpr std::int64_t hour_cost = 36;  // of the tier that is charged by the hour
+  static constexpr std::int64_t most_containers = 4;
   static constexpr std::int64_t viewer_reward = 2;
   static constexpr std::int64_t refund_days = 90;
-  static constexpr std::int64_t hour = 3'600'000, day = 24 * hour;
+  static constexpr std::int64_t hour = 3'600'000, day = 24 * hour, period = 30 * day;
 
   struct User {
     bool verified = false;
@@ -59,18 +60,27 @@ struct Model {
     std::int64_t bonus = 0;  // of a refund
     std::int64_t taken_back = 0;
   };
+  // A deployment on the tier that costs points for 30 days.
+  struct Paid {
+    std::int64_t containers = 1;  // how many it may have at once
+    std::int64_t created_at = 0;
+    std::int64_t paid_until = 0;
+    std::int64_t rate = 0;  // what a whole period cost with that many
+  };
   // A deployment on the tier that is charged by the hour.
   struct Metered {
-    bool to_run = true;  // not destroyed, nor stopped for want of points
+    std::int64_t containers = 1;  // how many it may have at once
+    bool to_run = true;           // not destroyed, nor stopped for want of points
     bool suspended = false;
-    std::string pod;              // of the container that runs; empty if none does
-    std::int64_t counted_to = 0;  // what that container ran before is in `used`
+    // Those whose containers run, and until when what each of them ran is in `used`.
+    std::map<std::string, std::int64_t> pods = {};
     std::map<std::int64_t, std::int64_t> used = {};  // milliseconds that aren't charged, by day
   };
   struct App {
     std::string owner;
     bool deleted = false;
     std::set<std::string> deployments = {};  // deployments that aren't destroyed
+    std::map<std::string, Paid> paid = {};
     std::map<std::string, Metered> metered = {};
     std::int64_t remainder = 0;  // of a point, in millisecond-points
     std::int64_t held = 0;
@@ -145,12 +155,16 @@ struct Model {
   bool post(const std::string& id, const std::string& to);
   bool release(const std::string& id);
   void expire();
-  Ending deploy(const std::string& app);
+  // The deployment is added by the caller.
+  Ending deploy(const std::string& app, std::int64_t containers);
   // By the hour. Holds what is needed for it; the deployment is added by the caller.
-  Ending deploy_metered(const std::string& app);
+  Ending deploy_metered(const std::string& app, std::int64_t containers);
+  // Another number of containers of a deployment of either kind.
+  Ending change_number(const std::string& app, const std::string& deployment,
+                       std::int64_t containers);
   void destroy(const std::string& app, const std::string& deployment);
   void begin_run(const std::string& app, const std::string& deployment, const std::string& pod);
-  void end_run(const std::string& app, const std::string& deployment);
+  void end_run(const std::string& app, const std::string& deployment, const std::string& pod);
   // The loop looks at what the app has used: it charges, holds, and stops what can't be paid.
   void look_at(const std::string& app);
   Ending order_campaign(const std::string& app, std::int64_t payment, std::int64_t payout) const;
@@ -172,6 +186,10 @@ struct Model {
   // What the app has used and not paid, and the points an hour of what runs or is to run.
   Wide used(const App& app) const;
   static std::int64_t rate(const App& app);
+  Ending change_paid(const std::string& app, Paid& deployment, std::int64_t containers);
+  Ending change_metered(const std::string& app, Metered& deployment, std::int64_t containers);
+  // Raises the hold for what is to run, and may not have been before.
+  Ending admit(const std::string& app, std::int64_t rate);
   // Charges the days before today, and of today what has stopped; or everything.
   enum class Charged { what_is_due, everything };
   void charge(const std::string& app, Charged what);

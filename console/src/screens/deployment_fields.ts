@@ -20,13 +20,13 @@ type Apart =
   | 'registry_credentials'
   | 'env'
   | 'labels'
-  | 'replicas'
   | 'scale'
   | 'processes'
   | 'crons';
 type Container = Pick<Creation & Change, Exclude<keyof Creation, Apart>>;
 
 const most_port = 65_535;
+const most_replicas = 100;
 const first_unprivileged_port = 1_024;
 
 // Images that berthd has built are of no registry.
@@ -98,6 +98,13 @@ const container: { [F in keyof Container]-?: Row } = {
     mono: true,
     check: (hours: string) => (/^\d{1,2}-\d{1,2}$/.test(hours) ? undefined : t.create.bad_hours),
     placeholder: '22-6',
+    card: t.create.more,
+  },
+  replicas: {
+    label: t.create.replicas,
+    hint: t.create.replicas_hint,
+    kind: 'number',
+    check: (replicas: number) => (replicas < 1 || replicas > most_replicas ? t.create.bad_replicas : undefined),
     card: t.create.more,
   },
 };

@@ -92,7 +92,7 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   Change change;
   change.set(&ContainerSpec::image, rollout.container.image);
   check_own_image(tx, actor.app_id, rollout.container.image, rules);
-  const Order before = order_of(row, own_secrets(tx, id, data_key));
+  const Order before = order_of(present, own_secrets(tx, id, data_key));
   Order order = before;
   order.container = brought_back(before.container, rollout.container);
   order.secrets = rollout.secrets;

@@ -23,6 +23,11 @@ using nlohmann::json;
 Processes processes(const char* text) { return json::parse(text).get<Processes>(); }
 
 struct Fixture : DomainWorld {
+  Fixture() {
+    write([](db::Tx& tx) {
+      tx.execute("UPDATE deploy_tiers SET max_replicas = 3 WHERE slug = 'wide'");
+    });
+  }
   // The fields that are wrong with an order for this.
   std::vector<std::string> wrong(const std::function<void(Order&)>& edit) {
     Order wanted = order("other");

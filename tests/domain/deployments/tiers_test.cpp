@@ -27,6 +27,26 @@ TEST_CASE("tiers come back as they were seeded, in their order") {
   CHECK(list[3].payment_method == tiers::PaymentMethod::bitcoin);
   CHECK(list[3].monthly_cost_sats == 5'000);
   CHECK_FALSE(list[3].monthly_cost_points);
+  CHECK(list[1].max_replicas == tiers::default_max_replicas);
+  CHECK_FALSE(list[1].exec_allowed);
+  CHECK(list[2].max_replicas == 10);
+}
+
+TEST_CASE("a tier says how many containers a deployment may have, and whether commands may run") {
+  World world;
+  const auto changed = world.write([&](db::Tx& tx) {
+    auto tier = *tiers::find_by_slug(tx, "free");
+    tier.max_replicas = 7;
+    tier.exec_allowed = true;
+    return tiers::update(tx, tier);
+  });
+  CHECK(changed.max_replicas == 7);
+  CHECK(changed.exec_allowed);
+  const auto app = world.approved_app(world.verified_user("ada"), {Scope::deploy_manage});
+  const auto allowance =
+      world.read([&](db::Tx& tx) { return deployments::sandbox_allowance(tx, app.id); });
+  CHECK(allowance.max_replicas == 7);
+  CHECK(allowance.exec_allowed);
 }
 
 TEST_CASE("tiers are found by slug and by id") {

@@ -380,6 +380,8 @@ const std::vector<Deciding> deciding = {
     {"billing::settle_due",
      [](db::Tx& tx, Fixture&) { billing::settle_due(tx, "deployment", ""); }},
     {"billing::resume", [](db::Tx& tx, Fixture&) { billing::resume(tx, {}, "deployment"); }},
+    {"billing::change_size",
+     [](db::Tx& tx, Fixture&) { billing::change_size(tx, {}, "deployment", {}, {}); }},
     {"billing::stop_renewal",
      [](db::Tx& tx, Fixture&) { billing::stop_renewal(tx, "deployment"); }},
 };

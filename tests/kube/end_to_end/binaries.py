@@ -28,4 +28,5 @@ class Binaries(unittest.TestCase):
         self.cluster.start_part("kwok")
         self.addCleanup(self.cluster.stop_part, "kwok")
         self.run_tests("test_reconcilers", "--filenames-as-tags",
-                       "[#life_test],[#informer_test],[#domain_test],[#meter_test],[#leader_test][real]")
+                       "[#life_test],[#processes_test],[#informer_test],[#domain_test],[#meter_test],"
+                       "[#leader_test][real]")

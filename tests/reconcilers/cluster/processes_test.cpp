@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 
 #include "reconcilers/cluster/container_logs.h"
@@ -201,4 +202,58 @@ TEST_CASE("the log of a process is that of its containers alone") {
   CHECK(text_of("worker").contains("starting"));
   CHECK_FALSE(text_of("worker").contains("listening"));
   CHECK_THROWS(logs.open({.deployment_id = id, .process = "mailer"}));
+}
+
+TEST_CASE("the log of several containers is followed in one", "[pool:log_readers]") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  world.wake();
+  const std::string id =
+      world.deploy(world.new_app(), {.image = "ghcr.io/acme/talking:1", .replicas = 3});
+  REQUIRE(world.is(id, Status::running));
+  ContainerLogs logs(world.engine().client(), world.engine().cache());
+  const ClaimantOfThread claimant({.account = "ada", .address = "192.0.2.1"});
+  std::map<std::string, std::vector<std::string>> by_pod;
+  std::string last;
+  const auto read = [&](const container_logs::Reader& reader, size_t pods) {
+    return eventually([&] {
+      for (const auto& line : reader(std::chrono::milliseconds(100)).lines) {
+        const size_t from = line.id.find('/') + 1;
+        by_pod[line.id.substr(from, line.id.find('@') - from)].push_back(line.id);
+        last = line.id;
+      }
+      return by_pod.size() == pods &&
+             std::ranges::all_of(by_pod, [](const auto& one) { return one.second.size() > 5; });
+    });
+  };
+  {
+    const auto reader = logs.open({.deployment_id = id, .follow = container_logs::Follow::yes});
+    CHECK(read(reader, 3));
+    for (auto& [pod, ids] : by_pod) {
+      CHECK(std::ranges::is_sorted(ids));
+      CHECK(std::ranges::adjacent_find(ids) == ids.end());
+    }
+    // One that comes later is read, too.
+    const Object pod = world.objects(kube::pods, id).front();
+    world.client().remove(kube::pods, namespace_of(pod), name_of(pod), uid_of(pod));
+    CHECK(read(reader, 4));
+  }
+  const std::string before = last;
+  by_pod.clear();
+  // A log that isn't followed is in the order of its times.
+  std::vector<std::string> times;
+  const auto whole = logs.open({.deployment_id = id, .tail = 30});
+  while (true) {
+    const auto batch = whole(std::chrono::seconds(5));
+    for (const auto& line : batch.lines) times.push_back(line.id.substr(0, line.id.find('/')));
+    if (batch.ended) break;
+  }
+  CHECK(std::ranges::is_sorted(times));
+  CHECK(times.size() > 10);
+  CHECK(times.size() <= 30);
+  const auto resumed =
+      logs.open({.deployment_id = id, .follow = container_logs::Follow::yes, .after = before});
+  CHECK(read(resumed, 3));
+  const auto time_of = [](const std::string& line) { return line.substr(0, line.find('/')); };
+  for (const auto& [pod, ids] : by_pod) CHECK(time_of(ids.front()) >= time_of(before));
 }

@@ -85,6 +85,27 @@ TEST_CASE("each container that runs is charged by the second") {
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("a hundred containers that have crashed and run again are recorded once") {
+  Fixture f;
+  f.give(1'000'000);
+  const std::string id = f.deploy_on("many").id;
+  f.clock.advance(100s);
+  const Instant now = f.clock.now();
+  std::vector<metering::Run> runs;
+  for (int i = 0; i < 100; ++i) {
+    const std::string pod = "p" + std::to_string(i);
+    runs.push_back({.name = pod + "/0", .started_at = now - 60s, .ended_at = now - 30s});
+    runs.push_back({.name = pod + "/1", .started_at = now - 30s, .ended_at = {}});
+  }
+  const auto recorded = f.record_runs(id, runs);
+  CHECK(recorded.opened == 200);
+  CHECK(recorded.closed == 100);
+  CHECK_FALSE(f.record_runs(id, runs).is_changed());
+  CHECK(f.total(id).milliseconds == 100 * (60s / 1ms));
+  f.look();
+  CHECK(f.held() == 100 * (hour_price + 60));  // a hundred run, although one may
+}
+
 TEST_CASE("more containers need an hour of each, and fewer give it back") {
   Fixture f;
   f.give(3 * hour_price);
