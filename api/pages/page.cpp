@@ -207,7 +207,8 @@ std::string in_words(const Visit& visit, Scope scope) {
           "run, change and delete your app’s containers, which can cost the app’s points");
     case Scope::deploy_exec:
       return visit.say(
-          "run commands in your app’s containers and connect to their ports, and so read and change "
+          "run commands in your app’s containers and connect to their ports, and so read and "
+          "change "
           "everything in them");
     case Scope::campaigns_manage:
     case Scope::campaign_write:
