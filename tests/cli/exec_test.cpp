@@ -194,7 +194,9 @@ TEST_CASE("exec passes input, both outputs and the exit code on") {
   Server server([](Socket& socket) {
     const std::string input = socket.input();
     socket.send(9, "are you there?");
-    socket.send(2, "\1you said " + input);
+    socket.send(2, "\1you said ");
+    for (size_t at = 0; at < input.size(); at += 50'000)
+      socket.send(2, "\1" + input.substr(at, 50'000));
     socket.send(2, "\2and an error\n");
     socket.send(2, exit_status(3));
     socket.close(1000);
