@@ -162,6 +162,10 @@ class Server {
               websocket::accept_of(key) + "\r\n\r\n");
     Socket upgraded(socket.get());
     script_(upgraded);
+    // What the client has sent is read, because a reset would overtake what it still receives.
+    ::shutdown(socket.get(), SHUT_WR);
+    for (char rest = 0; ::recv(socket.get(), &rest, 1, 0) == 1;) {
+    }
   }
   static void write(const Descriptor& socket, const std::string& text) {
     ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
@@ -178,14 +182,14 @@ class Server {
   std::thread thread_;
 };
 
+std::string failure(const std::string& message, int code) {
+  const json cause = {{"reason", "ExitCode"}, {"message", std::to_string(code)}};
+  json status = {{"status", "Failure"}, {"message", message}, {"reason", "NonZeroExitCode"}};
+  status["details"]["causes"] = json::array({cause});
+  return "\x03" + status.dump();
+}
 std::string exit_status(int code) {
-  return "\x03" +
-         json{{"status", "Failure"},
-              {"message", "command terminated with exit code " + std::to_string(code)},
-              {"reason", "NonZeroExitCode"},
-              {"details",
-               {{"causes", {{{"reason", "ExitCode"}, {"message", std::to_string(code)}}}}}}}
-             .dump();
+  return failure("command terminated with exit code " + std::to_string(code), code);
 }
 
 }  // namespace
@@ -230,11 +234,7 @@ TEST_CASE("exec says why a command couldn't run or was cut off") {
   CHECK(fine.code == 0);
   CHECK(fine.err.empty());
   const Ran missing = run([](Socket& socket) {
-    socket.send(
-        2, "\x03" + json{{"status", "Failure"},
-                         {"message", "the image has no program ls"},
-                         {"details", {{"causes", {{{"reason", "ExitCode"}, {"message", "127"}}}}}}}
-                        .dump());
+    socket.send(2, failure("the image has no program ls", 127));
     socket.close(1000);
   });
   CHECK(missing.code == 127);

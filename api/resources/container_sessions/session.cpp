@@ -73,7 +73,8 @@ std::string status_message(const exec::End& end) {
       status["message"] =
           end.problem.empty() ? "command terminated with exit code " + code : end.problem;
       status["reason"] = "NonZeroExitCode";
-      status["details"] = {{"causes", {{{"reason", "ExitCode"}, {"message", code}}}}};
+      const json cause = {{"reason", "ExitCode"}, {"message", code}};
+      status["details"]["causes"] = json::array({cause});
     } else {
       status["message"] = end.problem.empty() ? "the command's exit code isn't known" : end.problem;
       status["reason"] = "InternalError";
