@@ -32,6 +32,7 @@ const menu = [
       'tasks/variables',
       'tasks/own-domain',
       'tasks/alerts',
+      'tasks/look-into-a-container',
       'guides/samples',
       'tasks/spend-points',
       'tasks/give-points-back',

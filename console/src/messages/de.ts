@@ -327,6 +327,7 @@ export const de: Messages = {
       label: 'Teile des Deployments',
       overview: 'Übersicht',
       logs: 'Logs',
+      terminal: 'Terminal',
       history: 'Verlauf',
       builds: 'Builds',
       usage: 'Verbrauch',
@@ -362,6 +363,33 @@ export const de: Messages = {
     deleted: (name) => `${name} wurde gelöscht.`,
     gone: 'Dieses Deployment gibt es nicht',
     gone_text: 'Es wurde gelöscht oder gehört einem anderen Konto.',
+  },
+  terminal: {
+    heading: 'Ein Befehl in einem Container',
+    text: 'Der Befehl läuft in einem Container, der schon läuft, und kann alles darin lesen und ändern. Was Sie ändern, ist mit dem Container verloren. Das Audit-Log hält fest, wer wann und wo einen Befehl ausgeführt hat, aber nicht, was eingegeben wurde.',
+    command: 'Befehl',
+    command_hint: 'Ein Programm und seine Argumente, durch Leerzeichen getrennt, wie sh oder bash -l.',
+    instance: 'Container',
+    any: 'Einer, der bereit ist',
+    open: 'Öffnen',
+    opening: 'Wird geöffnet …',
+    close: 'Sitzung beenden',
+    back: 'Noch ein Befehl',
+    label: 'Terminal',
+    no_scope: 'Die App darf noch keine Befehle ausführen',
+    no_scope_text:
+      'Bitten Sie auf der Seite der App um deploy:exec; die Administration der Plattform entscheidet. Auch der Tarif muss es erlauben.',
+    no_tier: 'Der Tarif erlaubt keine Befehle',
+    no_tier_text: (tier) =>
+      `Im Tarif ${tier} kann niemand Befehle in Containern ausführen. Die Administration der Plattform kann es erlauben.`,
+    to_app: 'Zur App',
+    prove: 'Sind Sie es?',
+    prove_text:
+      'Wer in einem Container Befehle ausführt, kann alle seine Geheimnisse lesen. Geben Sie deshalb Ihr Passwort ein, oder einen Code Ihrer Authenticator-App; das gilt zehn Minuten.',
+    go_on: 'Weiter',
+    ended: (code) => (code === 0 ? 'Der Befehl ist beendet.' : `Der Befehl ist mit dem Exit-Code ${code} beendet.`),
+    failed: (why) => `Der Befehl konnte nicht weiterlaufen: ${why}`,
+    cut_off: (why) => `Die Sitzung wurde beendet: ${why || 'Die Verbindung ist abgebrochen'}.`,
   },
   metrics: {
     heading: 'Jetzt',
@@ -539,6 +567,7 @@ export const de: Messages = {
         billing_warning: 'Punkte werden knapp',
         billing_failed: 'Nicht genug Punkte',
         run: 'Befehl',
+        exec: 'Befehl ausgeführt',
       };
       return names[action] ?? action;
     },
@@ -1798,6 +1827,7 @@ export const de: Messages = {
     'points:award': 'Nichts mehr',
     'app:balance:read': 'Die eigenen Punkte sehen',
     'deploy:manage': 'Container betreiben',
+    'deploy:exec': 'Befehle in Containern ausführen und sich mit ihren Ports verbinden',
     'campaigns:manage': 'Werbekampagnen betreiben und am Anzeigenmarkt handeln',
     'campaign:write': 'Werbekampagnen nur über die API betreiben, ohne Konsole und Markt',
   },

@@ -322,6 +322,7 @@ export const en = {
       label: 'Parts of the deployment',
       overview: 'Overview',
       logs: 'Logs',
+      terminal: 'Terminal',
       history: 'History',
       builds: 'Builds',
       usage: 'Usage',
@@ -357,6 +358,34 @@ export const en = {
     deleted: (name: string) => `${name} was deleted.`,
     gone: 'There is no such deployment',
     gone_text: 'It was deleted, or it belongs to another account.',
+  },
+  terminal: {
+    heading: 'A command in a container',
+    text: 'The command runs in a container that runs already, and can read and change everything in it. What you change is gone with the container. The audit log keeps who ran a command, when and where, but not what was typed.',
+    command: 'Command',
+    command_hint: 'A program and its arguments, separated by spaces, such as sh or bash -l.',
+    instance: 'Container',
+    any: 'One that is ready',
+    open: 'Open',
+    opening: 'Opening …',
+    close: 'End the session',
+    back: 'Another command',
+    label: 'Terminal',
+    no_scope: 'The app may not run commands yet',
+    no_scope_text:
+      'Ask for the scope deploy:exec on the page of the app; an admin of the platform decides. The tier has to allow it as well.',
+    no_tier: 'The tier allows no commands',
+    no_tier_text: (tier: string) =>
+      `On the tier ${tier}, nobody can run commands in containers. An admin of the platform can allow it.`,
+    to_app: 'To the app',
+    prove: 'Is it you?',
+    prove_text:
+      'Whoever runs commands in a container can read all its secrets. So enter your password, or a code of your authenticator, which counts for ten minutes.',
+    go_on: 'Continue',
+    ended: (code: number) =>
+      code === 0 ? 'The command has ended.' : `The command has ended with the exit code ${code}.`,
+    failed: (why: string) => `The command couldn’t go on: ${why}`,
+    cut_off: (why: string) => `The session was ended: ${why || 'the connection was lost'}.`,
   },
   metrics: {
     heading: 'Now',
@@ -528,6 +557,7 @@ export const en = {
         billing_warning: 'Running out of points',
         billing_failed: 'Ran out of points',
         run: 'Command',
+        exec: 'Ran a command',
       };
       return names[action] ?? action;
     },
@@ -1748,6 +1778,7 @@ export const en = {
     'points:award': 'Nothing (no longer in use)',
     'app:balance:read': 'See its own points',
     'deploy:manage': 'Run containers',
+    'deploy:exec': 'Run commands in containers, and connect to their ports',
     'campaigns:manage': 'Run ad campaigns, and trade on the market for ads',
     'campaign:write': 'Run ad campaigns by the API only, without the console and the market',
   },

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { Confirm } from '../components/form';
-import { LazyAskForCharge, LazyBuilds, LazyUsage } from '../components/lazy';
+import { LazyAskForCharge, LazyBuilds, LazyTerminal, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
@@ -254,13 +254,13 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const restart = async () => {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
-  const tabs = (['overview', 'logs', 'history', 'builds', 'usage', 'variables', 'domain', 'settings'] as const).map(
-    (key) => ({
-      key,
-      name: t.deployment.tabs[key],
-      href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
-    }),
-  );
+  const tabs = (
+    ['overview', 'logs', 'terminal', 'history', 'builds', 'usage', 'variables', 'domain', 'settings'] as const
+  ).map((key) => ({
+    key,
+    name: t.deployment.tabs[key],
+    href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
+  }));
   return (
     <Page
       title={name}
@@ -320,6 +320,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       <Tabs label={t.deployment.tabs.label} tabs={tabs} current={tab} />
       {tab === 'overview' && <OverviewTab deployment={deployment} entries={entries} instances={instances} />}
       {tab === 'logs' && <LogTab deployment={deployment} instances={instances} />}
+      {tab === 'terminal' && <LazyTerminal deployment={deployment} instances={instances} />}
       {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
       {tab === 'usage' && <LazyUsage deployment={deployment} />}

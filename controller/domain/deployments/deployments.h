@@ -274,12 +274,13 @@ enum class LogAction {
   reactivate,
   billing_warning,
   billing_failed,
-  run
+  run,
+  exec
 };
 constexpr auto texts_of(LogAction) {
-  return EnumTexts<LogAction::run>{"create",         "deploy",  "stop",       "restart",
-                                   "destroy",        "suspend", "reactivate", "billing_warning",
-                                   "billing_failed", "run"};
+  return EnumTexts<LogAction::exec>{"create",         "deploy",  "stop",       "restart",
+                                    "destroy",        "suspend", "reactivate", "billing_warning",
+                                    "billing_failed", "run",     "exec"};
 }
 enum class LogStatus { started, succeeded, failed, info };
 constexpr auto texts_of(LogStatus) {
