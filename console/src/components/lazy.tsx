@@ -57,6 +57,7 @@ export const LazyOwnRefunds = lazily<{ asking: Spend | null; onClose: () => void
 export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhooks);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
+export const LazyRuns = lazily<{ deployment: Deployment }>((screens) => screens.RunsTab);
 export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);

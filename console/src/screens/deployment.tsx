@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { Confirm } from '../components/form';
-import { LazyAskForCharge, LazyBuilds, LazyUsage } from '../components/lazy';
+import { LazyAskForCharge, LazyBuilds, LazyRuns, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
@@ -252,13 +252,13 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const restart = async () => {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
-  const tabs = (['overview', 'logs', 'history', 'builds', 'usage', 'variables', 'domain', 'settings'] as const).map(
-    (key) => ({
-      key,
-      name: t.deployment.tabs[key],
-      href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
-    }),
-  );
+  const tabs = (
+    ['overview', 'logs', 'history', 'runs', 'builds', 'usage', 'variables', 'domain', 'settings'] as const
+  ).map((key) => ({
+    key,
+    name: t.deployment.tabs[key],
+    href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
+  }));
   return (
     <Page
       title={name}
@@ -320,6 +320,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       {tab === 'logs' && <LogTab deployment={deployment} instances={instances} />}
       {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
+      {tab === 'runs' && <LazyRuns deployment={deployment} />}
       {tab === 'usage' && <LazyUsage deployment={deployment} />}
       {tab === 'variables' && <VariablesTab deployment={deployment} />}
       {tab === 'domain' && <DomainTab deployment={deployment} />}

@@ -7,6 +7,7 @@ export { AppSettings } from './app_settings';
 export { AppWebhooks } from './app_webhooks';
 export { ComponentsScreen } from './components';
 export { BuildsTab } from './deployment_builds';
+export { RunsTab } from './deployment_runs';
 export { UsageTab } from './deployment_usage';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';
