@@ -491,7 +491,7 @@ export const de: Messages = {
     exit_code: (code) => `Exit-Code ${number(code)}`,
     output: 'Ausgabe',
     no_output: 'Der Befehl hat nichts ausgegeben.',
-    cancel: 'Abbrechen',
+    cancel: 'Befehl abbrechen',
     cancel_title: 'Diesen Befehl abbrechen?',
     cancel_text: 'Sein Container wird beendet.',
     cancel_release: 'Sein Container wird beendet, und der Rollout beginnt nicht.',

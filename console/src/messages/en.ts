@@ -481,7 +481,7 @@ export const en = {
     exit_code: (code: number) => `exit code ${number(code)}`,
     output: 'Output',
     no_output: 'The command hasn’t written anything.',
-    cancel: 'Cancel',
+    cancel: 'Cancel the command',
     cancel_title: 'Cancel this command?',
     cancel_text: 'Its container is told to end.',
     cancel_release: 'Its container is told to end, and the rollout doesn’t begin.',
