@@ -136,7 +136,8 @@ Revision runnable_revision(db::Tx& tx, const Deployment& deployment) {
         deployment.billing_status == billing::Status::suspended
             ? "the deployment was stopped for want of points, or because a budget is spent; it "
               "starts again when there are some, and runs commands again from then on"
-            : "the deployment is stopped, and runs no commands; start it with `berth deploy restart " +
+            : "the deployment is stopped, and runs no commands; start it with `berth deploy "
+              "restart " +
                   deployment.name + "`");
   auto revision = deployments::newest_that_ran(tx, deployment.id);
   if (!revision)
