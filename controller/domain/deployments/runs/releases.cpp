@@ -86,8 +86,8 @@ Release release_of(db::Tx& tx, const Deployment& deployment) {
 std::string message_of(const Run& run) {
   const std::string words = run.message ? ": " + *run.message : "";
   return "the release command didn't succeed, so that the rollout didn't begin: " + cause_of(run) +
-         words + "; `berth runs log " + run.id +
-         "` shows its output, and the next change or restart runs it again";
+         words +
+         "; `berth runs log` shows its output, and the next change or restart runs it again";
 }
 
 Release begin(db::Tx& tx, const std::string& deployment_id) {
