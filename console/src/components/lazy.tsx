@@ -60,6 +60,7 @@ export const LazyAppVariables = lazily<{ app: App }>((screens) => screens.AppVar
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
 export const LazyTerminal = lazily<{ deployment: Deployment; instances: Instance[] }>((screens) => screens.TerminalTab);
+export const LazyRuns = lazily<{ deployment: Deployment }>((screens) => screens.RunsTab);
 export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);

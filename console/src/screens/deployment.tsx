@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { Confirm } from '../components/form';
-import { LazyAskForCharge, LazyBuilds, LazyTerminal, LazyUsage } from '../components/lazy';
+import { LazyAskForCharge, LazyBuilds, LazyRuns, LazyTerminal, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
@@ -255,7 +255,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
   const tabs = (
-    ['overview', 'logs', 'terminal', 'history', 'builds', 'usage', 'variables', 'domain', 'settings'] as const
+    ['overview', 'logs', 'terminal', 'history', 'runs', 'builds', 'usage', 'variables', 'domain', 'settings'] as const
   ).map((key) => ({
     key,
     name: t.deployment.tabs[key],
@@ -323,6 +323,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       {tab === 'terminal' && <LazyTerminal deployment={deployment} instances={instances} />}
       {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
+      {tab === 'runs' && <LazyRuns deployment={deployment} />}
       {tab === 'usage' && <LazyUsage deployment={deployment} />}
       {tab === 'variables' && <VariablesTab deployment={deployment} />}
       {tab === 'domain' && <DomainTab deployment={deployment} />}
