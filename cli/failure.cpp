@@ -42,6 +42,8 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"email_not_verified", "Open the link in the mail, or run `berth verify` with its token."},
       {"tier_not_allowed",
        "`berth tiers` lists the tiers; one without auto-approval needs a promotion by an admin."},
+      {"exec_not_allowed",
+       "`berth tiers` shows which tiers allow it; ask the platform's admins for another one."},
       {"deployment_suspended", "An admin has stopped it; ask the platform's admins."},
       {"account_suspended", "Ask the platform's admins."},
       {"invalid_credentials", "Check the email address and the password."},

@@ -50,7 +50,6 @@ struct Failure : std::runtime_error {
   std::string server_code;           // the code in the server's answer; may be empty
   std::vector<std::string> details;  // one "field reason" each
 };
-
 // Ends a command with the exit code 1 and without a message, because what it printed differs.
 struct Differs {};
 // The same with another exit code: that of a command that ran at the server.

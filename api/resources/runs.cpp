@@ -153,7 +153,7 @@ class RunLogStream {
     } else {
       if (!read_ && !read_ended_ && follow_ == Follow::yes && !is_over) try_to_open(*run);
       text += read_some();
-      ends = is_over || follow_ == Follow::no ? !read_ && has_waited(is_over) : false;
+      ends = follow_ == Follow::no ? !read_ : is_over && (read_ended_ || has_waited(*run));
     }
     if (ends) {
       if (as_events_) text += status_event(*run);
@@ -193,13 +193,12 @@ class RunLogStream {
       // It is tried again; what was kept of the log comes in any case.
     }
   }
-  // Whether nothing more is to be expected: the log was read to its end, isn't followed, or wasn't
-  // kept in time.
-  bool has_waited(bool is_over) {
-    if (read_ended_ || !is_over) return true;
+  // Whether the rest of the log of a run that is over wasn't kept in time.
+  bool has_waited(const Run& run) {
     const auto now = std::chrono::steady_clock::now();
     if (!over_since_) over_since_ = now;
-    return now - *over_since_ >= rest_patience;
+    return now - *over_since_ >= rest_patience ||
+           services_.clock.now() - *run.finished_at >= rest_patience;
   }
   // Reads from the container, as long as that can be read.
   std::string read_some() {

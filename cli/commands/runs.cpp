@@ -10,13 +10,13 @@
 namespace berth::cli {
 namespace {
 
-constexpr int longest_timeout = 86'400;  // seconds
+constexpr int longest_run = 86'400;  // seconds
 
-std::string path_of(const std::string& deployment, const std::string& run) {
+std::string path_of_run(const std::string& deployment, const std::string& run) {
   return deployment + "/runs/" + run;
 }
 
-bool is_over(const json& run) {
+bool is_run_over(const json& run) {
   const std::string status = cell(run, "status");
   return status == "succeeded" || status == "failed" || status == "cancelled";
 }
@@ -27,14 +27,14 @@ json follow_run(Api& api, const std::string& path) {
   follow(api, path + "/logs?follow=true", [&](const Event& event) {
     if (event.name == "status") {
       last = json::parse(event.data, nullptr, false);
-      return last.is_object() && !is_over(last);
+      return last.is_object() && !is_run_over(last);
     }
     // As the command wrote it, as all tools that show logs do.
     std::cout << event.data << "\n" << std::flush;
     return bool(std::cout);
   });
   // The stream may have ended with the token, or with the server.
-  return last.is_object() && is_over(last) ? last : api.get(path).at("run");
+  return last.is_object() && is_run_over(last) ? last : api.get(path).at("run");
 }
 
 // Ends the program as the run has ended: with the exit code of its command, if there is one.
@@ -43,7 +43,7 @@ void end_like(const json& run) {
   const json code = run.value("exit_code", json());
   if (code.is_number_integer() && code != 0) throw ExitWith{code.get<int>()};
   if (cell(run, "status") == "cancelled") throw ExitWith{exit_interrupted};
-  if (!is_over(run))
+  if (!is_run_over(run))
     throw Failure(Exit::unavailable, "the run goes on, but its output can't be followed any more",
                   "`berth runs log` shows it.");
   const std::string message = run.value("message", json()).is_string() ? run.at("message") : "";
@@ -76,7 +76,7 @@ void run_command(Run& run, const RunFlags& flags) {
   {
     CancelOnSignal cancel(run, "run");
     const json answer = api.post(deployment + "/runs", order);
-    const std::string path = path_of(deployment, answer.at("run").at("id").get<std::string>());
+    const std::string path = path_of_run(deployment, answer.at("run").at("id").get<std::string>());
     cancel.set_path(path);
     ended = follow_run(api, path);
   }
@@ -84,7 +84,7 @@ void run_command(Run& run, const RunFlags& flags) {
 }
 
 // The id of the run: the deployment's newest one if none was named.
-std::string run_id(Api& api, const std::string& deployment, const std::string& id) {
+std::string id_of_run(Api& api, const std::string& deployment, const std::string& id) {
   if (!id.empty()) return id;
   const json page = api.get(deployment + "/runs?page_size=1");
   if (page.at("runs").empty())
@@ -93,7 +93,7 @@ std::string run_id(Api& api, const std::string& deployment, const std::string& i
   return page.at("runs").front().at("id");
 }
 
-void show_log(Run& run, const std::string& path, bool follows) {
+void show_run_log(Run& run, const std::string& path, bool follows) {
   if (follows) {
     follow_run(run.api(), path);
     return;
@@ -109,13 +109,13 @@ void show_log(Run& run, const std::string& path, bool follows) {
                     .has_end = true});
 }
 
-CLI::Option* add_run(CLI::App& command, std::string& id) {
+CLI::Option* add_run_id(CLI::App& command, std::string& id) {
   return command.add_option("RUN", id, "Id of the run")->check([](const std::string& text) {
     return is_uuid(text) ? "" : text + " isn't the id of a run";
   });
 }
 
-struct Named {
+struct NamedRun {
   std::string deployment;
   std::string id;
   bool follows = false;
@@ -134,7 +134,7 @@ json with_command(json runs) {
 
 void add_runs_group(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "runs", "Commands that deployments have run, and their output");
-  const auto named = std::make_shared<Named>();
+  const auto named = std::make_shared<NamedRun>();
   CLI::App* list =
       add_command(*group, "list", "List a deployment's runs: its commands, releases and crons",
                   "berth runs list hello", [&run, named] {
@@ -155,7 +155,9 @@ void add_runs_group(CLI::App& root, Run& run) {
       "berth runs get hello 01936f5e-7c1a-7000-8000-0000000000c1", [&run, named] {
         const std::string deployment = deployment_path(run.api(), named->deployment);
         const json one =
-            run.api().get(path_of(deployment, run_id(run.api(), deployment, named->id))).at("run");
+            run.api()
+                .get(path_of_run(deployment, id_of_run(run.api(), deployment, named->id)))
+                .at("run");
         run.out().object({{"run", one}}, with_command(json::array({one})).front(),
                          {{"Id", "id"},
                           {"Kind", "kind"},
@@ -174,33 +176,33 @@ void add_runs_group(CLI::App& root, Run& run) {
                           {"Ended", "finished_at"}});
       });
   add_deployment(*get, named->deployment);
-  add_run(*get, named->id);
-  CLI::App* log =
-      add_command(*group, "log", "Show the output of a run; of the newest one if none is named",
-                  "berth runs log hello --follow", [&run, named] {
-                    const std::string deployment = deployment_path(run.api(), named->deployment);
-                    show_log(run, path_of(deployment, run_id(run.api(), deployment, named->id)),
-                             named->follows);
-                  });
+  add_run_id(*get, named->id);
+  CLI::App* log = add_command(
+      *group, "log", "Show the output of a run; of the newest one if none is named",
+      "berth runs log hello --follow", [&run, named] {
+        const std::string deployment = deployment_path(run.api(), named->deployment);
+        show_run_log(run, path_of_run(deployment, id_of_run(run.api(), deployment, named->id)),
+                     named->follows);
+      });
   log->alias("logs");
   add_deployment(*log, named->deployment);
-  add_run(*log, named->id);
+  add_run_id(*log, named->id);
   log->add_flag("--follow,-f", named->follows, "Keep printing until the run is over");
   CLI::App* cancel = add_command(
       *group, "cancel", "Cancel a run that isn't over",
       "berth runs cancel hello 01936f5e-7c1a-7000-8000-0000000000c1", [&run, named] {
         const std::string deployment = deployment_path(run.api(), named->deployment);
         const json answer =
-            run.api().call({.method = "DELETE", .path = path_of(deployment, named->id)});
+            run.api().call({.method = "DELETE", .path = path_of_run(deployment, named->id)});
         run.out().done(answer, "The run is " + cell(answer.at("run"), "status") + ".");
       });
   add_deployment(*cancel, named->deployment);
-  add_run(*cancel, named->id)->required();
+  add_run_id(*cancel, named->id)->required();
 }
 
 void add_crons_group(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "crons", "Commands that deployments run at set times");
-  const auto named = std::make_shared<Named>();
+  const auto named = std::make_shared<NamedRun>();
   CLI::App* list = add_command(
       *group, "list", "List a deployment's crons, with when they run next",
       "berth crons list hello", [&run, named] {
@@ -246,7 +248,7 @@ void add_run_commands(CLI::App& root, Run& run) {
   command
       ->add_option("--timeout", flags->timeout,
                    "Number of seconds after which the command is ended; 3600 by default")
-      ->check(CLI::Range(1, longest_timeout));
+      ->check(CLI::Range(1, longest_run));
   command->add_flag("--detach,-d", flags->detach, "Print the id of the run, and don't wait for it");
   add_runs_group(root, run);
   add_crons_group(root, run);

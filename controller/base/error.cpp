@@ -49,6 +49,9 @@ constexpr std::array codes = {
              "The email address must be verified first."},
     CodeInfo{Code::tier_not_allowed, "tier_not_allowed", 403,
              "An admin must promote the app to this tier first."},
+    CodeInfo{Code::exec_not_allowed, "exec_not_allowed", 403,
+             "The deployment's tier allows no commands in its containers and no connections to "
+             "their ports; an admin can allow them."},
     CodeInfo{Code::account_suspended, "account_suspended", 403,
              "The account or the app is suspended."},
     CodeInfo{Code::deployment_suspended, "deployment_suspended", 403,
@@ -106,6 +109,8 @@ constexpr std::array codes = {
     CodeInfo{Code::body_too_large, "body_too_large", 413,
              "The body is larger than max-body-bytes."},
     CodeInfo{Code::unsupported_media_type, "unsupported_media_type", 415, "The body must be JSON."},
+    CodeInfo{Code::upgrade_required, "upgrade_required", 426,
+             "The operation is a WebSocket, and nothing else stands in its way."},
     CodeInfo{Code::headers_too_large, "headers_too_large", 431,
              "The request's headers are too large."},
     CodeInfo{Code::validation_failed, "validation_failed", 422,

@@ -42,6 +42,7 @@ enum class Code {
   forbidden,
   email_not_verified,
   tier_not_allowed,
+  exec_not_allowed,
   account_suspended,
   deployment_suspended,
   // 404
@@ -73,7 +74,7 @@ enum class Code {
   run_not_found,
   cron_not_found,
   creative_not_found,
-  // 405, 409, 413, 415, 431
+  // 405, 409, 413, 415, 426, 431
   method_not_allowed,
   subdomain_taken,
   domain_taken,
@@ -84,6 +85,7 @@ enum class Code {
   run_limit_reached,
   body_too_large,
   unsupported_media_type,
+  upgrade_required,
   headers_too_large,
   // 422
   validation_failed,

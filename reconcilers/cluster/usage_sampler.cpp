@@ -124,7 +124,7 @@ void UsageSampler::add_traffic(Samples& samples) {
       for (size_t of_class = 0; of_class < passed.by_class.size(); ++of_class)
         values.at(size_t(Metric::requests_2xx) + of_class) = passed.by_class.at(of_class);
       for (const auto& [metric, quantile] : quantiles)
-        at(values, metric) = milliseconds(passed, quantile);
+        at(values, metric) = answer_time(passed, quantile);
     }
     counted[id] = now;
   }

@@ -7,7 +7,7 @@ namespace {
 
 // A cron that can't be processed is tried again after this time, so that it doesn't hold up the
 // others.
-constexpr Duration tried_again_after = std::chrono::seconds(10);
+constexpr Duration cron_tried_again_after = std::chrono::seconds(10);
 
 void log_failure(const crons::Key& key, const std::exception& failure) {
   log::error("a cron couldn't be processed and will be tried again",
@@ -47,7 +47,7 @@ void CronLoop::look_at(Round& round, const std::vector<crons::Key>& keys) {
       return;
     }
     round.write(
-        [&](db::Tx& tx) { crons::postpone(tx, keys.front(), tx.now() + tried_again_after); });
+        [&](db::Tx& tx) { crons::postpone(tx, keys.front(), tx.now() + cron_tried_again_after); });
     log_failure(keys.front(), failure);
     ++failures_;
   }
@@ -64,7 +64,7 @@ void CronLoop::look_at_together(Round& round, const std::vector<crons::Key>& key
         outcomes.push_back(tx.nested([&] { return crons::settle_due(tx, key); }));
       } catch (const std::exception& failure) {
         log_failure(key, failure);
-        crons::postpone(tx, key, tx.now() + tried_again_after);
+        crons::postpone(tx, key, tx.now() + cron_tried_again_after);
         ++failures;
       }
     }

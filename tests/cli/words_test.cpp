@@ -83,9 +83,9 @@ void leave_home() {
 TEST_CASE("no flag and no argument of any command can be empty") {
   leave_home();
   // The values that mean something when they are empty.
-  const std::set<std::string> fine = {"berth config set VALUE", "berth run WORDS",
-                                      "berth admin tiers create --runtime-class",
-                                      "berth admin tiers update --runtime-class"};
+  const std::set<std::string> fine = {
+      "berth config set VALUE", "berth run WORDS", "berth exec COMMAND",
+      "berth admin tiers create --runtime-class", "berth admin tiers update --runtime-class"};
   std::set<std::string> seen_fine;
   size_t count = 0;
   const CommandInfo root = whole_tree();

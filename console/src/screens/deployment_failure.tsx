@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, fill, send } from '../api';
 import { headersFor } from '../begun';
-import { explain, is_busy, step_of, steps } from '../components/status';
+import { explain, is_busy, is_failed_rollout, step_of, steps } from '../components/status';
 import { Banner, Button, Card, LinkButton, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type Deployment, put } from '../data';

@@ -84,18 +84,9 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
 
 namespace {
 
-bool has_scale(const ContainerSpec& container) {
-  return std::ranges::any_of(processes_of(container),
-                             [](const ProcessSpec& each) { return each.scale.has_value(); });
-}
-
-std::map<std::string, int> scaled_processes(db::Tx& tx, const Deployment& row) {
-  std::map<std::string, int> scaled;
-  if (!has_scale(row.container)) return scaled;
-  auto rows = tx.query(
-      R"(SELECT process, replicas FROM deployment_scales WHERE deployment_id = $1)", row.id);
-  while (rows.next()) scaled[rows.text("process")] = int(rows.integer("replicas"));
-  return scaled;
+std::map<std::string, int> scaled_processes(const Deployment& row) {
+  if (!row.scaled_to) return {};
+  return {{web_process, *row.scaled_to}};
 }
 
 }  // namespace
@@ -109,7 +100,7 @@ std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
                                                 secrets_of_app(tx, deployment->app_id, data_key)),
                       .confinement = tiers::find(tx, deployment->tier_id)->confinement,
                       .host_is_held = leaving_holds_name(tx, *deployment),
-                      .scaled = scaled_processes(tx, *deployment)};
+                      .scaled = scaled_processes(*deployment)};
 }
 
 AppSize size_of_app(db::Tx& tx, const std::string& app_id) {

@@ -63,7 +63,7 @@ void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind ki
       FROM deployments
       WHERE id = $1)";
   tx.execute(sql, deployment_id, to_string(kind), initiated_by, tx.now());
-  releases::rollout_begins(tx, deployment_id);
+  if (kind != RolloutKind::create) releases::rollout_begins(tx, deployment_id);
 }
 
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {

@@ -434,6 +434,18 @@ Run Kubelet::logged_run(const Json& pod, const std::string& container, bool prev
   return (found == run->containers.end() ? none : found->second).logged_run(pod, spec, previous);
 }
 
+std::optional<Run> Kubelet::running_run(const Json& pod, const std::string& container) const {
+  const PodRun* run = find(pod);
+  if (run == nullptr) return std::nullopt;
+  for (const Json& spec : at_path(pod, "/spec/containers")) {
+    if (text_at(spec, "name") != container) continue;
+    const auto found = run->containers.find(container);
+    if (found == run->containers.end() || !found->second.running()) return std::nullopt;
+    return found->second.run_of(pod, spec);
+  }
+  return std::nullopt;
+}
+
 std::optional<Usage> Kubelet::usage(const Json& pod, const Json& spec) const {
   const PodRun* run = find(pod);
   if (run == nullptr) return std::nullopt;

@@ -29,6 +29,8 @@ class Kubelet {
 
   // The run of one container of the pod (empty: the only one) whose log is wanted. Throws Refusal.
   Run logged_run(const Json& pod, const std::string& container, bool previous) const;
+  // The run of a container of the pod; nothing if none runs.
+  std::optional<Run> running_run(const Json& pod, const std::string& container) const;
   // What the container uses; nothing if it doesn't run or isn't measured.
   std::optional<Usage> usage(const Json& pod, const Json& spec) const;
   // Where a port of the pod is reached from this machine.

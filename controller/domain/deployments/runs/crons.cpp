@@ -272,11 +272,11 @@ void deployment_starts(db::Tx& tx, const std::string& deployment_id) {
 }
 
 void deployment_stops(db::Tx& tx, const std::string& deployment_id) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       UPDATE deployment_crons
       SET next_at = NULL, due_at = NULL, skipped_at = NULL, skipped = NULL
       WHERE deployment_id = $1)",
-             deployment_id);
+                   deployment_id);
 }
 
 }  // namespace berth::crons

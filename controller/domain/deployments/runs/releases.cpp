@@ -86,8 +86,8 @@ Release release_of(db::Tx& tx, const Deployment& deployment) {
 std::string message_of(const Run& run) {
   const std::string words = run.message ? ": " + *run.message : "";
   return "the release command didn't succeed, so that the rollout didn't begin: " + cause_of(run) +
-         words + "; `berth runs log " + run.id +
-         "` shows its output, and the next change or restart runs it again";
+         words +
+         "; `berth runs log` shows its output, and the next change or restart runs it again";
 }
 
 Release begin(db::Tx& tx, const std::string& deployment_id) {
@@ -119,7 +119,7 @@ void rollout_begins(db::Tx& tx, const std::string& deployment_id) {
 }
 
 void deployment_starts(db::Tx& tx, const std::string& deployment_id) {
-  tx.execute(R"(
+  tx.execute_later(R"(
       UPDATE deployment_revisions
       SET generation = (SELECT d.generation FROM deployments d WHERE d.id = $1)
       WHERE deployment_id = $1
@@ -130,7 +130,7 @@ void deployment_starts(db::Tx& tx, const std::string& deployment_id) {
                       AND r.generation = deployment_revisions.generation
                       AND r.kind = 'release'
                       AND r.reason = 'deployment_stopped'))",
-             deployment_id);
+                   deployment_id);
 }
 
 }  // namespace berth::releases

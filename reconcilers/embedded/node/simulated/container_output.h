@@ -30,6 +30,7 @@ class ContainerOutput {
   OutputLine line(std::uint64_t number) const;
 
   const std::string& image() const { return image_; }
+  const std::string& port() const { return port_; }
   ImageBehaviour behaviour() const { return behaviour_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/base/crypto.h"
+#include "controller/base/error.h"
 #include "controller/base/text.h"
 #include "reconcilers/embedded/node/simulated/commands.h"
 
@@ -183,6 +184,9 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
   place.started_at = timestamp();
   place.finished_at.clear();
   place.probes.clear();
+  place.variables.clear();
+  for (const auto& [name, value] : request.env) place.variables += name + "\n";
+  end_shells(place);
 }
 
 RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Moment>& again) {
@@ -198,6 +202,7 @@ RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Momen
     place->finished_at = timestamp();
     place->output->end(nanoseconds_now());
     place->probes.clear();
+    end_shells(*place);
   }
   state.stage = place->ended ? RunState::Stage::ended : RunState::Stage::running;
   state.container_id =
@@ -273,8 +278,10 @@ void SimulatedRuntime::stop(const Run& run, std::chrono::milliseconds, Moment no
 void SimulatedRuntime::remove(const std::string&, const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
-  for (const auto& [name, place] : pod->second.places)
+  for (auto& [name, place] : pod->second.places) {
     if (place.output) place.output->end(nanoseconds_now());
+    end_shells(place);
+  }
   pods_.erase(pod);
 }
 
@@ -302,6 +309,26 @@ std::optional<Usage> SimulatedRuntime::usage(const Run& run) const {
   usage.cpu_nanocores = 1'000'000 + mark % 4'000'000;
   usage.memory_bytes = (16'384 + mark % 16'384) * 1024;
   return usage;
+}
+
+void SimulatedRuntime::end_shells(Place& place) {
+  for (const std::weak_ptr<Shell>& one : place.shells)
+    if (const auto shell = one.lock()) shell->kill();
+  place.shells.clear();
+}
+
+Runtime::Opening SimulatedRuntime::open(const Run& run, const SessionRequest& request) {
+  Place* place = find(run);
+  if (place == nullptr || place->number != run.number || place->ended)
+    throw Error(Code::invalid_state, "the container doesn't run any more");
+  const ShellWorld world{.container = run.container,
+                         .image = place->output->image(),
+                         .port = place->output->port(),
+                         .variables = place->variables};
+  std::erase_if(place->shells, [](const auto& one) { return one.expired(); });
+  auto shell = std::make_shared<Shell>(world, request);
+  place->shells.push_back(shell);
+  return [shell] { return session_of(shell); };
 }
 
 }  // namespace berth::embedded

@@ -81,16 +81,18 @@ class Platform {
   }
 
  private:
+  bool is_time_to_die() const { return is_killed_ && *rc::gen::inRange(0, 6) == 0; }
   void may_be_killed() const {
-    if (is_killed_ && *rc::gen::inRange(0, 6) == 0) throw Killed();
+    if (is_time_to_die()) throw Killed();
   }
   // A transaction of the process, which is killed before, within or after it.
   template <typename Work>
   void write(const Work& work) {
     may_be_killed();
+    const bool dies_within = is_time_to_die();  // the work runs on another thread
     world_.write([&](db::Tx& tx) {
       work(tx);
-      may_be_killed();
+      if (dies_within) throw Killed();
     });
     may_be_killed();
   }
