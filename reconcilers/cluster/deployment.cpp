@@ -232,6 +232,9 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   add_domain(seen.observation, wanted.domain);
   add_fight(seen, result.fought_over);
   const bool recorded = record(row, seen.observation);
+  // The quota can shrink now, if no other deployment of the app needs the room.
+  if (recorded && tenant.quota_is_wide && seen.observation.status == Status::running)
+    seen.look_again = sooner(seen.look_again, std::chrono::milliseconds(0));
   return {result.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged, result.applied,
           sooner(seen.look_again, result.again), reason_of(seen.observation), recorded};
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "controller/base/quantity.h"
+
 namespace berth::reconcilers {
 namespace {
 
@@ -21,13 +23,15 @@ Tenancy::Made Tenancy::make(const std::string& app_id) {
   const auto size = size_of(app_id);
   // The deployment was destroyed after the caller read its row.
   if (size.deployments == 0) return {};
-  const std::vector<Object> objects = manifests::of_namespace(app_id, size, settings_);
+  std::vector<Object> objects = manifests::of_namespace(app_id, size, settings_);
   const auto is_leaving = [&] {
     const ObjectPtr live = cache_.find(objects.front());
     return live && is_being_deleted(*live);
   };
   if (is_leaving()) return {};
-  Made made{.ready = true, .result = applier_.apply({objects.front()})};
+  Made made{.ready = true,
+            .quota_is_wide = keep_room(app_id, objects.back()),
+            .result = applier_.apply({objects.front()})};
   if (is_leaving()) return {};  // as the answer to the apply says
   const Applier::Result binding = applier_.apply(bindings_among(objects));
   made.result.add(binding);
@@ -68,6 +72,27 @@ bool Tenancy::remove_if_empty(const std::string& app_id) {
   if (!live || !is_ours(*live, app_id)) return true;
   if (!is_being_deleted(*live)) client_.remove(kube::namespaces, "", name, uid_of(*live));
   return false;
+}
+
+// Leaves the quota as large as it is while pods of an earlier size may be left: they end only when
+// smaller ones have started, for which there would be no room beside them. Returns whether it is
+// larger than wanted.
+bool Tenancy::keep_room(const std::string& app_id, Object& quota) {
+  const ObjectPtr live = cache_.find(quota);
+  if (!live) return false;
+  Object& wanted = quota["spec"]["hard"];
+  Object kept = wanted;
+  for (auto& [resource, amount] : kept.items()) {
+    const std::string present = text_at(*live, {"spec", "hard", resource});
+    if (parse_quantity(present).value_or(0) > parse_quantity(amount.get<std::string>()).value_or(0))
+      amount = present;
+  }
+  if (kept == wanted) return false;
+  if (!database_.read([&](db::Tx& tx) { return deployments::app_is_changing(tx, app_id); }))
+    return false;
+  wanted = std::move(kept);
+  quota["metadata"]["annotations"][manifests::hash_annotation] = manifests::hash_of(quota);
+  return true;
 }
 
 deployments::AppSize Tenancy::size_of(const std::string& app_id) {

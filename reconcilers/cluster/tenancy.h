@@ -29,6 +29,8 @@ class Tenancy {
     // berthd has just got its rights in the namespace. The API server takes a moment to act on
     // them, so nothing else was applied yet.
     bool rights_are_new = false;
+    // The quota has more room than the app's deployments are meant to need.
+    bool quota_is_wide = false;
     Applier::Result result;
   };
   // Applies the namespace and the objects that the app's deployments share. Throws kube::ApiError.
@@ -55,6 +57,7 @@ class Tenancy {
 
   ObjectPtr live_binding(const std::string& app_id) const;
   deployments::AppSize size_of(const std::string& app_id);
+  bool keep_room(const std::string& app_id, Object& quota);
   bool has_orphans(const std::string& name_space);
   bool is_ours(const Object& name_space, const std::string& app_id) const;
 

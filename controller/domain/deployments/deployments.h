@@ -357,6 +357,9 @@ struct AppSize {
   bool operator==(const AppSize&) const = default;
 };
 AppSize size_of_app(db::Tx& tx, const std::string& app_id);
+// Whether containers of an earlier size may be left of one of the app's deployments: it is on the
+// way, or can't go on.
+bool app_is_changing(db::Tx& tx, const std::string& app_id);
 
 // Returns the ids of all deployments that may have objects on the cluster: all but those that are
 // destroyed and removed.

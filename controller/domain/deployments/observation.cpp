@@ -123,6 +123,16 @@ AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
           .largest_cpu_millicores = int(rows.integer("largest_cpu_millicores"))};
 }
 
+bool app_is_changing(db::Tx& tx, const std::string& app_id) {
+  return tx.number(R"(
+      SELECT 1
+      FROM deployments
+      WHERE app_id = $1 AND status <> 'destroyed'
+        AND (status IN ('pending', 'deploying', 'errored') OR reason = 'rollout_failed')
+      LIMIT 1)",
+                   app_id) != 0;
+}
+
 std::vector<std::string> all_with_objects(db::Tx& tx) {
   std::vector<std::string> ids;
   auto rows = tx.query(R"(SELECT id FROM deployments WHERE removed_at IS NULL ORDER BY id)");

@@ -218,6 +218,34 @@ TEST_CASE("a container from before there were processes is served until it is re
   }));
 }
 
+TEST_CASE("containers that are replaced by much smaller ones have room in the quota until then") {
+  embedded::Cluster cluster{quick()};
+  World world(config_of(cluster));
+  world.database().write([](db::Tx& tx) {
+    tiers::Tier tier = tiers::list(tx).at(0);
+    tier.name = tier.slug = "large";
+    tier.memory_limit_mb = 4096;
+    tiers::create(tx, tier);
+  });
+  world.wake();
+  const std::string app = world.new_app();
+  const std::string id = world.deploy(app, {.tier = "large", .replicas = 2});
+  REQUIRE(world.is(id, Status::running));
+  deployments::Change wanted;
+  wanted.tier = "small";
+  world.database().write([&](db::Tx& tx) {
+    deployments::change(tx, {app, app, "request-9"}, id, wanted, world.rules, data_key);
+  });
+  CHECK(eventually([&] {
+    const auto row = world.row(id);
+    return row.status == Status::running && row.phase.empty() && !row.reason;
+  }));
+  CHECK(world.row(id).memory_limit_mb == 128);
+  CHECK(eventually([&] {
+    return world.objects(kube::resource_quotas).at(0)["spec"]["hard"]["limits.memory"] == "2048Mi";
+  }));
+}
+
 TEST_CASE("the log of a process is that of its containers alone") {
   embedded::Cluster cluster{quick()};
   World world(config_of(cluster));
