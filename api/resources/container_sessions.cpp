@@ -237,10 +237,10 @@ constexpr Param exec_query[] = {
     {.name = "command",
      .description = "The program and its arguments, a parameter for each word: at most 64 words "
                     "and 4096 bytes together.",
-     .example = R"(["sh", "-c", "ls /data"])",
+     .example = "[\"sh\", \"-c\", \"ls /data\"]",
      .kind = Kind::words,
      .required = true,
-     .limits = R"({"minItems": 1, "maxItems": 64})"},
+     .limits = "{\"minItems\": 1, \"maxItems\": 64}"},
     {.name = "tty",
      .description =
          "If it is true, the command has a terminal, and all its output is on channel 1.",

@@ -1,5 +1,7 @@
 #include "controller/domain/deployments/previews.h"
 
+#include <algorithm>
+
 #include "controller/base/error.h"
 #include "controller/base/image_reference.h"
 #include "controller/domain/deployments/deployment_rows.h"
@@ -83,14 +85,14 @@ std::vector<Preview> list(db::Tx& tx, const std::string& app_id, const std::stri
   auto rows = tx.query(R"(
       SELECT deployment_id, expires_at
       FROM deployment_previews
-      WHERE of_id = $1
-      ORDER BY expires_at, deployment_id)",
+      WHERE of_id = $1)",
                        of_id);
   while (rows.next()) found.emplace_back(rows.text("deployment_id"), rows.instant("expires_at"));
   std::vector<Preview> previews;
   for (const auto& [id, expires_at] : found)
     if (auto deployment = deployments::find(tx, id))
       previews.push_back({.deployment = *std::move(deployment), .expires_at = expires_at});
+  std::ranges::sort(previews, {}, &Preview::expires_at);
   return previews;
 }
 

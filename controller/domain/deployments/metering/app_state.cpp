@@ -44,19 +44,25 @@ std::vector<ToRun> all_to_run(db::Tx& tx, const std::string& app_id) {
   return to_run;
 }
 
+// By the owner's runs, which are few (runs/runs.h), because the index of those that aren't over is
+// by owner.
 std::vector<RunsUnderWay> runs_under_way(db::Tx& tx, const std::string& app_id) {
   std::vector<RunsUnderWay> runs;
   auto rows = tx.query(R"(
-      SELECT d.id, d.tier_id, count(*) AS runs
-      FROM deployments d
-      JOIN deployment_runs r ON r.deployment_id = d.id AND r.finished_at IS NULL
-      WHERE d.app_id = $1
-      GROUP BY d.id, d.tier_id)",
+      SELECT r.deployment_id, d.tier_id
+      FROM deployment_runs r
+      JOIN deployments d ON d.id = r.deployment_id
+      WHERE r.owner_id = (SELECT owner_id FROM apps WHERE id = $1)
+        AND r.app_id = $1 AND r.finished_at IS NULL)",
                        app_id);
-  while (rows.next())
-    runs.push_back({.deployment_id = rows.text("id"),
-                    .tier_id = rows.text("tier_id"),
-                    .count = rows.integer("runs")});
+  while (rows.next()) {
+    const std::string id = rows.text("deployment_id");
+    const auto known = std::ranges::find(runs, id, &RunsUnderWay::deployment_id);
+    if (known == runs.end())
+      runs.push_back({.deployment_id = id, .tier_id = rows.text("tier_id"), .count = 1});
+    else
+      ++known->count;
+  }
   return runs;
 }
 
