@@ -195,7 +195,7 @@ class Store {
 
   mutable FairMutex mutex_;
   Disk* disk_ = nullptr;  // null: the objects are in memory only
-  std::array<Shelf, static_cast<size_t>(Kind::pod_disruption_budgets) + 1> shelves_;
+  std::array<Shelf, number_of_kinds> shelves_;
   std::map<std::string, std::set<Key>> dependents_;  // by the owner's uid
   std::map<Name, std::set<std::string>> events_;     // names of events, by the object's name
   std::set<std::string> uids_;

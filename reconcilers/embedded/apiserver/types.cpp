@@ -56,6 +56,8 @@ constexpr std::array types{
     Type{Kind::jobs, "batch", "v1", "Job", "jobs", namespaced, status, generation, built_in, any},
 };
 
+static_assert(types.size() == number_of_kinds && types.back().id == Kind(number_of_kinds - 1));
+
 const Json null_value;
 
 }  // namespace

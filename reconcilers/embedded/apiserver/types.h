@@ -33,6 +33,8 @@ enum class Kind {
   pod_disruption_budgets,
   jobs,
 };
+// How many there are. With another last one, types.cpp doesn't compile.
+inline constexpr size_t number_of_kinds = static_cast<size_t>(Kind::jobs) + 1;
 
 enum class Scope { cluster, namespaced };
 enum class HasStatus { no, yes };
