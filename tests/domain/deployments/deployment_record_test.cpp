@@ -270,6 +270,22 @@ TEST_CASE("an app's size is that of all that aren't destroyed") {
   CHECK(size() == deployments::AppSize{});
 }
 
+TEST_CASE("an app is changing while one of its deployments is on the way or can't go on") {
+  Fixture f;
+  const auto is_changing = [&] {
+    return f.world.read([&](db::Tx& tx) { return deployments::app_is_changing(tx, f.app.id); });
+  };
+  CHECK(is_changing());
+  CHECK(f.record(seen(Status::running)));
+  CHECK_FALSE(is_changing());
+  CHECK(f.record(seen(Status::running, Reason::rollout_failed)));
+  CHECK(is_changing());
+  CHECK(f.record(seen(Status::errored, Reason::crash_loop)));
+  CHECK(is_changing());
+  f.world.destroy(f.app, f.row.id);
+  CHECK_FALSE(is_changing());
+}
+
 TEST_CASE("deployments are counted by status") {
   Fixture f;
   f.world.deploy(f.app, order("two"));
