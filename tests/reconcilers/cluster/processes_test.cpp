@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "controller/base/quantity.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/instances.h"
 #include "tests/reconcilers/cluster/cluster.h"
@@ -242,7 +243,9 @@ TEST_CASE("containers that are replaced by much smaller ones have room in the qu
   }));
   CHECK(world.row(id).memory_limit_mb == 128);
   CHECK(eventually([&] {
-    return world.objects(kube::resource_quotas).at(0)["spec"]["hard"]["limits.memory"] == "2048Mi";
+    const Object quota = world.objects(kube::resource_quotas).at(0);
+    return parse_quantity(text_at(quota, {"spec", "hard", "limits.memory"})) ==
+           parse_quantity("2048Mi");
   }));
 }
 
