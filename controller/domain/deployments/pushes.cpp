@@ -254,7 +254,7 @@ std::optional<View> view(db::Tx& tx, const std::string& deployment_id) {
 }
 
 std::string make_hook(db::Tx& tx, const Deployment& deployment) {
-  if (!deployment.container.auto_deploy)
+  if (!deployment.container.auto_deploy || deployment.status == Status::destroyed)
     throw Error(Code::invalid_state,
                 "the deployment doesn't follow its image's tag; set auto_deploy first");
   std::string secret = random_token(hook_prefix);
@@ -298,11 +298,10 @@ std::vector<Question> due(db::Tx& tx, int most, const std::string& data_key) {
   std::vector<Question> questions;
   for (const std::string& id : ids) {
     const auto row = find(tx, id);
-    const auto state = deployments::desired_state(tx, id, data_key);
-    if (row && state)
-      questions.push_back({.deployment_id = id,
-                           .image = row->image,
-                           .credentials = state->secrets.registry_credentials});
+    if (!row) continue;
+    const auto secrets = deployments::own_secrets(tx, id, data_key);
+    questions.push_back(
+        {.deployment_id = id, .image = row->image, .credentials = secrets.registry_credentials});
   }
   return questions;
 }
@@ -330,11 +329,15 @@ bool record(db::Tx& tx, const Question& question, const Answer& answer, const Ru
   const bool runs = deployment->status == Status::running ||
                     deployment->status == Status::errored ||
                     deployment->status == Status::deploying;
-  const bool waits = !is_first && runs && *row->digest != digest &&
-                     !is_in_hours(deployment->container.deploy_hours, tx.now());
-  // What waits for its hours isn't known yet, so that a later look finds it. What is stopped pulls
-  // the image when it starts.
-  const bool is_new = !is_first && runs && !waits && *row->digest != digest;
+  const bool differs = !is_first && *row->digest != digest;
+  // What is stopped pulls the tag's image when it starts, unless a rollback has pinned another one.
+  // What is pending may have pulled the earlier image already.
+  const bool starts_with_it =
+      deployment->status == Status::stopped && deployment->container.image == row->image;
+  const bool may_be_rolled_out = runs && is_in_hours(deployment->container.deploy_hours, tx.now());
+  // What waits isn't known yet, so that a later look finds it.
+  const bool waits = differs && !may_be_rolled_out && !starts_with_it;
+  const bool is_new = differs && may_be_rolled_out;
   if (!waits) row->digest = digest;
   const bool is_allowed = std::ranges::any_of(rules.registries, [&](const std::string& prefix) {
     return row->image.starts_with(prefix + "/");
@@ -374,7 +377,9 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
   const bool is_current = deployment->generation == *row->trial_generation &&
                           deployment->status != Status::stopped && !deployment->suspended_at;
   const bool is_over = tx.now() >= *row->trial_until;
-  const bool runs = deployment->status == Status::running && !has_failed(*deployment);
+  // With rollout_failed it is the old image that runs, whatever is wrong with the new one.
+  const bool runs = deployment->status == Status::running &&
+                    deployment->reason != Reason::rollout_failed && !has_failed(*deployment);
   if (!is_current || (is_over && runs)) {
     end_trial(*row);
     store(tx, id, *row);
@@ -394,7 +399,8 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
       .user_id = deployment->owner_id, .app_id = deployment->app_id, .request_id = initiator};
   try {
     tx.nested([&] {
-      deployments::rollback(tx, actor, id, std::nullopt, rules, data_key);
+      deployments::rollback(tx, actor, id, std::nullopt, rules, data_key,
+                            deployments::RollbackBy::berth);
       deployments::write_log(
           tx, id,
           {.action = deployments::LogAction::deploy,
@@ -405,7 +411,7 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
       mail_rollback(tx, *deployment, reason, data_key);
     });
   } catch (const Error&) {
-    return Verdict::passed;  // nothing ran before, or it can't be paid
+    return Verdict::passed;  // nothing ran before, or it isn't allowed any more
   }
   return Verdict::rolled_back;
 }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/deployments/rollback.h"
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
 
 namespace {
@@ -121,6 +122,60 @@ TEST_CASE_METHOD(Fixture, "an image that doesn't run in its time is rolled back"
   CHECK(judged() == pushes::Verdict::rolled_back);
 }
 
+TEST_CASE_METHOD(Fixture, "an image that never runs is rolled back, though the old one serves",
+                 "[pushes_test]") {
+  begin();
+  REQUIRE(answered('b'));
+  fails(Reason::quota_exceeded);
+  CHECK(judged() == pushes::Verdict::waits);
+  clock.advance(pushes::trial_time);
+  CHECK(judged() == pushes::Verdict::rolled_back);
+}
+
+TEST_CASE_METHOD(Fixture, "what is pushed while the first container starts is rolled out",
+                 "[pushes_test]") {
+  REQUIRE(now().status == Status::pending);
+  CHECK_FALSE(answered('a'));
+  CHECK_FALSE(answered('b'));
+  runs('a');
+  CHECK(answered('b'));
+}
+
+TEST_CASE_METHOD(Fixture, "what is pushed while a pinned image is stopped is rolled out afterwards",
+                 "[pushes_test]") {
+  begin();
+  REQUIRE(answered('b'));
+  fails(Reason::crash_loop);
+  REQUIRE(judged() == pushes::Verdict::rolled_back);
+  runs('a');
+  stop(adas, row.id);
+  CHECK_FALSE(answered('c'));
+  restart(adas, row.id);
+  runs('a');
+  CHECK(answered('c'));
+  CHECK(now().container.image == "ghcr.io/acme/web:main");
+}
+
+TEST_CASE_METHOD(Fixture, "after an owner's rollback the tag of that image is followed",
+                 "[pushes_test]") {
+  begin();
+  Change wanted;
+  wanted.set(&ContainerSpec::image, std::string("ghcr.io/acme/next:main"));
+  change(adas, row.id, wanted);
+  Observation seen;
+  seen.status = Status::running;
+  seen.image_digest = "ghcr.io/acme/next@" + digest('b');
+  record(row.id, now().generation, seen);
+  REQUIRE_FALSE(answered('b'));
+  REQUIRE(view().image == "ghcr.io/acme/next:main");
+  write([&](db::Tx& tx) { deployments::rollback(tx, actor(adas), row.id, {}, rules, keys.data); });
+  runs('a');
+  CHECK(view().image == "ghcr.io/acme/web:main");
+  CHECK_FALSE(answered('a'));
+  CHECK(answered('c'));
+  CHECK(now().container.image == "ghcr.io/acme/web:main");
+}
+
 TEST_CASE_METHOD(Fixture, "an image that crashes later than ten minutes stays", "[pushes_test]") {
   begin();
   REQUIRE(answered('b'));
@@ -222,6 +277,8 @@ TEST_CASE_METHOD(Fixture, "what doesn't follow a tag any more isn't asked about"
   SECTION("the deployment is deleted") {
     write([&](db::Tx& tx) { deployments::destroy(tx, actor(adas), row.id); });
     CHECK_FALSE(read([&](db::Tx& tx) { return pushes::view(tx, row.id); }));
+    CHECK(refusal([&] { write([&](db::Tx& tx) { pushes::make_hook(tx, now()); }); }) ==
+          "409 invalid_state");
   }
   clock.advance(pushes::asked_every);
   CHECK(due().empty());
