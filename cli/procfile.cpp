@@ -69,8 +69,9 @@ json order_in_procfile(const std::string& text, const std::string& source) {
   if (processes.size() == 1 && processes.contains(deployments::web_process)) {
     order["command"] = processes.at(deployments::web_process).at("command");
     order["processes"] = json::object();
-  } else if (!processes.empty())
+  } else if (!processes.empty()) {
     order["processes"] = processes;
+  }
   return order;
 }
 

@@ -71,6 +71,6 @@ TEST_CASE_METHOD(Fixture, "a preview has no variable PORT of the request, and sa
   const json wanted = {{"name", "shop-2"}, {"env_vars", {{"PORT", "1"}, {"STAGE", "preview"}}}};
   const auto made = g.ask("POST", path + "/previews", {token}, wanted.dump());
   REQUIRE(made.status == 201);
-  CHECK(made.body["preview"]["deployment"]["env_keys"] == json{"STAGE"});
+  CHECK(made.body["preview"]["deployment"]["env_keys"] == json::array({"STAGE"}));
   CHECK(made.body["warnings"].size() == 1);
 }
