@@ -5,6 +5,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/base/image_reference.h"
 #include "controller/base/text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/accounts.h"
@@ -26,7 +27,9 @@ constexpr int hours_of_day = 24;
 constexpr std::string_view built_here = "localhost/";
 
 // The image without its digest, whose tag is followed.
-std::string tagged(const std::string& image) { return image.substr(0, image.find('@')); }
+std::string tagged(const std::string& image) { return with_tag(image.substr(0, image.find('@'))); }
+
+bool is_pinned(const std::string& image) { return image.find('@') != std::string::npos; }
 
 struct Hours {
   int from = 0;
@@ -118,7 +121,7 @@ bool is_pinned_to(const Deployment& deployment, const std::string& digest) {
 // Rolls the tag's present image out. A rollback has pinned the image to a digest; from now on the
 // tag counts again.
 void roll_out(db::Tx& tx, const Deployment& before, Row& row, const std::string& digest) {
-  if (before.container.image != row.image) {
+  if (is_pinned(before.container.image)) {
     deployments::ContainerSpec container = before.container;
     container.image = row.image;
     deployments::store_container(tx, before.id, container);
@@ -333,7 +336,7 @@ bool record(db::Tx& tx, const Question& question, const Answer& answer, const Ru
   // What is stopped pulls the tag's image when it starts, unless a rollback has pinned another one.
   // What is pending may have pulled the earlier image already.
   const bool starts_with_it =
-      deployment->status == Status::stopped && deployment->container.image == row->image;
+      deployment->status == Status::stopped && !is_pinned(deployment->container.image);
   const bool may_be_rolled_out = runs && is_in_hours(deployment->container.deploy_hours, tx.now());
   // What waits isn't known yet, so that a later look finds it.
   const bool waits = differs && !may_be_rolled_out && !starts_with_it;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/base/image_reference.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployment_rows.h"
@@ -52,11 +53,13 @@ bool is_same(const Rollout& from, const Rollout& to) {
   return brought_back(to.container, from.container) == to.container && from.secrets == to.secrets;
 }
 
-// Returns what the revision ran. Its image is pinned to the digest that was pulled at that time.
+// Returns what the revision ran. Its image is pinned to the digest that was pulled at that time,
+// with its tag, which deploys on push go on to follow.
 Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
   Rollout rollout = {.container = revision.container,
                      .secrets = open(revision.secrets, id, data_key)};
-  rollout.container.image = pinned(rollout.container.image, revision.image_digest);
+  const std::string image = pinned(with_tag(rollout.container.image), revision.image_digest);
+  if (image.find('@') != std::string::npos) rollout.container.image = image;
   return rollout;
 }
 

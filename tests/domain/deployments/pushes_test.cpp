@@ -156,6 +156,21 @@ TEST_CASE_METHOD(Fixture, "what is pushed while a pinned image is stopped is rol
   CHECK(now().container.image == "ghcr.io/acme/web:main");
 }
 
+TEST_CASE_METHOD(Fixture, "an image without a tag is followed and rolled back as latest",
+                 "[pushes_test]") {
+  Change wanted;
+  wanted.set(&ContainerSpec::image, std::string("ghcr.io/acme/web"));
+  change(adas, row.id, wanted);
+  begin();
+  CHECK(view().image == "ghcr.io/acme/web:latest");
+  REQUIRE(answered('b'));
+  CHECK(now().container.image == "ghcr.io/acme/web");
+  fails(Reason::crash_loop);
+  CHECK(judged() == pushes::Verdict::rolled_back);
+  CHECK(now().container.image == "ghcr.io/acme/web:latest@" + digest('a'));
+  CHECK(view().rejected == std::vector<std::string>{digest('b')});
+}
+
 TEST_CASE_METHOD(Fixture, "after an owner's rollback the tag of that image is followed",
                  "[pushes_test]") {
   begin();
