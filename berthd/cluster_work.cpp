@@ -1,8 +1,10 @@
 #include "berthd/cluster_work.h"
 
 #include "berthd/cluster_access.h"
+#include "berthd/embedded_exec.h"
 #include "berthd/exit_codes.h"
 #include "controller/base/ascii.h"
+#include "controller/base/error.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/instances.h"
 
@@ -77,6 +79,15 @@ manifests::Settings manifest_settings(const Config& config, const std::string& i
           .tenant_role = tenant_role(config)};
 }
 
+// Only a real cluster needs an account for sessions in containers.
+std::unique_ptr<reconcilers::KubeExec> kube_exec(const Config& config,
+                                                 const kube::Kubeconfig& access) {
+  const bool is_real =
+      config.kubernetes != Cluster::simulated && config.kubernetes != Cluster::local;
+  if (!is_real || !config.exec_service_account) return nullptr;
+  return std::make_unique<reconcilers::KubeExec>(access, *config.exec_service_account);
+}
+
 std::string words_of(const reconcilers::Leader::State& leadership) {
   if (leadership.leading) return "this process";
   if (!leadership.last_error.empty()) return leadership.last_error;
@@ -115,6 +126,8 @@ ClusterWork::ClusterWork(Parts parts)
                       .cluster = access_,
                       .label_selector = manifests::selector(settings_),
                       .requests = counts()}),
+      autoscaler_({.load = load(), .registry = parts_.registry},
+                  {.quiet_time = parts_.config.scale_down_after}),
       isolation_({.config = parts_.config,
                   .database = parts_.storage.database,
                   .clock = parts_.storage.clock,
@@ -125,6 +138,7 @@ ClusterWork::ClusterWork(Parts parts)
                   .listeners = parts_.listeners,
                   .wake = [this] { parts_.wake(IsolationWatch::name); }}),
       container_logs_(engine_.client(), engine_.cache()),
+      exec_(kube_exec(parts_.config, access_)),
       builds_(build_work(parts_.config, parts_.storage,
                          [this] { parts_.wake(reconcilers::BuildLoop::name); })) {}
 
@@ -135,6 +149,7 @@ void ClusterWork::add_to(reconcilers::Loops& loops) {
     loops.add(reconcilers::Loops::Part{.start = [this] { machine_->serve(); },
                                        .stop = [this] { machine_->stop_serving(); }});
   loops.add(usage_sampler_.loop());
+  loops.add(autoscaler_.loop());
   if (!simulated_) loops.add(isolation_.loop());
   if (builds_) builds_->add_to(loops);
 }
@@ -161,7 +176,8 @@ api::ClusterView ClusterWork::view() {
             return api::Usage{.cpu_millicores = usage.cpu_millicores,
                               .memory_bytes = usage.memory_bytes,
                               .restarts = usage.restarts,
-                              .requests = usage.requests};
+                              .requests = usage.requests,
+                              .in_flight = autoscaler_.in_flight(row.id)};
           },
       .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
       .fleet = [this] { return fleet(); },
@@ -169,6 +185,7 @@ api::ClusterView ClusterWork::view() {
       .probe_isolation = [this] { return isolation_.ask(); },
       .container_logs =
           [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
+      .open_session = [this](const exec::Wanted& wanted) { return open_session(wanted); },
       .has_issuer = settings_.cluster_issuer.has_value(),
       .builds = builds_ ? builds_->view() : nullptr,
       .findings = [this] { return machine_ ? machine_->findings() : std::vector<std::string>(); }};
@@ -177,6 +194,7 @@ api::ClusterView ClusterWork::view() {
 void ClusterWork::changed(db::Topic topic, const std::string& id) {
   if (topic == db::Topic::custom_domain) engine_.enqueue_domain(id);
   if (topic == db::Topic::deployment) engine_.enqueue(id);
+  if (topic == db::Topic::run) engine_.enqueue_run(id);
   if (topic == db::Topic::build && builds_) parts_.wake(reconcilers::BuildLoop::name);
 }
 
@@ -227,8 +245,22 @@ std::optional<std::string> ClusterWork::own_url() const {
 
 reconcilers::RequestCounts ClusterWork::counts() const {
   reconcilers::RequestCounts counts{.traefik_url = parts_.config.traefik_metrics_url};
-  if (machine_) counts.own = [this] { return machine_->traffic(); };
+  if (machine_) {
+    counts.own = [this] { return machine_->traffic(); };
+    counts.own_long = [this] { return machine_->long_requests(); };
+  }
   return counts;
+}
+
+// The simulated cluster's ingress controller is berthd itself, which answers at once.
+reconcilers::LoadSource ClusterWork::load() const {
+  if (!simulated_) return reconcilers::counted_load(counts());
+  return [cluster = simulated_.get()](
+             const auto&, reconcilers::LoadTime) -> std::optional<reconcilers::RequestLoad> {
+    const auto told = cluster->in_flight();
+    if (!told) return std::nullopt;
+    return reconcilers::RequestLoad{.in_flight = {told->begin(), told->end()}};
+  };
 }
 
 std::string ClusterWork::url_of(const std::string& host) const {
@@ -236,6 +268,17 @@ std::string ClusterWork::url_of(const std::string& host) const {
   if (simulated_) return "http://" + host + ":" + std::to_string(parts_.listeners().front().port);
   const bool has_tls = parts_.config.wildcard_tls_secret || parts_.config.cluster_issuer;
   return (has_tls ? "https://" : "http://") + host;
+}
+
+std::unique_ptr<exec::Session> ClusterWork::open_session(const exec::Wanted& wanted) {
+  embedded::Cluster* const embedded = machine_ ? &machine_->cluster() : simulated_.get();
+  if (embedded == nullptr && !exec_)
+    throw Error(Code::invalid_state,
+                "sessions in containers are off on this platform, until whoever runs it sets "
+                "exec-service-account in berthd's configuration");
+  const auto container = reconcilers::running_container(engine_.cache(), wanted);
+  return embedded != nullptr ? open_embedded(*embedded, container, wanted)
+                             : exec_->open(container, wanted);
 }
 
 api::Fleet ClusterWork::fleet() {

@@ -16,8 +16,10 @@
 #include "berthd/local_machine.h"
 #include "berthd/ops_server.h"
 #include "berthd/storage.h"
+#include "reconcilers/cluster/autoscaler.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
+#include "reconcilers/cluster/kube_exec.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/cluster/usage_sampler.h"
 #include "reconcilers/embedded/cluster.h"
@@ -74,7 +76,10 @@ class ClusterWork {
   std::string isolation_image() const;
   // Where requests are counted.
   reconcilers::RequestCounts counts() const;
+  // Where the autoscaler looks.
+  reconcilers::LoadSource load() const;
   api::Fleet fleet();
+  std::unique_ptr<exec::Session> open_session(const exec::Wanted& wanted);
 
   const Parts parts_;
   const std::unique_ptr<LocalMachine> machine_;         // null unless kubernetes is local
@@ -84,9 +89,11 @@ class ClusterWork {
   reconcilers::Engine engine_;
   reconcilers::UsageHistory usage_history_;
   reconcilers::UsageSampler usage_sampler_;
+  reconcilers::Autoscaler autoscaler_;
   IsolationWatch isolation_;
   reconcilers::ContainerLogs container_logs_;
-  const std::unique_ptr<BuildWork> builds_;  // null if there is no builder
+  const std::unique_ptr<reconcilers::KubeExec> exec_;  // null without the account for it
+  const std::unique_ptr<BuildWork> builds_;            // null if there is no builder
 };
 
 }  // namespace berth

@@ -114,7 +114,9 @@ struct Config {
   // The ClusterRole that berthd gives its own ServiceAccount in each app's namespace.
   std::optional<std::string> tenant_role;
   std::optional<std::string> service_account;  // namespace/name
-  std::uint64_t max_image_bytes = 0;           // 0: images may have any size
+  // The ServiceAccount that opens sessions in containers, as namespace/name.
+  std::optional<std::string> exec_service_account;
+  std::uint64_t max_image_bytes = 0;  // 0: images may have any size
   reconcilers::UnknownSize unknown_image_size = reconcilers::UnknownSize::pull;
   // Builds of images from source.
   std::uint64_t max_source_bytes = 0;
@@ -123,6 +125,7 @@ struct Config {
   std::uint64_t build_storage_bytes = 0;
   int builds_at_once = 1;
   std::string traefik_metrics_url;  // empty if there is none
+  Duration scale_down_after{0};     // how long the autoscaler waits before it removes containers
 
   // Where Caddy serves apps and berthd's own address, if kubernetes is local. An empty host means
   // all addresses of the machine.

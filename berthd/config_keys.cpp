@@ -182,6 +182,14 @@ std::optional<std::string> text_or_nothing(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
+std::optional<std::string> account_or_nothing(const std::string& text) {
+  const size_t slash = text.find('/');
+  if (!text.empty() && (slash == std::string::npos || !is_host_label(text.substr(0, slash)) ||
+                        !is_object_name(text.substr(slash + 1))))
+    want("a namespace and a name, such as berth/berth");
+  return text_or_nothing(text);
+}
+
 void take_reserved_names(Config& config, const std::string& text) {
   const std::vector<std::string> names = list_items(text);
   for (const std::string& name : names)
@@ -527,13 +535,13 @@ const std::vector<Key>& config_keys() {
       {"service-account", "",
        "berthd's own ServiceAccount as namespace/name; required if tenant-role is set, without "
        "effect otherwise",
-       [](Config& c, const std::string& v) {
-         const size_t slash = v.find('/');
-         if (!v.empty() && (slash == std::string::npos || !is_host_label(v.substr(0, slash)) ||
-                            !is_object_name(v.substr(slash + 1))))
-           want("a namespace and a name, such as berth/berth");
-         c.service_account = text_or_nothing(v);
-       }},
+       [](Config& c, const std::string& v) { c.service_account = account_or_nothing(v); }},
+      {"exec-service-account", "",
+       "ServiceAccount as namespace/name that runs commands in containers and connects to their "
+       "ports, and that berthd requests tokens of ten minutes for; if empty, neither is possible "
+       "on a real cluster. Without effect if kubernetes is simulated or local, where both work "
+       "without an account",
+       [](Config& c, const std::string& v) { c.exec_service_account = account_or_nothing(v); }},
       {"ingress-http", "",
        "address on which Caddy serves apps and berthd's own pages over http, such as :80, which is "
        "port 80 of all addresses; if empty, 127.0.0.1:8000 in development and :80 in production. "
@@ -602,13 +610,22 @@ const std::vector<Key>& config_keys() {
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",
-       "URL of Traefik's Prometheus metrics, from which requests of deployments are counted; if "
-       "empty, the counts are unknown",
+       "URL of Traefik's Prometheus metrics, from which requests of deployments are counted, and "
+       "by which those with scale get containers; if empty, the counts are unknown",
        [](Config& c, const std::string& v) {
          const auto url = parse_url(v);
          if (!v.empty() && !(url && url->is_web()))
            want("an http or https URL, such as http://traefik.ingress:8082/metrics");
          c.traefik_metrics_url = v;
+       }},
+      {"scale-down-after", "5m",
+       "how long the requests of a deployment with scale have to be few before it gets fewer "
+       "containers, from 10s to 6h",
+       [](Config& c, const std::string& v) {
+         c.scale_down_after = duration(v);
+         if (c.scale_down_after < std::chrono::seconds(10) ||
+             c.scale_down_after > std::chrono::hours(6))
+           want("from 10s to 6h");
        }},
       {"dns-servers", "",
        "name servers to ask about custom domains, with or without a port; the system's if empty",

@@ -15,6 +15,7 @@
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/metering/meter.h"
 #include "controller/domain/deployments/metering/settlement.h"
+#include "controller/domain/deployments/runs/runs.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/ledger/days.h"
@@ -253,6 +254,12 @@ void add_rows(Families& families, db::Tx& tx, bool on_postgres) {
   }
   families.push_back(gauges("berth_deployments", "Deployments that aren't destroyed, by status.",
                             std::move(by_status)));
+  const runs::Counts open = runs::counts(tx);
+  families.push_back(gauges("berth_runs",
+                            "Commands of deployments that aren't over, by status: pending or "
+                            "running.",
+                            {gauge(double(open.pending), {{"status", "pending"}}),
+                             gauge(double(open.running), {{"status", "running"}})}));
   families.push_back(gauges("berth_mail_waiting", "Mails in the outbox that wait to be sent.",
                             {gauge(double(outbox::waiting(tx)))}));
   const webhooks::Backlog backlog = webhooks::backlog(tx);
@@ -373,6 +380,14 @@ Families Gauges::Collect() const {
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
   add_metering(families, sources_.metering());
+  std::vector<ClientMetric> minutes;
+  for (const auto& [outcome, count] : sources_.crons())
+    minutes.push_back(counter(double(count), {{"outcome", outcome}}));
+  families.push_back(counters("berth_cron_minutes_total",
+                              "Minutes for which crons were due, by what came of them: a run that "
+                              "started, none because it was skipped, none because it was missed "
+                              "for too long, or failed and tried again.",
+                              std::move(minutes)));
   std::vector<ClientMetric> unusual;
   for (const auto& [rule, count] : sources_.anomalies())
     unusual.push_back(gauge(count, {{"rule", std::string(to_string(rule))}}));

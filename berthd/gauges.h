@@ -38,6 +38,8 @@ class Gauges : public prometheus::Collectable {
     // How often billing came to each outcome, by name.
     std::function<std::vector<std::pair<std::string, std::uint64_t>>()> billing;
     std::function<reconcilers::MeteringLoop::Totals()> metering;
+    // How often crons came to each outcome, by name.
+    std::function<std::vector<std::pair<std::string, std::uint64_t>>()> crons;
     std::function<MoneyWatch::Counts()> anomalies;  // by rule; none until they were counted
   };
   explicit Gauges(Sources sources) : sources_(std::move(sources)) {}

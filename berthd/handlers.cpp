@@ -36,14 +36,15 @@ Handlers::Handlers(Storage& storage, ClusterWork& cluster, prometheus::Registry&
       cluster_(cluster),
       login_throttle_(login_throttle(storage)),
       security_log_(registry),
-      services_(make_services(cluster, base_url)),
+      services_(make_services(cluster, registry, base_url)),
       metrics_(registry),
       gate_(services_, metrics_),
       pages_(services_, metrics_),
       console_(services_.base_url),
       client_files_(storage_.config.client_files, services_.base_url) {}
 
-api::Services Handlers::make_services(ClusterWork& cluster, const std::string& base_url) {
+api::Services Handlers::make_services(ClusterWork& cluster, prometheus::Registry& registry,
+                                      const std::string& base_url) {
   const Config& config = storage_.config;
   const bool is_on_postgres = storage_.is_on_postgres();
   return {.db = storage_.database,
@@ -91,6 +92,7 @@ api::Services Handlers::make_services(ClusterWork& cluster, const std::string& b
           .memory = {.campaign_index = campaign_index_,
                      .events = std::make_shared<api::EventHub>(
                          api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4}),
+                     .container_sessions = std::make_shared<api::ContainerSessions>(&registry),
                      .presence = std::make_shared<presence::Board>(
                          is_on_postgres ? presence::Kept::in_database : presence::Kept::in_memory)},
           .cluster = cluster.view(),

@@ -40,7 +40,8 @@ class Handlers {
   void any_changed();
 
  private:
-  api::Services make_services(ClusterWork& cluster, const std::string& base_url);
+  api::Services make_services(ClusterWork& cluster, prometheus::Registry& registry,
+                              const std::string& base_url);
   api::Backup begin_backup(const std::string& key);
 
   Storage& storage_;

@@ -159,6 +159,7 @@ reconcilers::TrafficOfServices LocalMachine::traffic() const {
     const auto& [name_space, service, port] = place;
     reconcilers::Traffic& traffic = all[reconcilers::traefik_service(name_space, service, port)];
     traffic.by_class = counted.by_class;
+    traffic.seconds = counted.seconds;
     std::int64_t sum = 0;
     for (std::size_t range = 0; range < counted.within.size(); ++range) {
       sum += counted.within.at(range);
@@ -166,6 +167,15 @@ reconcilers::TrafficOfServices LocalMachine::traffic() const {
       traffic.within[is_last ? std::numeric_limits<double>::infinity()
                              : embedded::HostTraffic::bounds.at(range)] = sum;
     }
+  }
+  return all;
+}
+
+std::map<std::string, std::int64_t, std::less<>> LocalMachine::long_requests() const {
+  std::map<std::string, std::int64_t, std::less<>> all;
+  for (const auto& [place, count] : ingress_.requests_since(reconcilers::long_request)) {
+    const auto& [name_space, service, port] = place;
+    all[reconcilers::traefik_service(name_space, service, port)] += count;
   }
   return all;
 }

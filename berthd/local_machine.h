@@ -44,6 +44,8 @@ class LocalMachine {
   std::string program_image() const;
   // What Caddy has answered.
   reconcilers::TrafficOfServices traffic() const;
+  // How many requests to each service have gone on for longer than reconcilers::long_request.
+  std::map<std::string, std::int64_t, std::less<>> long_requests() const;
   // What this machine can't do as it should, as sentences.
   std::vector<std::string> findings() const;
 

@@ -28,6 +28,7 @@
 #include "controller/domain/lifecycle/reset_requests.h"
 #include "controller/domain/points/refund_requests.h"
 #include "reconcilers/loops/billing.h"
+#include "reconcilers/loops/crons.h"
 #include "reconcilers/loops/ledger.h"
 #include "reconcilers/loops/loops.h"
 #include "reconcilers/loops/metering.h"
@@ -90,6 +91,7 @@ class Platform {
 
   reconcilers::BillingLoop billing_{storage_.keys.data};
   reconcilers::MeteringLoop metering_{storage_.keys.data};
+  reconcilers::CronLoop crons_;
   reconcilers::LedgerLoop ledger_;
   reconcilers::PushLoop pushes_{{.data_key = storage_.keys.data,
                                  .rules = handlers_.services().rules.deployments,
@@ -108,6 +110,7 @@ class Platform {
                       .isolation = [this] { return cluster_.isolation_gauge(); },
                       .billing = [this] { return billing_.outcomes(); },
                       .metering = [this] { return metering_.totals(); },
+                      .crons = [this] { return crons_.outcomes(); },
                       .anomalies = [this] { return money_.counts(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(); }};
@@ -141,6 +144,7 @@ void Platform::add_loops() {
   loops_.add(billing_.loop());
   loops_.add(metering_.loop());
   loops_.add(pushes_.loop());
+  loops_.add(crons_.loop());
   loops_.add(ads::upkeep_loop());
   loops_.add(refund_requests::loop(storage_.keys));
   loops_.add(money_.loop());

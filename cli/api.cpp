@@ -245,4 +245,29 @@ bool Api::stream(const Stream& stream) {
   return response.status == 200;
 }
 
+std::unique_ptr<WebSocket> Api::open(const std::string& path, const std::string& subprotocol) {
+  constexpr int switching_protocols = 101;
+  constexpr int upgrade_required = 426;
+  const auto ask = [&] {
+    try {
+      return std::make_unique<WebSocket>(
+          HttpRequest{.url = settings_.server + path, .headers = credentials(As::app)},
+          subprotocol);
+    } catch (const NoAnswer& error) {
+      throw no_answer(settings_.server, error);
+    }
+  };
+  std::unique_ptr<WebSocket> socket = ask();
+  if (socket->answer().status >= 400 && renewed({.path = path}, socket->answer())) socket = ask();
+  const HttpResponse& answer = socket->answer();
+  if (answer.status == switching_protocols) return socket;
+  if (answer.status >= 300 && answer.status < 400) throw redirected(settings_.server, answer);
+  // The request asked for it, but that didn't reach berthd.
+  if (answer.status == upgrade_required)
+    throw Failure(Exit::unavailable, "something between here and berthd passes no WebSockets on",
+                  "A proxy in front of berthd has to pass the fields Upgrade and Connection.");
+  if (answer.status >= 400) throw refusal({.path = path}, answer);
+  throw not_berth(settings_.server);
+}
+
 }  // namespace berth::cli

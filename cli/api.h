@@ -8,6 +8,7 @@
 #include "cli/failure.h"
 #include "cli/http.h"
 #include "cli/settings.h"
+#include "cli/websocket.h"
 
 // berth's HTTP API for the commands: JSON in, JSON out, and errors as Failure.
 namespace berth::cli {
@@ -76,6 +77,9 @@ class Api {
   // Runs until the server or the sink ends the stream. Returns false if the server says that
   // nothing more will come (204). Throws Failure if the server refuses or doesn't answer.
   bool stream(const Stream& stream);
+  // Opens a WebSocket, with the credentials of As::app, once. Throws Failure if the server refuses
+  // or doesn't answer.
+  std::unique_ptr<WebSocket> open(const std::string& path, const std::string& subprotocol = "");
   // Returns status and body as they are, after the retries; for the token endpoints. Throws Failure
   // if there is no answer.
   HttpResponse raw(HttpRequest request, bool patient = true);

@@ -42,6 +42,8 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"email_not_verified", "Open the link in the mail, or run `berth verify` with its token."},
       {"tier_not_allowed",
        "`berth tiers` lists the tiers; one without auto-approval needs a promotion by an admin."},
+      {"exec_not_allowed",
+       "`berth tiers` shows which tiers allow it; ask the platform's admins for another one."},
       {"deployment_suspended", "An admin has stopped it; ask the platform's admins."},
       {"account_suspended", "Ask the platform's admins."},
       {"invalid_credentials", "Check the email address and the password."},
@@ -63,6 +65,9 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"build_limit_reached",
        "Wait for a build or cancel one (`berth builds list`), or delete deployments that you don't "
        "need."},
+      {"run_limit_reached",
+       "Wait for a run or cancel one: `berth runs list DEPLOYMENT` shows them."},
+      {"cron_not_found", "`berth crons list DEPLOYMENT` shows those that there are."},
       {"builds_unavailable",
        "`berth up . --local --push-to REPOSITORY` builds with the podman, docker or buildah of "
        "this "

@@ -50,9 +50,12 @@ struct Failure : std::runtime_error {
   std::string server_code;           // the code in the server's answer; may be empty
   std::vector<std::string> details;  // one "field reason" each
 };
-
 // Ends a command with the exit code 1 and without a message, because what it printed differs.
 struct Differs {};
+// The same with another exit code: that of a command that ran at the server.
+struct ExitWith {
+  int code;
+};
 
 // {"error": {"code", "message", "details", "advice", "docs_url", "exit_code"}}: the form of an
 // error for programs. The code is the server's, or the name of the exit code where there is none.

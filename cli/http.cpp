@@ -16,17 +16,6 @@ namespace berth::cli {
 namespace {
 
 constexpr long connect_time_ms = 10'000;
-// The list of the account's devices shows this, such as "berth-cli/0.1.0 (Linux x86_64)".
-const std::string& user_agent() {
-  static const std::string text = [] {
-    utsname system = {};
-    std::string name = "berth-cli/" + std::string(version);
-    if (uname(&system) == 0)
-      name += std::string(" (") + system.sysname + " " + system.machine + ")";
-    return name;
-  }();
-  return text;
-}
 
 struct Exchange {
   const HttpRequest* request = nullptr;
@@ -72,19 +61,11 @@ size_t take_header(char* data, size_t size, size_t count, void* user) {
 void set_up(Exchange& exchange, const curl::Lines& headers) {
   const HttpRequest& request = *exchange.request;
   curl::Easy& easy = exchange.easy;
-  easy.set(CURLOPT_URL, request.url);
-  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set_up_connection(easy, request.url, &exchange.error[0]);
   easy.set(CURLOPT_FOLLOWLOCATION, 0L);
-  easy.set(CURLOPT_NOSIGNAL, 1L);
   easy.set(CURLOPT_USERAGENT, user_agent().c_str());
-  easy.set(CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
   easy.set(CURLOPT_CUSTOMREQUEST, request.method);
   easy.set(CURLOPT_HTTPHEADER, headers);
-  easy.set(CURLOPT_ERRORBUFFER, &exchange.error[0]);
-  // A proxy for the outside world would see what goes unencrypted to this machine's own addresses.
-  if (stays_on_machine(request.url)) easy.set(CURLOPT_NOPROXY, "*");
-  if (const auto file = variable("SSL_CERT_FILE")) easy.set(CURLOPT_CAINFO, *file);
-  if (const auto dir = variable("SSL_CERT_DIR")) easy.set(CURLOPT_CAPATH, *dir);
   easy.set(CURLOPT_WRITEFUNCTION, take_body);
   easy.set(CURLOPT_WRITEDATA, &exchange);
   easy.set(CURLOPT_HEADERFUNCTION, take_header);
@@ -99,6 +80,32 @@ void set_up(Exchange& exchange, const curl::Lines& headers) {
   } else {
     easy.set(CURLOPT_TIMEOUT_MS, long(request.time.count()));
   }
+}
+
+}  // namespace
+
+void set_up_connection(curl::Easy& easy, const std::string& url, char* error) {
+  easy.set(CURLOPT_URL, url);
+  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
+  easy.set(CURLOPT_ERRORBUFFER, error);
+  // A proxy for the outside world would see what goes unencrypted to this machine's own addresses.
+  if (stays_on_machine(url)) easy.set(CURLOPT_NOPROXY, "*");
+  if (const auto file = variable("SSL_CERT_FILE")) easy.set(CURLOPT_CAINFO, *file);
+  if (const auto dir = variable("SSL_CERT_DIR")) easy.set(CURLOPT_CAPATH, *dir);
+}
+
+// The list of the account's devices shows it.
+const std::string& user_agent() {
+  static const std::string text = [] {
+    utsname system = {};
+    std::string name = "berth-cli/" + std::string(version);
+    if (uname(&system) == 0)
+      name += std::string(" (") + system.sysname + " " + system.machine + ")";
+    return name;
+  }();
+  return text;
 }
 
 NoAnswer::Why reason_of(CURLcode code) {
@@ -119,8 +126,6 @@ NoAnswer::Why reason_of(CURLcode code) {
       return NoAnswer::Why::broken;
   }
 }
-
-}  // namespace
 
 std::string HttpResponse::header(std::string_view name) const {
   const auto found = headers.find(name);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/curl.h"
+
 // One HTTP exchange by libcurl. Only http and https are allowed, certificates are verified (with
 // the system's authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR), and redirects aren't
 // followed. Proxies are taken from https_proxy, http_proxy, all_proxy and no_proxy, but are never
@@ -55,6 +57,15 @@ struct NoAnswer : std::runtime_error {
   NoAnswer(const std::string& message, Why reason) : std::runtime_error(message), why(reason) {}
   Why why;
 };
+
+// Sets what all connections of the client have in common: the address, certificates, proxies and
+// the time for connecting. What libcurl says of a failure is written to `error`, which has
+// CURL_ERROR_SIZE bytes and has to outlive the use of `easy`.
+void set_up_connection(curl::Easy& easy, const std::string& url, char* error);
+// What the client calls itself, such as "berth-cli/0.1.0 (Linux x86_64)".
+const std::string& user_agent();
+// The meaning of a failure of libcurl.
+NoAnswer::Why reason_of(CURLcode code);
 
 // Throws NoAnswer. A stream that breaks off after it began is returned, with `broke_off` set.
 HttpResponse perform(const HttpRequest& request);

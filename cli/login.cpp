@@ -85,9 +85,18 @@ std::string machine_name() {
 }  // namespace
 
 const std::vector<std::string>& useful_scopes() {
-  static const std::vector<std::string> scopes = {"profile:read",     "points:read",
-                                                  "app:balance:read", "deploy:manage",
-                                                  "campaigns:manage", "campaign:write"};
+  static const std::vector<std::string> scopes = {
+      "profile:read",     "points:read",    "app:balance:read", "deploy:manage",
+      "campaigns:manage", "campaign:write", "deploy:exec"};
+  return scopes;
+}
+
+const std::vector<std::string>& scopes_of_login() {
+  static const std::vector<std::string> scopes = [] {
+    std::vector<std::string> usual = useful_scopes();
+    std::erase(usual, "deploy:exec");
+    return usual;
+  }();
   return scopes;
 }
 
@@ -281,7 +290,8 @@ bool Login::add_built_in() {
   const StoredSession& session = *account.session;
   Tokens tokens;
   try {
-    tokens = authorize_by_session(api_, built_in_app(), session.jwt, joined(useful_scopes(), " "));
+    tokens =
+        authorize_by_session(api_, built_in_app(), session.jwt, joined(scopes_of_login(), " "));
   } catch (const Failure& failure) {
     if (failure.exit == Exit::unavailable) throw;
     return false;

@@ -11,6 +11,10 @@ namespace berth::cli {
 
 // The scopes that the client's commands need. It asks for those of them that the app may have.
 const std::vector<std::string>& useful_scopes();
+// Those that a login for all of a person's apps asks for, unless --scope says otherwise. Commands
+// in containers aren't among them: somebody who wants to run them says so, since the tokens are in
+// a file.
+const std::vector<std::string>& scopes_of_login();
 
 // The redirect URI that the client registers. It has a loopback address without a port, so that any
 // free port can be used (RFC 8252, section 7.3).

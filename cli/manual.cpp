@@ -114,11 +114,15 @@ std::string around() {
   return text;
 }
 
+constexpr const char* exit_of_run =
+    "`berth run` ends with the exit code of its command, and with 130 if the command was "
+    "cancelled.";
+
 std::string exits() {
   std::string text = ".SH EXIT STATUS\n";
   for (const ExitInfo& info : exit_codes())
     text += tagged(std::to_string(int(info.exit)), std::string(info.meaning) + ".");
-  return text;
+  return text + ".PP\n" + escaped(exit_of_run) + "\n";
 }
 
 // A row of a table in Markdown; `name` is code.
@@ -149,6 +153,11 @@ constexpr const char* example =
     "    env_vars:\n"
     "      LOG_LEVEL: info\n"
     "      DB_PASSWORD: ${DB_PASSWORD}\n"
+    "    release_command: [./migrate]\n"
+    "    crons:\n"
+    "    \\-   name: nightly\n"
+    "        schedule: 0 3 * * *\n"
+    "        command: [./clean\\-up]\n"
     ".RE\n.fi\n";
 
 }  // namespace
@@ -179,7 +188,7 @@ std::string manual_markdown(const CLI::App& app) {
   text += "\n## Exit codes\n\n| exit code | meaning |\n| --- | --- |\n";
   for (const ExitInfo& info : exit_codes())
     text += row(std::to_string(int(info.exit)), std::string(info.meaning));
-  return text;
+  return text + "\n" + exit_of_run + "\n";
 }
 
 }  // namespace berth::cli

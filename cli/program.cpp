@@ -118,6 +118,9 @@ int parse_and_run(CLI::App& program, const std::vector<std::string>& words) {
   } catch (const Differs&) {
     std::cout.flush();
     return int(Exit::failed);
+  } catch (const ExitWith& ended) {
+    std::cout.flush();
+    return ended.code;
   } catch (const Failure& failure) {
     report(failure);
     return int(failure.exit);
@@ -155,11 +158,13 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_receipt_commands(*program, run);
   add_refund_commands(*program, run);
   add_build_commands(*program, run);
+  add_run_commands(*program, run);
   add_campaign_commands(*program, run);
   add_admin_commands(*program, run);
   add_doctor_command(*program, run);
   add_api_command(*program, run);
   add_config_commands(*program, run);
+  add_exec_commands(*program, run);
   add_names_command(*program, run);
   add_help_commands(*program, run);
   refuse_empty(*program);
@@ -169,6 +174,8 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
 int run_program(int argc, char** argv) {
   Run run;
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes != words.end()) run.behind_dashes.assign(dashes + 1, words.end());
   speak(form_of_errors(words));
   try {
     return parse_and_run(*make_program(run), words);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/api.h"
 #include "cli/output.h"
@@ -14,6 +15,8 @@ namespace berth::cli {
 class Run {
  public:
   GlobalFlags flags;
+  // The words of the command line behind the first --, as they are: CLI11 takes [a,b] apart.
+  std::vector<std::string> behind_dashes = {};
 
   // These are created by the first call. They throw Failure `usage` for invalid flags or
   // configuration.

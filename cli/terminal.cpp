@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -50,6 +51,9 @@ class Quiet {
   std::array<struct sigaction, endings.size()> actions_ = {};
   bool known_ = false;
 };
+
+// The actions of the endings before a RawTerminal.
+std::array<struct sigaction, endings.size()> before_raw = {};
 
 std::string line(const std::string& what) {
   std::string text;
@@ -148,6 +152,30 @@ void LiveLine::wait(std::chrono::milliseconds time) {
     draw();
   }
   std::this_thread::sleep_until(end);
+}
+
+RawTerminal::RawTerminal() {
+  if (::tcgetattr(STDIN_FILENO, &before_quiet) != 0)
+    throw Failure(Exit::usage, "stdin is no terminal");
+  struct sigaction loud = {};
+  loud.sa_handler = end_loud;
+  loud.sa_flags = SA_RESETHAND;
+  for (size_t i = 0; i < endings.size(); ++i) ::sigaction(endings[i], &loud, &before_raw[i]);
+  termios raw = before_quiet;
+  ::cfmakeraw(&raw);
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+}
+
+RawTerminal::~RawTerminal() {
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_quiet);
+  for (size_t i = 0; i < endings.size(); ++i) ::sigaction(endings[i], &before_raw[i], nullptr);
+}
+
+WindowSize window_size() {
+  winsize size = {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+    return {.columns = 80, .rows = 24};
+  return {.columns = size.ws_col, .rows = size.ws_row};
 }
 
 std::string secret_from_stdin(const std::string& what) { return line(what); }

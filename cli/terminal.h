@@ -42,6 +42,26 @@ class LiveLine {
   std::chrono::steady_clock::time_point since_;
 };
 
+// Passes each key of the terminal on as it is typed, Ctrl-C included, for the lifetime of this
+// object; then the terminal is as it was, also if a signal ends the process. Only one may exist at
+// a time.
+class RawTerminal {
+ public:
+  // Throws Failure if stdin is no terminal.
+  RawTerminal();
+  ~RawTerminal();
+  RawTerminal(const RawTerminal&) = delete;
+  RawTerminal& operator=(const RawTerminal&) = delete;
+};
+
+struct WindowSize {
+  int columns = 0;
+  int rows = 0;
+  bool operator==(const WindowSize&) const = default;
+};
+// The size of the terminal at stdout; 80 to 24 if it isn't known.
+WindowSize window_size();
+
 // The first line of stdin. Throws Failure `usage` if there is none; `what` names it in the message.
 std::string secret_from_stdin(const std::string& what);
 

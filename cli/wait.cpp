@@ -47,14 +47,17 @@ Failure not_well(const json& status) {
   if (!reason.empty()) sentence += ": " + reason + (cause.empty() ? "" : ", " + cause);
   if (!message.empty()) sentence += ": " + message.substr(0, message.find_last_not_of(" \n") + 1);
   std::string advice = advice_for(cause.empty() ? reason : cause, text_of(status, "subdomain"));
-  if (reason == "rollout_failed") advice = "The old container keeps serving. " + advice;
+  if (reason == "rollout_failed" ||
+      (reason == "release_failed" && text_of(status, "status") == "running"))
+    advice = "The old container keeps serving. " + advice;
   return Failure(Exit::failed, sentence, advice, reason);
 }
 
 bool has_failed(const json& status) {
   const std::string now = text_of(status, "status");
   return now == "errored" || now == "stopped" || now == "destroyed" ||
-         text_of(status, "reason") == "rollout_failed";
+         text_of(status, "reason") == "rollout_failed" ||
+         text_of(status, "reason") == "release_failed";
 }
 
 bool is_done(const json& status) { return text_of(status, "status") == "running"; }
@@ -133,6 +136,10 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
       {"runtime_class_missing", "Choose another tier, or ask the platform's admins."},
       {"rollout_failed",
        "Fix the image, or return to the earlier rollout with `berth deploy rollback DEPLOYMENT`."},
+      {"release_failed",
+       "See its output with `berth runs log DEPLOYMENT`, fix it and deploy again; `berth deploy "
+       "restart "
+       "DEPLOYMENT` runs it once more."},
       {"cluster_refused", "Ask the cluster's admins."},
       {"cluster_unreachable",
        "You don't have to do anything: berth continues when the cluster answers."},

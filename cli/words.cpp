@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/failure.h"
+#include "cli/suggest.h"
 
 namespace berth::cli {
 namespace {
@@ -26,6 +27,18 @@ CLI::App* command_in(CLI::App& group, const std::string& name) {
   for (CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; }))
     if (command->check_name(name)) return command;
   return nullptr;
+}
+
+// The command that the words of these groups mean without naming it: `berth runs hello` lists the
+// runs of hello. A word that is nearly a command is taken for a slip.
+CLI::App* implied_in(CLI::App& group, const std::string& word) {
+  if (group.get_name() != "runs" && group.get_name() != "crons") return nullptr;
+  std::vector<std::string> names;
+  for (const CLI::App* command : group.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+    for (const std::string& alias : command->get_aliases()) names.push_back(alias);
+  }
+  return did_you_mean_command(word, names).empty() ? command_in(group, "list") : nullptr;
 }
 
 void descend(Named& named, CLI::App* into) {
@@ -58,6 +71,12 @@ Line prepared(CLI::App& program, const std::vector<std::string>& words) {
     const bool is_flag = word.size() > 1 && word.starts_with('-');
     if (!is_flag) {
       CLI::App* next = may_name_command ? command_in(*line.named.command, word) : nullptr;
+      if (next == nullptr && may_name_command) {
+        if (CLI::App* implied = implied_in(*line.named.command, word)) {
+          descend(line.named, implied);
+          line.words.push_back(implied->get_name());
+        }
+      }
       may_name_command = next != nullptr;
       if (next != nullptr) descend(line.named, next);
       line.words.push_back(word);

@@ -380,13 +380,21 @@ Object network_policy(const Values& common, const Settings& settings) {
   return finished("network_policy.yaml", values);
 }
 
+// Runs that are under way, with a release command, which is never refused.
+constexpr std::int64_t runs_of_a_deployment = runs::max_open_of_deployment + 1;
+// The Jobs of runs that have ended stay until their logs are kept.
+constexpr std::int64_t jobs_of_a_deployment = 2 * runs_of_a_deployment;
+
 Object resource_quota(const Values& common, const deployments::AppSize& size) {
-  const std::int64_t pods = pods_of_a_container * size.containers;
-  const std::int64_t cpu = pods_of_a_container * size.cpu_millicores;
-  const std::int64_t memory = pods_of_a_container * size.memory_mb;
+  const std::int64_t runs = runs_of_a_deployment * size.deployments;
+  const std::int64_t pods = pods_of_a_container * size.containers + runs;
+  const std::int64_t cpu =
+      pods_of_a_container * size.cpu_millicores + runs * size.largest_cpu_millicores;
+  const std::int64_t memory = pods_of_a_container * size.memory_mb + runs * size.largest_memory_mb;
   // Each pod's requests are rounded up, so their sum may exceed the exact amount by one for each
   // pod.
   Values values = {{"pods", std::to_string(pods)},
+                   {"jobs", std::to_string(jobs_of_a_deployment * size.deployments)},
                    {"limits_cpu", millicores(cpu)},
                    {"limits_memory", mebibytes(memory)},
                    {"requests_cpu", millicores(cpu / cpu_limit_to_request + pods)},
@@ -395,6 +403,47 @@ Object resource_quota(const Values& common, const deployments::AppSize& size) {
                    {"requests_disk", disk_size(request_disk * pods)}};
   values.insert(common.begin(), common.end());
   return finished("resource_quota.yaml", values);
+}
+
+// What a run's objects share. The labels are the deployment's, and the run's.
+Parts parts_of_run(const runs::Wanted& wanted, const Settings& settings) {
+  Parts parts = parts_of(wanted.state, settings);
+  parts.name = run_object_name(wanted.run);
+  parts.common["name"] = parts.name;
+  parts.common["labels"][run_label] = wanted.run.id;
+  return parts;
+}
+
+Object job(const runs::Wanted& wanted, const Parts& parts) {
+  const auto& deployment = wanted.state.deployment;
+  // A process of an earlier generation may be larger than the tier that the deployment has now.
+  const int cpu = std::min(wanted.process.cpu_millicores.value_or(deployment.cpu_limit_millicores),
+                           deployment.cpu_limit_millicores);
+  const int memory = std::min(wanted.process.memory_mb.value_or(deployment.memory_limit_mb),
+                              deployment.memory_limit_mb);
+  const bool has_credentials = wanted.state.secrets.registry_credentials.has_value();
+  const auto timeout = wanted.run.timeout;
+  Values values =
+      parts.with({{"image", deployment.container.image},
+                  {"command", argv(wanted.process.command)},
+                  {"args", argv(wanted.process.args)},
+                  {"limits_cpu", millicores(cpu)},
+                  {"limits_memory", mebibytes(memory)},
+                  {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
+                  {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
+                  {"limit_disk", disk_size(limit_disk)},
+                  {"request_disk", disk_size(request_disk)},
+                  {"timeout", timeout.count()},
+                  {"job_deadline", (timeout + job_starts_within).count()},
+                  {"kept_seconds", job_kept_for.count()},
+                  {"env_from", wanted.state.secrets.env.empty()
+                                   ? json()
+                                   : json::array({{{"secretRef", {{"name", parts.name}}}}})},
+                  {"pull_secrets",
+                   has_credentials ? json::array({{{"name", run_registry_secret_name(wanted.run)}}})
+                                   : json()}});
+  values.merge(confinement_values(wanted.state.confinement, parts.settings));
+  return finished("job.yaml", values);
 }
 
 Object limit_range(const Values& common, const deployments::AppSize& size) {
@@ -519,6 +568,32 @@ std::vector<Object> of_deployment(const deployments::DesiredState& state,
       objects.push_back(certificate(parts.common, host_of(state.deployment, settings),
                                     subdomain_secret_name(id), settings));
   }
+  return objects;
+}
+
+// Deployments' names leave 21 characters of the 63 that a label's value may have, and a Job's name
+// is one.
+std::string run_object_name(const runs::Run& run) {
+  constexpr size_t enough = 16;  // characters
+  const std::string what = run.minute ? "cron " + run.name + " " + to_iso8601(*run.minute) : run.id;
+  return object_name(run.deployment_id) + "-r-" + hex(sha256(what)).substr(0, enough);
+}
+
+std::string run_registry_secret_name(const runs::Run& run) {
+  return run_object_name(run) + "-registry";
+}
+
+std::vector<Object> of_run(const runs::Wanted& wanted, const Settings& settings) {
+  const Parts parts = parts_of_run(wanted, settings);
+  std::vector<Object> objects;
+  if (!wanted.state.secrets.env.empty()) objects.push_back(env_secret(parts));
+  if (wanted.state.secrets.registry_credentials) {
+    Object secret = registry_secret(parts);
+    secret["metadata"]["name"] = run_registry_secret_name(wanted.run);
+    secret["metadata"]["annotations"][hash_annotation] = hash_of(secret);
+    objects.push_back(std::move(secret));
+  }
+  objects.push_back(job(wanted, parts));
   return objects;
 }
 

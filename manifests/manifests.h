@@ -8,6 +8,7 @@
 
 #include "controller/base/address_range.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/runs/runs.h"
 
 // The Kubernetes objects that a tenant gets. Their shape is in the YAML files beside this one,
 // which a cluster's administrator can read. This code fills them in; it works on parsed nodes and
@@ -112,7 +113,8 @@ std::string subdomain_secret_name(const std::string& deployment_id);
 // The app's namespace and the objects in it that its deployments share, in the order in which they
 // are applied: Namespace, RoleBinding (if settings.tenant_role is set), ServiceAccount,
 // NetworkPolicy, LimitRange, ResourceQuota. The quota has room for five times `size`: each
-// container's pod, the one that replaces it, and those that are still terminating.
+// container's pod, the one that replaces it, and those that are still terminating; and for the runs
+// that may be under way.
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings);
 
@@ -128,6 +130,23 @@ std::vector<Object> of_deployment(const deployments::DesiredState& state, const 
 // Deployments as of_deployment() makes them. Containers from before the change still name the
 // Secret, and couldn't start again without it.
 Object emptied_secret(const Object& deployment);
+
+// The name of a run's Job and of the Secret with its variables, and the name of the Secret with its
+// registry credentials. A minute of a cron has the same name whoever makes its run, and even in a
+// database that was restored.
+std::string run_object_name(const runs::Run& run);
+std::string run_registry_secret_name(const runs::Run& run);
+
+// How long a Job whose end nobody has recorded stays, and how much longer than the run's timeout it
+// may be active, for the case that there is no berthd: what the pod needs to start is a part of it.
+inline constexpr std::chrono::seconds job_kept_for = std::chrono::hours(48);
+inline constexpr std::chrono::seconds job_starts_within = std::chrono::hours(1);
+
+// What a run is made of, in the order in which it is created: Secret (variables, if there are any),
+// Secret (registry credentials, if there are any), Job. The Secrets are the run's own, because a
+// release command has the variables of a rollout that hasn't begun. The caller has to make the Job
+// their owner, so that they go with it.
+std::vector<Object> of_run(const runs::Wanted& wanted, const Settings& settings);
 
 // The name of a custom domain's Ingress and Certificate, and the name of its TLS secret. The names
 // differ for each domain of a deployment, so that two domains never share a secret.

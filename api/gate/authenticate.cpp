@@ -239,9 +239,13 @@ bool takes_token(const Access& access) {
 Shown shown_by(const Request& request, const Services& services) {
   std::string jwt = console_jwt(request, services.base_url);
   const bool is_console = !jwt.empty();
+  std::string app(request.headers.get("Berth-App"));
+  // Pages can't send this field with the handshake of a WebSocket.
+  const auto named = request.query.find("app");
+  if (app.empty() && wants_websocket(request) && named != request.query.end()) app = named->second;
   return {.token = is_console ? std::move(jwt) : bearer_token(request),
           .is_console = is_console,
-          .app = std::string(request.headers.get("Berth-App"))};
+          .app = std::move(app)};
 }
 
 Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown,

@@ -39,7 +39,8 @@ struct Bearer {
 struct Shown {
   std::string token;        // from the Authorization field, or the JWT of the session cookie
   bool is_console = false;  // whether `token` is the cookie's, sent by the console (console_jwt())
-  std::string app = {};     // the value of the Berth-App field
+  // The value of the Berth-App field; for a WebSocket without it, the parameter `app` of the query.
+  std::string app = {};
 };
 // Returns what the request presents. Checks none of it.
 Shown shown_by(const Request& request, const Services& services);

@@ -80,10 +80,23 @@ bool is_same_origin(const Request& request) {
   return scheme != std::string_view::npos && origin->substr(scheme + 3) == request.host;
 }
 
+bool wants_websocket(const Request& request) {
+  return same_name(request.headers.get("Upgrade"), "websocket");
+}
+
 std::string console_jwt(const Request& request, const std::string& base_url) {
   const auto is_once = [&](std::string_view name, std::string_view value) {
     return request.headers.count(name) == 1 && request.headers.get(name) == value;
   };
+  if (wants_websocket(request)) {
+    const bool has_site = request.headers.find("Sec-Fetch-Site").has_value();
+    if (has_site && !is_once("Sec-Fetch-Site", "same-origin")) return {};
+    const std::string_view scheme = base_url.starts_with("https://") ? "https://" : "";
+    if (request.headers.count("Origin") != 1 || !request.headers.get("Origin").starts_with(scheme))
+      return {};
+    if (request.headers.find("Authorization") || !is_same_origin(request)) return {};
+    return Cookies(base_url).only_session(request);
+  }
   if (!is_once("Berth-Console", "1") || !is_once("Sec-Fetch-Site", "same-origin")) return {};
   if (request.headers.find("Authorization") || !is_same_origin(request)) return {};
   return Cookies(base_url).only_session(request);

@@ -55,6 +55,9 @@ std::string csrf_token(const Keys& keys, const std::string& form_id, const std::
 // Sec-Fetch-Site). The form's token is checked in addition.
 bool is_same_origin(const Request& request);
 
+// Whether the request asks for a WebSocket, as far as its field Upgrade says so.
+bool wants_websocket(const Request& request);
+
 // Returns the JWT of the session cookie if one of berth's own pages, such as the console, calls the
 // API in the name of the person who is logged in; else an empty text. The cookie alone proves
 // nothing, because browsers also send it with requests that other sites cause. So the request also
@@ -63,6 +66,11 @@ bool is_same_origin(const Request& request);
 // preflight request allowed it, and a form or a link can't send at all. Apps under apps-domain may
 // be of the same site, but never of the same origin. A request with an Authorization field isn't
 // the console's.
+//
+// A page can add no field to the handshake of a WebSocket, and not every browser sends
+// Sec-Fetch-Site with it. What counts there is Origin, which all browsers send with it and no page
+// can change (RFC 6455, sections 4.1 and 10.2). The field Upgrade, by which such a request is
+// known, can't be sent by fetch(), a form or a link.
 std::string console_jwt(const Request& request, const std::string& base_url);
 
 }  // namespace berth::api

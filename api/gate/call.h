@@ -83,6 +83,8 @@ struct Reply {
   // Takes the place of both: an answer that goes on after the handler has returned. It has this
   // content type, or if that is empty, the one in the route's answer.
   Stream stream = {};
+  // Takes the place of all three, with the status 101: the connection becomes a WebSocket.
+  Takeover takeover = {};
   std::string content_type = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   // If set, the transaction is committed although the answer is a refusal, such as for a replayed

@@ -13,6 +13,7 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/exec.h"
 #include "controller/domain/deployments/instances.h"
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
@@ -39,6 +40,7 @@ struct Usage {
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> restarts;
   std::optional<std::int64_t> requests;
+  std::optional<double> in_flight;  // requests, of a deployment with `scale`
 };
 
 // What berthd knows of its work for the cluster, and of its own files.
@@ -106,6 +108,9 @@ struct ClusterView {
   // `unavailable` if another process would have to run it.
   std::function<Isolation()> probe_isolation = {};
   container_logs::Open container_logs = {};
+  // Runs commands in containers, and connects to their ports. If the function is empty, there is no
+  // cluster.
+  exec::Open open_session = {};
   // Whether certificates of custom domains can be ordered; without an issuer none is ever served.
   bool has_issuer = false;
   // Null if this berthd builds no images.

@@ -106,6 +106,11 @@ Reply reply_to(const Error& error, Shape shape, const Challenge& challenge) {
         challenge.base_url + std::string(page_of_errors) + std::string(name(error.code));
   if (error.retry_after)
     reply.headers.emplace_back("Retry-After", std::to_string(error.retry_after->count()));
+  if (error.code == Code::upgrade_required) {
+    // RFC 9110, section 15.5.22; RFC 6455, section 4.4.
+    reply.headers.emplace_back("Upgrade", "websocket");
+    reply.headers.emplace_back("Sec-WebSocket-Version", "13");
+  }
   if (error.code == Code::consumed_refresh_token) return reply;
   // A client that isn't who it says needs no token: a Bearer challenge would send it looking for
   // one (RFC 6749, section 5.2).

@@ -86,7 +86,8 @@ Error too_slow() {
 // entry of the audit log. OAuth's parameters are exempt: `state` goes back as it came (RFC 6749,
 // section 4.1.2), and the others are compared with what the app has registered.
 void check_text(const Route& route, const Param& param, const Call& call) {
-  if (is_oauth(route.guards.shape) || param.kind == Kind::integer) return;
+  if (is_oauth(route.guards.shape) || param.kind == Kind::integer || param.kind == Kind::words)
+    return;
   const auto text = call.query(param.name);
   if (text && has_controls(*text, Lines::one))
     throw invalid_field(std::string(param.name),
@@ -174,7 +175,7 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
     if (placeholders_in(route->path()).size() != route->in_path.size())
       throw std::logic_error("route " + std::string(route->name) +
                              ": in_path doesn't describe each placeholder");
-    if (!all_schemas().contains(route->answer.schema))
+    if (route->answer.upgrade.empty() && !all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": there is no schema " +
                              std::string(route->answer.schema));
   }
@@ -492,8 +493,8 @@ void Gate::check_body(const Passage& passage, Call& call) const {
 // Tells the caller which fields of the body were ignored. Answers that aren't JSON objects have no
 // place for it.
 Reply Gate::with_warnings(Reply reply, const Call& call) {
-  if (call.warnings.empty() || reply.refusal || reply.stream || !reply.text.empty() ||
-      !reply.body.is_object())
+  if (call.warnings.empty() || reply.refusal || reply.stream || reply.takeover ||
+      !reply.text.empty() || !reply.body.is_object())
     return reply;
   json& all = reply.body["warnings"];
   if (!all.is_array()) all = json::array();
@@ -587,7 +588,9 @@ void Gate::add_cors_fields(const Passage& passage, Response& response) const {
 
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
-  if (reply.stream) {
+  if (reply.takeover) {
+    response.takeover = reply.takeover;
+  } else if (reply.stream) {
     response.content_type =
         reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
     response.stream = reply.stream;

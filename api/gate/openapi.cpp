@@ -54,6 +54,10 @@ json responses(const Route& route, json& components) {
   json result = error_responses(route, components["responses"]);
   const Answer& answer = route.answer;
   json& ok = result[std::to_string(answer.status)];
+  if (!answer.upgrade.empty()) {
+    ok = {{"description", answer.upgrade}};
+    return result;
+  }
   ok = {{"description", "Success."}, {"content", content(answer.content_type, answer.schema)}};
   if (!answer.by_accept.empty()) ok["content"].update(content(answer.by_accept, answer.schema));
   for (const std::string_view type : answer.or_texts)
@@ -93,7 +97,7 @@ json common_parameters() {
 }
 
 json example_of(Kind kind, std::string_view example) {
-  if (kind != Kind::integer) return example;
+  if (kind != Kind::integer && kind != Kind::words) return example;
   return json::parse(example);
 }
 
@@ -103,6 +107,7 @@ using SharedParameters = std::map<json, std::string>;
 
 json query_parameter(const Param& param) {
   json schema = {{"type", param.kind == Kind::integer ? "integer" : "string"}};
+  if (param.kind == Kind::words) schema = {{"type", "array"}, {"items", schema}};
   if (param.most > 0 && !param.range_in_words)
     schema.update({{"minimum", param.least}, {"maximum", param.most}});
   if (!param.limits.empty()) schema.update(json::parse(param.limits));

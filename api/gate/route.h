@@ -125,8 +125,8 @@ struct Guards {
 };
 
 // What a parameter of the path or the query is. The gate gives ids lower-case letters, and leaves
-// other texts as they are.
-enum class Kind { text, uuid, integer, time };
+// other texts as they are. `words` may occur several times, and the handler checks them.
+enum class Kind { text, uuid, integer, time, words };
 
 struct Param {  // a parameter of the query
   std::string_view name;
@@ -175,6 +175,8 @@ struct Answer {
   std::string_view or_unchanged = {};
   // Describes when the answer is 303 instead, whose header Location says where to go on.
   std::string_view or_elsewhere = {};
+  // Describes the WebSocket that the operation is: its success has the status 101 and no schema.
+  std::string_view upgrade = {};
   // A header of this operation alone: one of the document's components.
   std::string_view header = {};
 };

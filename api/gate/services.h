@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/gate/cluster_view.h"
+#include "api/gate/container_sessions.h"
 #include "api/gate/environment.h"
 #include "api/gate/event_stream.h"
 #include "api/gate/login_throttle.h"
@@ -83,6 +84,7 @@ struct SharedMemory {
   std::shared_ptr<ads::PictureWork> pictures = std::make_shared<ads::PictureWork>();
   // The place where streams wait for commits.
   std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
+  std::shared_ptr<ContainerSessions> container_sessions = std::make_shared<ContainerSessions>();
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();

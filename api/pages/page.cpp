@@ -205,6 +205,11 @@ std::string in_words(const Visit& visit, Scope scope) {
     case Scope::deploy_manage:
       return visit.say(
           "run, change and delete your app’s containers, which can cost the app’s points");
+    case Scope::deploy_exec:
+      return visit.say(
+          "run commands in your app’s containers and connect to their ports, and so read and "
+          "change "
+          "everything in them");
     case Scope::campaigns_manage:
     case Scope::campaign_write:
       return visit.say("create and change ad campaigns of your app, which cost the app’s points");

@@ -1,4 +1,6 @@
 // What deployments use: now, and in the last 30 days.
+#include <cmath>
+
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
@@ -43,7 +45,9 @@ Reply deployment_metrics(const Call& call, const Services& services) {
                    {"cpu", or_null(usage.cpu_millicores)},
                    {"memory", or_null(usage.memory_bytes)},
                    {"restarts", or_null(usage.restarts)},
-                   {"requests", or_null(usage.requests)}}};
+                   {"requests", or_null(usage.requests)},
+                   {"in_flight", usage.in_flight ? json(std::ceil(*usage.in_flight * 10) / 10)
+                                                 : json(nullptr)}}};
 }
 
 Reply deployment_metrics_history(const Call& call, const Services& services) {
@@ -98,7 +102,9 @@ constexpr Route rows[] = {
      .name = "deploymentMetrics",
      .tag = "Deployments",
      .summary = "Show what a deployment currently uses",
-     .text = "Returns CPU, memory, restarts and requests, as far as the cluster measures them.",
+     .text =
+         "Returns CPU, memory, restarts and requests, as far as the cluster measures them, and of "
+         "a deployment with scale the requests in flight.",
      .guards = {deploy, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentMetrics"},

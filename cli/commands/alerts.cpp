@@ -168,11 +168,22 @@ void add_changes(CLI::App& group, Run& run) {
 }  // namespace
 
 const std::vector<std::string>& alert_events() {
-  static const std::vector<std::string> events = {
-      "deployment.failed",  "deployment.crashed",  "certificate.failed",   "billing.warning",
-      "billing.failed",     "billing.reactivated", "balance.low",          "budget.reached",
-      "charge.settled",     "points.spent",        "points.refunded",      "payout",
-      "campaign.exhausted", "campaign.ended",      "scope_request.decided"};
+  static const std::vector<std::string> events = {"deployment.failed",
+                                                  "deployment.crashed",
+                                                  "deployment.run_failed",
+                                                  "certificate.failed",
+                                                  "billing.warning",
+                                                  "billing.failed",
+                                                  "billing.reactivated",
+                                                  "balance.low",
+                                                  "budget.reached",
+                                                  "charge.settled",
+                                                  "points.spent",
+                                                  "points.refunded",
+                                                  "payout",
+                                                  "campaign.exhausted",
+                                                  "campaign.ended",
+                                                  "scope_request.decided"};
   return events;
 }
 

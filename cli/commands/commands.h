@@ -24,6 +24,7 @@ void add_deploy_commands(CLI::App& root,
                          Run& run);               // deploy …, with those below that have `deploy`
 void add_up_command(CLI::App& parent, Run& run);  // up
 void add_build_commands(CLI::App& root, Run& run);           // builds …
+void add_run_commands(CLI::App& root, Run& run);             // run, runs …, crons …
 void add_events_command(CLI::App& deploy, Run& run);         // deploy events
 void add_billing_commands(CLI::App& deploy, Run& run);       // deploy domain, billing, metrics
 void add_env_commands(CLI::App& root, Run& run);             // env …
@@ -41,6 +42,7 @@ void add_admin_people_commands(CLI::App& admin, Run& run);   // admin users, sus
 void add_admin_look_commands(CLI::App& admin, Run& run);  // admin deployments, show, search, refund
 void add_admin_refund_commands(CLI::App& admin, Run& run);  // admin claw-back, proposals, money, …
 void add_admin_platform_commands(CLI::App& admin, Run& run);  // admin treasury, audit, tiers, …
+void add_exec_commands(CLI::App& root, Run& run);             // exec, port-forward
 void add_doctor_command(CLI::App& root, Run& run);            // doctor
 void add_api_command(CLI::App& root, Run& run);               // api
 void add_config_commands(CLI::App& root, Run& run);           // config …, completion, man
@@ -57,6 +59,7 @@ void add_status_command(CLI::App& parent, Run& run);
 void add_logs_command(CLI::App& parent, Run& run);
 void add_top_command(CLI::App& parent, Run& run);
 void add_open_command(CLI::App& parent, Run& run);
+void add_scale_command(CLI::App& parent, Run& run);
 void add_init_command(CLI::App& root, Run& run);
 
 // Adds a command with an action, or a group that only contains commands. The example is a line that

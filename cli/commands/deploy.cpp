@@ -287,6 +287,7 @@ void add_deploy_commands(CLI::App& root, Run& run) {
   add_up_command(*deploy, run);
   add_looks(*deploy, run);
   add_update(*deploy, run);
+  add_scale_command(*deploy, run);
   add_actions(*deploy, run);
   add_logs_command(*deploy, run);
   add_events_command(*deploy, run);
@@ -312,6 +313,7 @@ void add_shortcut_commands(CLI::App& root, Run& run) {
   add_logs_command(root, run);
   add_top_command(root, run);
   add_open_command(root, run);
+  add_scale_command(root, run);
   add_delete_command(root, run);
 }
 

@@ -149,7 +149,7 @@ void keep_login(Run& run, const Tokens& tokens) {
 }
 
 std::string scope_of_login(const LoginFlags& flags) {
-  return joined(flags.scope.empty() ? useful_scopes() : split({flags.scope}), " ");
+  return joined(flags.scope.empty() ? scopes_of_login() : split({flags.scope}), " ");
 }
 
 void login_by_device(Run& run, const LoginFlags& flags) {

@@ -84,7 +84,7 @@ int badness(Exit exit) {
   return exit == Exit::not_found ? 1 : 0;
 }
 
-std::string failure_of(Exit worst, bool is_one) {
+std::string sentence_of(Exit worst, bool is_one) {
   if (worst == Exit::not_found)
     return is_one ? "the receipt isn't proven" : "not all receipts are proven";
   return is_one ? "the receipt doesn't stand in the ledger"
@@ -123,7 +123,7 @@ void verify(Run& run, const ReceiptFlags& flags) {
       for (const auto& [verdict, count] : counts)
         text += verdict + ": " + std::to_string(count) + "\n";
     run.out().print({{"receipts", results}, {"stands", worst == Exit::ok}}, [&] { return text; });
-    if (worst != Exit::ok) throw Failure(worst, failure_of(worst, results.size() == 1));
+    if (worst != Exit::ok) throw Failure(worst, sentence_of(worst, results.size() == 1));
   } catch (const std::invalid_argument& refusal) {
     throw Failure(Exit::failed, refusal.what());
   }

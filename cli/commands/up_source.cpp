@@ -1,23 +1,19 @@
 // Building an image from a folder: on the server, or by a program of this machine.
 #include "cli/commands/up_source.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <mutex>
 #include <sstream>
-#include <thread>
 
+#include "cli/cancel_on_signal.h"
 #include "cli/commands/commands.h"
 #include "cli/config.h"
 #include "cli/deploy_plan.h"
@@ -40,7 +36,6 @@ namespace fs = std::filesystem;
 constexpr const char* default_file = "berth.yaml";
 constexpr const char* default_tier = "free";
 constexpr std::chrono::minutes longest_upload{10};
-constexpr int exit_interrupted = 130;  // as of programs that SIGINT ends
 
 std::string megabytes(std::uint64_t bytes) {
   std::ostringstream text;
@@ -148,65 +143,6 @@ json limits_of(Api& api) {
                 "buildah of this machine, pushes the image, and deploys it.",
                 "builds_unavailable");
 }
-
-// While it exists, SIGINT and SIGTERM cancel a build instead of ending the program; a second one
-// ends it. The thread has an Api of its own, because an Api is for one thread.
-class CancelOnSignal {
- public:
-  explicit CancelOnSignal(Run& run) : settings_(run.settings()), store_(run.store()) {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGUSR1);  // from the destructor
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-    thread_ = std::thread([this] { wait(); });
-  }
-  ~CancelOnSignal() {
-    ended_ = true;
-    pthread_kill(thread_.native_handle(), SIGUSR1);
-    thread_.join();
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  CancelOnSignal(const CancelOnSignal&) = delete;
-  CancelOnSignal& operator=(const CancelOnSignal&) = delete;
-
-  void set_build(const std::string& id) {
-    const std::scoped_lock lock(mutex_);
-    build_ = id;
-  }
-
- private:
-  void wait() {
-    bool cancelled = false;
-    while (!ended_) {
-      int signal = 0;
-      sigwait(&signals_, &signal);
-      if (ended_ || signal == SIGUSR1) continue;
-      const std::string id = build();
-      if (id.empty() || cancelled) std::_Exit(exit_interrupted);
-      cancelled = true;
-      say("Cancelling the build …");
-      try {
-        Api(settings_, store_).call({.method = "DELETE", .path = build_path(id)});
-      } catch (const std::exception& failure) {
-        say(std::string("The build couldn't be cancelled: ") + failure.what());
-      }
-    }
-  }
-  std::string build() {
-    const std::scoped_lock lock(mutex_);
-    return build_;
-  }
-
-  const Settings& settings_;
-  CredentialStore& store_;
-  sigset_t signals_;
-  sigset_t before_;
-  std::mutex mutex_;
-  std::string build_;  // its id; empty while there is none
-  std::atomic<bool> ended_ = false;
-  std::thread thread_;
-};
 
 // Runs a program with stdout going to stderr, so that only the result is on stdout.
 void run_program(const std::vector<std::string>& words) {
@@ -393,14 +329,14 @@ std::string build_on_server(Run& run, const SourceFlags& flags, const json& orde
       live.is_null() ? std::string(builds_path) + "?" +
                            encoded({{"name", order.at("name")}, {"tier", order.at("tier")}})
                      : "/api/deploy/apps/" + live.at("id").get<std::string>() + "/builds";
-  CancelOnSignal cancel(run);
+  CancelOnSignal cancel(run, "build");
   const json answer = api.call({.method = "POST",
                                 .path = path,
                                 .archive = source.archive,
                                 .time = longest_upload,
                                 .patient = false});
   const std::string id = answer.at("build").at("id");
-  cancel.set_build(id);
+  cancel.set_path(build_path(id));
   const json build = follow_build(api, id, LogTo::progress);
   const std::string status = cell(build, "status");
   if (status == "succeeded") {

@@ -16,6 +16,9 @@ export const tiers = signal<Tier[] | null>(null);
 // The name of a tier, as the form for a new deployment has it.
 export const tier_name = (slug: string | null | undefined) =>
   tiers.value?.find((tier) => tier.slug === slug)?.name ?? slug ?? '–';
+// Whether commands may run in containers of the tier; undefined while that is unknown.
+export const tier_allows_exec = (slug: string | null | undefined) =>
+  tiers.value?.find((tier) => tier.slug === slug)?.exec_allowed;
 // What can be deployed here: allowed registries, the form of addresses, whether there is a sample, and custom domains.
 export const offer = signal<Answer<'get', '/api/deploy/tiers'> | null>(null);
 // Whether custom domains can be served here; undefined while that is unknown.
@@ -28,6 +31,7 @@ export const news = signal<Record<string, number>>({});
 // The apps that may have deployments.
 export const able = computed(() => (apps.value ?? []).filter((app) => may_deploy(app)));
 export const may_deploy = (app: App) => (app.approved_scopes ?? []).includes('deploy:manage');
+export const may_exec = (app: App) => (app.approved_scopes ?? []).includes('deploy:exec');
 export const may_advertise = (app: App) => (app.approved_scopes ?? []).includes('campaigns:manage');
 export const listed = computed(() =>
   Object.values(deployments.value ?? {}).sort((a, b) => (a.inserted_at < b.inserted_at ? 1 : -1)),

@@ -22,6 +22,8 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  // Gives it up without closing it.
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;

@@ -42,6 +42,7 @@ enum class Code {
   forbidden,
   email_not_verified,
   tier_not_allowed,
+  exec_not_allowed,
   account_suspended,
   deployment_suspended,
   // 404
@@ -70,8 +71,10 @@ enum class Code {
   cosmetic_not_found,
   module_not_found,
   build_not_found,
+  run_not_found,
+  cron_not_found,
   creative_not_found,
-  // 405, 409, 413, 415, 431
+  // 405, 409, 413, 415, 426, 431
   method_not_allowed,
   subdomain_taken,
   domain_taken,
@@ -79,8 +82,10 @@ enum class Code {
   idempotency_conflict,
   invalid_state,
   budget_reached,
+  run_limit_reached,
   body_too_large,
   unsupported_media_type,
+  upgrade_required,
   headers_too_large,
   // 422
   validation_failed,

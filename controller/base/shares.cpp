@@ -110,6 +110,9 @@ const PoolInfo& info(Pool pool) {
        networks, waits},
       {Pool::pictures, "an uploaded picture while it is decoded and encoded anew, or waits for it",
        both, waits, false},
+      {Pool::container_sessions,
+       "a command in a container, or a connection to its port, from its request to its end", both,
+       "the request is answered with 429; with 503 if the pool is full"},
   };
   static_assert(std::size(infos) == pools);
   return *std::ranges::find(infos, pool, &PoolInfo::pool);

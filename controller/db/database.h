@@ -20,8 +20,8 @@ namespace berth::db {
 
 // What a committed change was about; see Tx::notify(). `deployment` means that the desired state
 // changed, `deployment_seen` that the observed state did; their ids and that of `custom_domain` are
-// ids of deployments. `build` has the id of a build. `app_balance` means that the app with the id
-// was credited. `chat` has the id of a channel.
+// ids of deployments. `build` has the id of a build, `run` that of a run. `app_balance` means that
+// the app with the id was credited. `chat` has the id of a channel.
 enum class Topic {
   deployment,
   deployment_seen,
@@ -30,7 +30,8 @@ enum class Topic {
   webhook,
   campaign,
   chat,
-  build
+  build,
+  run
 };
 using Note = std::pair<Topic, std::string>;
 

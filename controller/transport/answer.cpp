@@ -32,7 +32,9 @@ void append_number(std::string& text, std::size_t number) {
 }  // namespace
 
 bool is_sendable(const Response& response) {
-  return response.status >= first_final_status && response.status <= last_status &&
+  const bool is_upgrade = response.status == switching_protocols;
+  return is_upgrade == static_cast<bool>(response.takeover) &&
+         (is_upgrade || response.status >= first_final_status) && response.status <= last_status &&
          is_field_value(response.content_type) &&
          std::ranges::all_of(response.headers, [](const auto& header) {
            return is_field_name(header.first) && is_field_value(header.second) &&
@@ -60,7 +62,8 @@ std::string_view reason_phrase(int status) {
     int status;
     std::string_view text;
   };
-  static constexpr std::array<Phrase, 31> phrases = {{
+  static constexpr std::array<Phrase, 33> phrases = {{
+      {switching_protocols, "Switching Protocols"},
       {200, "OK"},
       {201, "Created"},
       {202, "Accepted"},
@@ -86,6 +89,7 @@ std::string_view reason_phrase(int status) {
       {415, "Unsupported Media Type"},
       {417, "Expectation Failed"},
       {422, "Unprocessable Content"},
+      {upgrade_required, "Upgrade Required"},
       {429, "Too Many Requests"},
       {431, "Request Header Fields Too Large"},
       {500, "Internal Server Error"},

@@ -7,12 +7,15 @@
 
 namespace berth::api {
 
-// Whether an answer fulfils the requirements of Response: a final status, field names that are
+// Whether an answer fulfils the requirements of Response: a final status, or 101 with a
+// takeover, field names that are
 // tokens, values without control characters, and none of the fields that the server sends itself.
 bool is_sendable(const Response& response);
 
-// Whether the status has no body (RFC 9110, sections 15.3.5 and 15.4.5).
-inline bool has_no_body(int status) { return status == 204 || status == 304; }
+// Whether the status has no body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5).
+inline bool has_no_body(int status) {
+  return status == switching_protocols || status == 204 || status == 304;
+}
 
 // Returns the value of the Date field (RFC 9110, section 6.6.1), which each thread makes anew once
 // a second.

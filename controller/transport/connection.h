@@ -47,7 +47,8 @@ enum class State {
   for_handler,     // the request is complete and waits for a place in the pool of handlers
   sending,         // an answer, or a piece of a stream
   streaming,       // the next step of the stream comes
-  stream_over,     // the stream has to be destroyed
+  upgraded,        // speaks another protocol
+  stream_over,     // the stream or the takeover has to be destroyed
   ending,          // has sent everything and waits for the other side to close
   over,            // has to be destroyed
 };

@@ -196,6 +196,21 @@ class Stream {
   std::shared_ptr<Waker> waker_;
 };
 
+inline constexpr int switching_protocols = 101;
+inline constexpr int upgrade_required = 426;
+
+// A connection whose request was answered with 101, so that it speaks another protocol from now on.
+struct Upgraded {
+  int socket;              // doesn't block; the server closes it after the takeover
+  std::string_view input;  // what the client has sent behind its request
+  int ending;              // a descriptor for poll(2), readable once the server shuts down
+};
+// Speaks that protocol. It is called once, on a thread that it has for itself, and may wait; the
+// connection is closed when it returns. It has to return soon after `ending` is readable, or the
+// other side is gone. It may never be called, because the client is gone; it is destroyed on a
+// thread that may wait for something.
+using Takeover = std::function<void(const Upgraded&)>;
+
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 // An answer. Header names must be tokens and values must not contain control characters; an answer
@@ -203,11 +218,14 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 // server itself sends Content-Length, Transfer-Encoding, Connection, Keep-Alive, Date and
 // Content-Type.
 struct Response {
-  int status = 200;  // 200 to 599
+  int status = 200;  // 200 to 599; 101 with a takeover
   std::string content_type = {};
   Fields headers = {};
   std::string body = {};
   Stream stream = {};  // instead of `body`
+  // Instead of both, with the status 101: the connection is upgraded to the protocol that the field
+  // Upgrade names (RFC 9110, section 7.8). Only requests with HTTP/1.1 can be answered so.
+  Takeover takeover = {};
   // Whether the request had a valid token; if so, its network may have more connections
   // (ConnectionTable).
   bool caller_is_known = false;

@@ -55,6 +55,12 @@ Io RequestReader::await(std::chrono::milliseconds patience) {
   return received.io;
 }
 
+std::string RequestReader::take_input() {
+  std::string taken(input());
+  consume(taken.size());
+  return taken;
+}
+
 void RequestReader::free_buffer() {
   if (has_input()) return;
   free_memory(buffer_);

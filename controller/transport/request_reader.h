@@ -68,6 +68,9 @@ class RequestReader {
   // it waits. Throws ConnectionLost, and Refusal: 408, 413, and 503 if the disk has no room.
   void read_to_file(const RequestHead& head, Request& request, const Upload& upload);
 
+  // Returns what has arrived behind the request, which this reader then forgets.
+  std::string take_input();
+
   // Frees the memory that is only kept for further input, unless there is some.
   void free_buffer();
   // Frees the memory of the head as well, so that the views of the request are invalid.

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -43,6 +45,13 @@ constexpr std::size_t stream_threads = 4;
 // unread input would send a reset, which can overtake and destroy the answer.
 constexpr std::chrono::milliseconds linger_time{1000};
 constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
+
+// Returns a descriptor that becomes readable once something was written to it.
+Descriptor event_descriptor() {
+  Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (event.get() < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  return event;
+}
 
 }  // namespace
 
@@ -89,6 +98,8 @@ class Server::Impl {
   bool after_sending(Connection& connection);
   void begin_stream(Connection& connection);
   bool end_stream(Connection& connection);
+  void begin_upgraded(Connection& connection);
+  void run_upgraded(Connection& connection);
 
   bool finish(Connection& connection);
 
@@ -112,10 +123,13 @@ class Server::Impl {
   mutable std::mutex streams_mutex_;
   std::unordered_set<Connection*> streams_;
   ConnectionTable table_;
+  const Descriptor ending_ = event_descriptor();  // readable once the server shuts down
+  std::atomic<std::size_t> upgraded_ = 0;
   // Last, because their threads use everything above.
   Poller poller_;
   Workers workers_;
   Workers stream_workers_;
+  Workers upgraded_workers_;
 };
 
 Server::Impl::Impl(ServerOptions options, Handler handler)
@@ -137,7 +151,9 @@ Server::Impl::Impl(ServerOptions options, Handler handler)
                  connection.state == State::streaming ? step_stream(connection) : serve(connection);
                }),
       stream_workers_("streams", stream_threads, Workers::First::ends,
-                      [this](Connection& connection) { step_stream(connection); }) {}
+                      [this](Connection& connection) { step_stream(connection); }),
+      upgraded_workers_("upgraded", options_.max_upgraded, Workers::First::ends,
+                        [this](Connection& connection) { run_upgraded(connection); }) {}
 
 // Waits for handlers that still run.
 Server::Impl::~Impl() {
@@ -161,6 +177,7 @@ void Server::Impl::run() {
 
 Drained Server::Impl::shutdown(std::chrono::seconds grace) {
   draining_ = true;
+  eventfd_write(ending_.get(), 1);
   if (acceptor_) acceptor_->stop();
   table_.for_each([](const ConnectionTable::Entry& entry) {
     // Only the receiving half is closed, so that a request which arrives at this moment is still
@@ -194,6 +211,7 @@ ServerCounters Server::Impl::counters() const {
   return {.open_connections = table_.size(),
           .running_handlers = pools_.handlers.used(),
           .open_streams = open_streams,
+          .upgraded_connections = upgraded_,
           .refused_connections = acceptor_ ? acceptor_->refused() : 0,
           .displaced_connections = table_.displaced(),
           .refused_requests = refused_requests_};
@@ -236,9 +254,9 @@ void Server::Impl::resume(Connection& connection) {
   workers_.submit(connection);
 }
 
-// Closes the connection. A stream is destroyed by a thread that may wait.
+// Closes the connection. A stream or a takeover is destroyed by a thread that may wait.
 void Server::Impl::end(Connection& connection) {
-  if (!connection.response.stream) {
+  if (!connection.response.stream && !connection.response.takeover) {
     poller_.drop(connection);
     delete &connection;
     return;
@@ -269,6 +287,7 @@ void Server::Impl::give_back(Connection& connection, Poller::Why why) {
       return is_peer_gone(connection.socket) ? end(connection) : wait_for_news(connection);
     case State::ending:
       return in_time ? ignore_input(connection) : end(connection);
+    case State::upgraded:  // isn't watched
     case State::stream_over:
     case State::over:
       return resume(connection);
@@ -356,6 +375,9 @@ bool Server::Impl::proceed(Connection& connection) {
       return send(connection);
     case State::streaming:
       resume(connection);
+      return false;
+    case State::upgraded:
+      begin_upgraded(connection);
       return false;
     case State::stream_over:
       return end_stream(connection);
@@ -517,6 +539,8 @@ bool Server::Impl::run_handler(Connection& connection) {
   connection.claims->large_body.release();
   connection.claims->upload.release();
   Response& response = connection.response;
+  if (response.takeover && connection.head.version != Version::http_1_1)
+    response = rendered(400, "an upgrade needs HTTP/1.1");
   if (!is_sendable(response)) {
     log::error("an answer couldn't be sent", {{"path", connection.request.path}});
     response = rendered(500, "the server failed");
@@ -565,10 +589,15 @@ Response Server::Impl::rendered(int status, std::string_view detail) const {
 // Sends the answer, or begins to.
 bool Server::Impl::answer(Connection& connection) {
   Response& response = connection.response;
-  connection.entry->set_activity(response.stream ? Activity::streaming : Activity::sending);
+  connection.entry->set_activity(response.stream || response.takeover ? Activity::streaming
+                                                                      : Activity::sending);
   if (draining_ || connection.entry->is_leaving()) connection.persistence = Persistence::close;
   begin_head(connection.out, response, common_fields_);
-  if (connection.persistence == Persistence::close) connection.out += "Connection: close\r\n";
+  // Whoever sends Upgrade has to send this as well (RFC 9110, section 7.8).
+  if (response.takeover || response.status == upgrade_required)
+    connection.out += "Connection: Upgrade\r\n";
+  if (!response.takeover && connection.persistence == Persistence::close)
+    connection.out += "Connection: close\r\n";
   if (response.stream && connection.head.version == Version::http_1_1)
     connection.out += "Transfer-Encoding: chunked\r\n";
   connection.out += line_end;
@@ -601,6 +630,10 @@ bool Server::Impl::send(Connection& connection) {
 }
 
 bool Server::Impl::after_sending(Connection& connection) {
+  if (connection.response.takeover) {
+    connection.state = State::upgraded;
+    return true;
+  }
   if (!connection.response.stream) return finish(connection);
   switch (connection.next.kind) {
     case Next::more:
@@ -659,6 +692,37 @@ bool Server::Impl::end_stream(Connection& connection) {
   if (!connection.is_lost) return finish(connection);
   end(connection);
   return false;
+}
+
+// Gives the connection to a thread of its own.
+void Server::Impl::begin_upgraded(Connection& connection) {
+  connection.path = std::string(connection.request.path);
+  free_memory(connection.out);
+  free_memory(connection.response.headers);
+  if (upgraded_workers_.submit(connection)) return;
+  log::error("no thread could be started for an upgraded connection", {{"path", connection.path}});
+  end(connection);
+}
+
+void Server::Impl::run_upgraded(Connection& connection) {
+  ++upgraded_;
+  const std::string input = connection.reader.take_input();
+  connection.forget_request();
+  std::string reason;
+  try {
+    connection.response.takeover(
+        {.socket = connection.socket, .input = input, .ending = ending_.get()});
+  } catch (const std::exception& error) {
+    reason = error.what();
+  } catch (...) {
+    reason = "unknown exception";
+  }
+  if (!reason.empty())
+    log::error("an upgraded connection failed", {{"path", connection.path}, {"reason", reason}});
+  free_memory(connection.path);
+  connection.persistence = Persistence::close;
+  finish(connection);
+  --upgraded_;
 }
 
 // Makes one call of the stream, on a thread of stream_workers_.

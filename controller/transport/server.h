@@ -52,6 +52,9 @@ struct ServerOptions {
   std::size_t max_large_bodies = 64;
   // How many uploads to files there may be at once.
   std::size_t max_uploads = 16;
+  // How many upgraded connections (Response::takeover) have a thread at once. Whoever answers so
+  // has to know that fewer are open: a further one would wait for its thread.
+  std::size_t max_upgraded = 256;
   std::size_t max_header_bytes = 64 * 1024;
   // The time from the first byte of a request to its last (408 after that). Also how long a new
   // connection may stay silent, and how long a complete request may wait for a handler slot (503
@@ -75,6 +78,7 @@ struct ServerCounters {
   std::size_t open_connections = 0;
   std::size_t running_handlers = 0;
   std::size_t open_streams = 0;
+  std::size_t upgraded_connections = 0;
   std::uint64_t refused_connections = 0;    // answered with 503, since the start
   std::uint64_t displaced_connections = 0;  // closed to make room, since the start
   std::uint64_t refused_requests = 0;       // refused by the transport, since the start
@@ -101,11 +105,11 @@ class Server {
   // Accepts connections until another thread calls shutdown(). If the system runs out of
   // descriptors or memory, it pauses and goes on.
   void run();
-  // Stops accepting connections, closes idle ones at once and ends streams after what their present
-  // step writes. Running requests get up to `grace` and are answered with `Connection: close`; what
-  // is left then is cut off, which `some_cut_off` reports. Returns when all connections are gone,
-  // but at most a second after `grace`, even if a handler hasn't returned. Must not be called from
-  // a handler or a signal handler.
+  // Stops accepting connections, closes idle ones at once, ends streams after what their present
+  // step writes, and tells the upgraded ones (Upgraded::ending). Running requests get up to `grace`
+  // and are answered with `Connection: close`; what is left then is cut off, which `some_cut_off`
+  // reports. Returns when all connections are gone, but at most a second after `grace`, even if a
+  // handler hasn't returned. Must not be called from a handler or a signal handler.
   Drained shutdown(std::chrono::seconds grace);
 
   ServerCounters counters() const;

@@ -33,8 +33,12 @@ struct Message {
 inline constexpr std::uint16_t normal = 1000;
 inline constexpr std::uint16_t going_away = 1001;
 inline constexpr std::uint16_t protocol_error = 1002;
+inline constexpr std::uint16_t unsupported_data = 1003;
 inline constexpr std::uint16_t invalid_data = 1007;
+inline constexpr std::uint16_t policy_violation = 1008;
 inline constexpr std::uint16_t too_big = 1009;
+inline constexpr std::uint16_t internal_error = 1011;
+inline constexpr std::uint16_t try_again_later = 1013;  // of the registry that the standard founds
 
 // The client has broken a rule. The server sends a close with this code and closes the connection
 // (section 7.1.7).

@@ -23,6 +23,8 @@ const std::vector<std::pair<const kube::Resource*, Need>> watched = {
     // A role of an older installation may not name them.
     {&kube::pod_disruption_budgets, Need::where_served},
     {&kube::role_bindings, Need::where_served},
+    // A role that was made for an earlier version of berth may not have them.
+    {&kube::jobs, Need::where_served},
 };
 
 }  // namespace

@@ -60,23 +60,25 @@ bool has_previous(const Object& pod) {
   return !field(container_status(pod), {"lastState", "terminated"}).is_null();
 }
 
-// The deployment's pods, or the one that is wanted, oldest first.
+// The deployment's pods, or the one that is wanted, or those of the run; oldest first.
 std::vector<ObjectPtr> pods_of(const Cache& cache, const Wanted& wanted) {
   std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(wanted.deployment_id);
+  std::erase_if(pods, [&](const ObjectPtr& pod) {
+    return label_of(*pod, manifests::run_label) != wanted.run_id.value_or("");
+  });
   if (wanted.instance)
     std::erase_if(pods, [&](const ObjectPtr& pod) { return name_of(*pod) != *wanted.instance; });
-  std::erase_if(pods, [&](const ObjectPtr& pod) {
-    const std::string process = manifests::process_of(*pod);
-    return wanted.process ? process != *wanted.process : process.empty();
-  });
+  if (wanted.process)
+    std::erase_if(
+        pods, [&](const ObjectPtr& pod) { return manifests::process_of(*pod) != *wanted.process; });
   std::ranges::sort(pods, {},
                     [](const ObjectPtr& pod) { return std::pair(made_at(*pod), name_of(*pod)); });
   return pods;
 }
 
 // Says why there is no log, with the reason that the kubelet reports, if any.
-std::string waiting_for(const std::vector<ObjectPtr>& pods) {
-  if (pods.empty()) return "the deployment has no container";
+std::string waiting_for(const std::vector<ObjectPtr>& pods, bool of_run) {
+  if (pods.empty()) return of_run ? "the run has no container" : "the deployment has no container";
   const Object& status = container_status(*pods.back());
   const std::string reason = text_at(status, {"state", "waiting", "reason"});
   return "the container hasn't started yet" + (reason.empty() ? "" : ": " + reason);
@@ -254,7 +256,7 @@ LogCursor LogReader::begin() {
     if (!pod_)
       throw Error(Code::invalid_state, wanted_.run == Run::previous && newest(pods, has_log)
                                            ? "the container has no previous run"
-                                           : waiting_for(pods));
+                                           : waiting_for(pods, wanted_.run_id.has_value()));
     position = {.at = wanted_.since.value_or(0),
                 .of_that_time = 0,
                 .pod = name_of(*pod_),
@@ -394,7 +396,7 @@ void LogReader::follow(const std::stop_token& stop) {
         move_to(*next);
         continue;
       }
-      if (wanted_.instance) return;
+      if (wanted_.instance || wanted_.run_id) return;
     }
     queue_.wait(look_interval, stop);
   }
@@ -449,7 +451,7 @@ class MergedReader {
     }
     const auto pods = pods_of(cache_, wanted_);
     const auto count = std::ranges::count_if(pods, [](const auto& pod) { return has_log(*pod); });
-    if (count == 0) throw Error(Code::invalid_state, waiting_for(pods));
+    if (count == 0) throw Error(Code::invalid_state, waiting_for(pods, false));
     // Together they begin with no more lines than one container would.
     first_tail_ = wanted_.tail == 0 ? 0 : std::max(1, wanted_.tail / int(count));
     add_members(Begins::now);
@@ -605,7 +607,8 @@ class MergedReader {
 container_logs::Reader ContainerLogs::open(const Wanted& wanted) {
   if (!cache_.synced())
     throw Error(Code::unavailable, "the cluster hasn't answered yet; try again later");
-  if (wanted.run == Run::current && !wanted.instance && containers_of(cache_, wanted) > 1) {
+  if (wanted.run == Run::current && !wanted.instance && !wanted.run_id &&
+      containers_of(cache_, wanted) > 1) {
     const auto merged = std::make_shared<MergedReader>(client_, cache_, wanted, readers_);
     return [merged](std::chrono::milliseconds patience) { return merged->next(patience); };
   }

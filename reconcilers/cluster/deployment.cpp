@@ -4,8 +4,11 @@
 
 #include "controller/base/log.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "reconcilers/cluster/custom_domain_objects.h"
 #include "reconcilers/cluster/failures.h"
+#include "reconcilers/cluster/job_pod.h"
+#include "reconcilers/cluster/release_gate.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -199,6 +202,10 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
+  if (auto waits = wait_for_release(row)) {
+    keep_paths(row.id, desired);
+    return *std::move(waits);
+  }
   result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
@@ -298,6 +305,29 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
   if (!answer->refusal) return std::nullopt;
   const auto& [reason, message, again] = *answer->refusal;
   return refuse(row, refused(row, look(row.id), {reason, message}), again);
+}
+
+void DeploymentLoop::keep_paths(const std::string& id, std::vector<Object> desired) {
+  if (parts_.cache.store(kube::deployments).of_deployment(id).empty()) return;
+  std::erase_if(desired, [](const Object& object) {
+    const std::string kind = text_at(object, {"kind"});
+    return kind != kube::services.kind && kind != kube::network_policies.kind &&
+           kind != kube::ingresses.kind;
+  });
+  applier_.apply(desired, Applier::Missing::created);
+}
+
+std::optional<Outcome> DeploymentLoop::wait_for_release(const Deployment& row) {
+  auto release = parts_.database.read([&](db::Tx& tx) { return releases::release_of(tx, row); });
+  if (release.state == releases::State::needed)
+    release = parts_.database.write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+  if (release.lets_rollout_go_on()) return std::nullopt;
+  if (release.state == releases::State::failed)
+    return refuse(row, release_failed(look(row.id), releases::message_of(*release.run)),
+                  std::nullopt);
+  const bool recorded = record(row, releasing(row, look(row.id)));
+  // The end of the command wakes the deployment.
+  return Outcome{Outcome::Kind::waiting, 0, after_refusal, "the release command", recorded};
 }
 
 Outcome DeploymentLoop::refuse(const Deployment& row, const Observation& seen,
@@ -401,6 +431,7 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
   int removed = 0;
   for (const Tracked& tracked : parts_.cache.of_deployment(id)) {
     if (tracked.resource->kind == kube::pods.kind || is_being_deleted(*tracked.object)) continue;
+    if (tracked.resource->kind == kube::jobs.kind) continue;  // the loop of Jobs removes them
     if (is_wanted(tracked, desired) || is_of_domain(*tracked.object)) continue;
     const Object& object = *tracked.object;
     parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));
@@ -416,7 +447,7 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
 bool DeploymentLoop::is_too_early(const std::string& id, const std::vector<Object>& desired) {
   const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
   if (current.empty()) return false;
-  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
+  const auto pods = containers_of(parts_.cache, id);
   return std::ranges::any_of(desired, [&](const Object& object) {
     if (!is_deployment(object)) return false;
     std::vector<ObjectPtr> own = pods;
@@ -431,7 +462,7 @@ Live DeploymentLoop::look(const std::string& id) {
   Live live;
   for (const ObjectPtr& deployment : parts_.cache.store(kube::deployments).of_deployment(id))
     live.deployments.push_back(*deployment);
-  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
+  const auto pods = containers_of(parts_.cache, id);
   for (const ObjectPtr& pod : pods) live.pods.push_back(*pod);
   const std::string name_space = pods.empty() ? "" : namespace_of(*pods.front());
   const auto asked = pods_with_questions(live, parts_.patience, system_time());

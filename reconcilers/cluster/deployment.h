@@ -74,6 +74,11 @@ class DeploymentLoop {
   // deployment has to wait for the answer or may not have the image.
   std::optional<Outcome> check_image(const deployments::DesiredState& state,
                                      const std::vector<Object>& desired);
+  // Has the release command run that comes before the rollout. Returns an outcome while it runs and
+  // after it has failed; nothing of the rollout may be applied then.
+  std::optional<Outcome> wait_for_release(const deployments::Deployment& row);
+  // Repairs what leads requests to containers that run, whichever their version is.
+  void keep_paths(const std::string& id, std::vector<Object> desired);
   // Records why the deployment isn't brought to the cluster as it is wanted.
   Outcome refuse(const deployments::Deployment& row, const deployments::Observation& seen,
                  std::optional<std::chrono::milliseconds> again);

@@ -124,7 +124,19 @@ Engine::Engine(Parts parts, Options options)
                     .deployments = deployments_,
                     .domain_changed = [this](const std::string& id) { queue_.add(id); }}),
       domains_(parts.registry, host_of(parts.cluster.server), domain_loop_,
-               [this] { return leads(); }) {}
+               [this] { return leads(); }),
+      job_loop_({.database = database_,
+                 .client = client_,
+                 .cache = cache_,
+                 .settings = settings_,
+                 .data_key = data_key_,
+                 .patience = options_.patience,
+                 .has_user_namespaces =
+                     [this] {
+                       return options_.user_namespaces.value_or(user_namespaces_.known().possible);
+                     },
+                 .registry = *parts.registry}),
+      jobs_(parts.registry, host_of(parts.cluster.server), job_loop_, [this] { return leads(); }) {}
 
 Engine::~Engine() { stop(); }
 
@@ -134,6 +146,7 @@ void Engine::start() {
   queue_.serve("deployments", std::size_t(options_.workers),
                [this](const std::string& id) { handle(id); });
   domains_.start();
+  jobs_.start();
   images_.start();
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
 }
@@ -144,6 +157,7 @@ void Engine::stop() {
   queue_.stop();
   images_.stop();
   domains_.stop();
+  jobs_.stop();
   if (keeper_.joinable()) {
     keeper_.request_stop();
     keeper_.join();
@@ -152,12 +166,17 @@ void Engine::stop() {
   cache_.stop();
 }
 
-// Changes to objects of a custom domain wake the domain loop, and all others the deployment loop. A
-// rollout changes several objects within moments, which one reconciliation handles together.
+// Changes to objects of a custom domain wake the domain loop, those of a run its own loop, and all
+// others the deployment loop, which also tells the meter of the pods of runs. A rollout changes
+// several objects within moments, which one reconciliation handles together.
 void Engine::notice(const std::string& id, const Object& object) {
   if (is_of_domain(object)) {
     domains_.enqueue(id);
     return;
+  }
+  if (const std::string run = label_of(object, manifests::run_label); !run.empty()) {
+    jobs_.enqueue_soon(run);
+    if (text_at(object, {"kind"}) == kube::jobs.kind) return;
   }
   if (text_at(object, {"kind"}) == kube::pods.kind) runs_.changed(id);
   queue_.add_after(id, gathering);
@@ -178,7 +197,7 @@ std::optional<Health> Engine::health(const std::string& deployment_id) const {
   const Instant now = system_time();
   const Duration silence =
       pods.connected ? Duration(0) : std::max(now - pods.last_contact, Duration(0));
-  return health_of(cache_.store(kube::pods).of_deployment(deployment_id), now, silence);
+  return health_of(containers_of(cache_, deployment_id), now, silence);
 }
 
 Engine::Work Engine::work_now() {
@@ -266,6 +285,7 @@ void Engine::wake_stalled() {
     queue_.add(id);
   }
   domains_.try_again();
+  jobs_.try_again();
   keeper_wakes_.notify_all();
 }
 
@@ -285,6 +305,7 @@ void Engine::keep(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
     domains_.refresh_metrics();
+    jobs_.refresh_metrics();
     cache_.drop_old_trees();
     keep_watch();
     if (scan_again_.exchange(false)) resync_at.reset();
@@ -311,6 +332,23 @@ void Engine::keep_watch() {
   }
 }
 
+// The runs that aren't over, and those that still have a Job.
+void Engine::scan_runs() {
+  constexpr int page = 500;
+  std::string after;
+  while (true) {
+    const auto open = database_.read([&](db::Tx& tx) { return runs::open_runs(tx, after, page); });
+    for (const runs::Run& run : open) jobs_.enqueue(run.id);
+    if (open.size() < std::size_t(page)) break;
+    after = open.back().id;
+  }
+  const Store& jobs = cache_.store(kube::jobs);
+  for (const std::string& id : jobs.deployments())
+    for (const ObjectPtr& job : jobs.of_deployment(id))
+      if (const std::string run = label_of(*job, manifests::run_label); !run.empty())
+        jobs_.enqueue(run);
+}
+
 bool Engine::scan() {
   runs_.doubt();
   try {
@@ -323,6 +361,7 @@ bool Engine::scan() {
         database_.read([](db::Tx& tx) { return custom_domains::deployments_with_claims(tx); });
     for (const std::string& id : claimed) domains_.enqueue(id);
     for (const std::string& id : cache_.deployments()) queue_.add(id);
+    scan_runs();
     return true;
   } catch (const std::exception& error) {
     log::warning("the deployments couldn't be listed", {{"error", error.what()}});

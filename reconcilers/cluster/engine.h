@@ -12,6 +12,7 @@
 #include "reconcilers/cluster/custom_domain_workers.h"
 #include "reconcilers/cluster/deployment.h"
 #include "reconcilers/cluster/image_check.h"
+#include "reconcilers/cluster/job_workers.h"
 #include "reconcilers/cluster/leader.h"
 #include "reconcilers/cluster/metrics.h"
 #include "reconcilers/cluster/pod_health.h"
@@ -21,9 +22,10 @@
 
 namespace berth::reconcilers {
 
-// Runs everything that brings deployments and custom domains to one cluster: the Kubernetes client,
-// the cache, the work queues and their workers. The composition root creates an Engine, passes the
-// database's change notices to enqueue() and enqueue_domain(), and calls start() and stop().
+// Runs everything that brings deployments, their runs and custom domains to one cluster: the
+// Kubernetes client, the cache, the work queues and their workers. The composition root creates an
+// Engine, passes the database's change notices to enqueue(), enqueue_domain() and enqueue_run(),
+// and calls start() and stop().
 class Engine {
  public:
   struct Parts {
@@ -80,6 +82,9 @@ class Engine {
   // Queues a deployment whose custom domain has changed; the same promises as enqueue().
   void enqueue_domain(const std::string& deployment_id) { domains_.enqueue(deployment_id); }
 
+  // Queues a run that was asked for or cancelled; the same promises as enqueue().
+  void enqueue_run(const std::string& run_id) { jobs_.enqueue(run_id); }
+
   // Looks at all deployments again soon, because something has changed for many of them. May be
   // called from any thread.
   void look_at_all();
@@ -109,7 +114,8 @@ class Engine {
   // Whether no work is queued or running. Used by tests and by a berthd that is to exit when
   // finished.
   bool is_idle() const {
-    return queue_.depth() == 0 && queue_.unfinished().count() == 0 && domains_.is_idle();
+    return queue_.depth() == 0 && queue_.unfinished().count() == 0 && domains_.is_idle() &&
+           jobs_.is_idle();
   }
 
   kube::Client& client() { return client_; }
@@ -129,6 +135,7 @@ class Engine {
   void keep(const std::stop_token& stop);
   void keep_watch();
   bool scan();
+  void scan_runs();
 
   const Options options_;
   db::Database& database_;
@@ -148,6 +155,8 @@ class Engine {
   dns::Resolver resolver_;
   DomainLoop domain_loop_;
   DomainWorkers domains_;
+  JobLoop job_loop_;
+  JobWorkers jobs_;
 
   std::mutex mutex_;
   std::condition_variable_any keeper_wakes_;

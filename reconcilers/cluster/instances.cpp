@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "manifests/manifests.h"
+#include "reconcilers/cluster/job_pod.h"
 #include "reconcilers/cluster/observe.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
@@ -60,7 +61,7 @@ Instance instance_of(const Object& pod, const std::set<std::string>& wanted) {
 std::vector<Instance> instances_of(const Cache& cache, const std::string& deployment_id) {
   const std::set<std::string> wanted = templates_wanted(cache, deployment_id);
   std::vector<Instance> all;
-  for (const ObjectPtr& pod : cache.store(kube::pods).of_deployment(deployment_id))
+  for (const ObjectPtr& pod : containers_of(cache, deployment_id))
     if (!manifests::process_of(*pod).empty()) all.push_back(instance_of(*pod, wanted));
   std::ranges::sort(all, [](const Instance& a, const Instance& b) {
     return std::tuple(b.made_at, b.is_newest, b.name) < std::tuple(a.made_at, a.is_newest, a.name);

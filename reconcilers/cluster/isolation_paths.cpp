@@ -24,7 +24,7 @@ constexpr int kubelet_port = 10250;
 constexpr int ssh_port = 22;
 constexpr int https_port = 443;
 constexpr int smtp_port = 25;
-constexpr int service_port = 80;
+constexpr int port_of_service = 80;
 
 // The addresses at which clouds serve a machine's metadata and credentials.
 constexpr std::array metadata = {
@@ -103,7 +103,7 @@ std::vector<isolation::Path> probe_paths(const std::string& from, const ProbeTen
     paths.add("another tenant's pod, UDP", address, probe_port, Wanted::shut, "udp");
   }
   if (!other.service.empty())
-    paths.add("another tenant's Service", other.service, service_port, Wanted::shut);
+    paths.add("another tenant's Service", other.service, port_of_service, Wanted::shut);
   paths.add("API server, Service", "@api", 0, Wanted::shut);
   paths.add_listeners(around.api_servers);
   for (size_t i = 0; i < std::min(around.nodes.size(), max_nodes); ++i) {
@@ -114,7 +114,8 @@ std::vector<isolation::Path> probe_paths(const std::string& from, const ProbeTen
   paths.add("kubelet, by the gateway", "@gateway", kubelet_port, Wanted::shut);
   paths.add("API server, by the gateway", "@gateway", api_port, Wanted::shut);
   paths.add("SSH, by the gateway", "@gateway", ssh_port, Wanted::shut);
-  for (const auto& [name, address] : metadata) paths.add(name, address, service_port, Wanted::shut);
+  for (const auto& [name, address] : metadata)
+    paths.add(name, address, port_of_service, Wanted::shut);
   paths.add_listeners(around.berthd);
   paths.add_listeners(around.system);
   for (const char* address : private_addresses)

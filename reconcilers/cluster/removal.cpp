@@ -88,15 +88,22 @@ int Removal::remove_secrets(const deployments::Deployment& row) {
 }
 
 std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
-  static constexpr std::array kinds = {
-      &kube::ingresses,    &kube::services,     &kube::deployments, &kube::network_policies,
-      &kube::certificates, &kube::replica_sets, &kube::pods,        &kube::pod_disruption_budgets};
+  static constexpr std::array kinds = {&kube::ingresses,
+                                       &kube::services,
+                                       &kube::deployments,
+                                       &kube::network_policies,
+                                       &kube::certificates,
+                                       &kube::replica_sets,
+                                       &kube::jobs,
+                                       &kube::pods,
+                                       &kube::pod_disruption_budgets};
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
                                   .label_selector = manifests::selector(settings_, row.id),
                                   .field_selector = ""};
   std::vector<Tracked> rest;
   for (const kube::Resource* resource : kinds) {
     const bool may_be_missing = resource->kind == kube::certificates.kind ||
+                                resource->kind == kube::jobs.kind ||
                                 resource->kind == kube::pod_disruption_budgets.kind;
     if (may_be_missing && !cache_.serves(*resource)) continue;
     for (Object& object : client_.list(*resource, ours).items)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "manifests/manifests.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
 namespace berth::reconcilers {
@@ -18,6 +19,12 @@ std::string name_of_run(const Object& pod, std::int64_t number) {
   return uid_of(pod) + "/" + std::to_string(number);
 }
 
+// What usage calls the pod's containers: by their process, and those of jobs all the same.
+std::string process_or_run(const Object& pod) {
+  std::string process = manifests::process_of(pod);
+  return process.empty() ? metering::run_process : process;
+}
+
 // The run of a state with `startedAt`, and `finishedAt` if it has ended. A container that was
 // created but never started has the beginning of 1970 there (the kubelet's StartError); one that
 // the kubelet has lost has no times (ContainerStatusUnknown).
@@ -29,6 +36,7 @@ std::optional<Run> run_of(const Object& pod, std::int64_t number, const Object& 
   if (number < 0 || !started_at || to_millis(*started_at) <= 0) return std::nullopt;
   if (has_ended && (!ended_at || to_millis(*ended_at) <= 0)) return std::nullopt;
   run.name = name_of_run(pod, number);
+  run.process = process_or_run(pod);
   run.started_at = *started_at;
   if (has_ended) run.ended_at = ended_at;
   return run;

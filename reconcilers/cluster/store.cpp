@@ -47,11 +47,14 @@ Object slimmed(Object object) {
   const auto metadata = object.find("metadata");
   if (metadata == object.end()) return object;
   const bool is_pod = object.value("kind", "") == "Pod";
+  const bool is_job = object.value("kind", "") == "Job";
   if (const auto managers = metadata->find("managedFields"); managers != metadata->end())
     *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
   if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
   const std::string kind = object.value("kind", "");
   if (kind == "ResourceQuota" || kind == "PodDisruptionBudget") object.erase("status");
+  if (const auto spec = object.find("spec"); spec != object.end() && is_job)
+    spec->erase("template");
   return object;
 }
 

@@ -92,7 +92,8 @@ class Store {
 };
 
 // Returns `object` without the parts that nothing here reads: other managers' fields, a pod's spec
-// except for its node, and the status of quotas and budgets (which changes with every pod). The
+// except for its node, a Job's template, and the status of quotas and budgets (which changes with
+// every pod). The
 // managed fields of berth are kept as text (fieldsV1 in JSON).
 Object slimmed(Object object);
 

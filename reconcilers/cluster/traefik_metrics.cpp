@@ -1,22 +1,31 @@
 #include "reconcilers/cluster/traefik_metrics.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "controller/base/curl.h"
 #include "controller/base/log.h"
+#include "controller/base/url.h"
 
 namespace berth::reconcilers {
 namespace {
 
-constexpr std::string_view family = "traefik_service_requests_total{";
+constexpr std::string_view requests_family = "traefik_service_requests_total{";
 constexpr std::string_view duration_family = "traefik_service_request_duration_seconds_bucket{";
+constexpr std::string_view seconds_family = "traefik_service_request_duration_seconds_sum{";
 // A page about a thousand services has some 10 MB, because it has histograms as well as counters.
 constexpr size_t max_page_bytes = size_t(64) << 20;
 constexpr long connect_timeout_ms = 1'000;
 constexpr long timeout_ms = 3'000;
+// How long reading the pages of several processes takes before the others are left out.
+constexpr std::chrono::seconds all_within{5};
 
 size_t take(char* data, size_t, size_t count, void* into) noexcept {
   auto& page = *static_cast<std::string*>(into);
@@ -29,9 +38,16 @@ size_t take(char* data, size_t, size_t count, void* into) noexcept {
   return count;
 }
 
-std::optional<std::string> page_of(const std::string& url) {
+// `resolved` says which address the URL's host has, as libcurl's CURLOPT_RESOLVE takes it; empty if
+// the system is to say it.
+std::optional<std::string> page_of(const std::string& url, const std::string& resolved = "") {
   curl::Easy easy;
   std::string page;
+  curl::Lines addresses;
+  if (!resolved.empty()) {
+    addresses.add(resolved);
+    easy.set(CURLOPT_RESOLVE, addresses);
+  }
   easy.set(CURLOPT_URL, url);
   easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
   easy.set(CURLOPT_PROXY, "");  // also ignores a proxy set in the environment
@@ -67,6 +83,35 @@ std::optional<double> first_number(std::string_view text) {
   return value;
 }
 
+// The addresses of a host in one family, AF_INET or AF_INET6; empty if the host has none.
+std::vector<std::string> addresses_of(const Url& url, int family) {
+  std::string host = url.host;
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_family = family;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> freed(list, freeaddrinfo);
+  std::vector<std::string> found;
+  for (const addrinfo* each = list; each != nullptr; each = each->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) == 0)
+      found.push_back(family == AF_INET6 ? "[" + std::string(text.data()) + "]" : text.data());
+  }
+  return found;
+}
+
+// When the process of the page started, as it says it; empty if it doesn't.
+std::string start_of(std::string_view page) {
+  constexpr std::string_view name = "\nprocess_start_time_seconds ";
+  const size_t at = page.find(name);
+  if (at == std::string_view::npos) return {};
+  page.remove_prefix(at + name.size());
+  return std::string(page.substr(0, page.find('\n')));
+}
+
 // Calls `use(line, service, count)` for each line of one of the families.
 template <typename Use>
 void each_count(std::string_view metrics, std::initializer_list<std::string_view> families,
@@ -80,8 +125,7 @@ void each_count(std::string_view metrics, std::initializer_list<std::string_view
     const std::string_view service = label_in(line, "service=\"");
     const size_t close = line.rfind("} ");
     if (service.empty() || close == std::string_view::npos) continue;
-    if (const auto count = first_number(line.substr(close + 2)))
-      use(line, service, std::llround(*count));
+    if (const auto count = first_number(line.substr(close + 2))) use(line, service, *count);
   }
 }
 
@@ -97,26 +141,28 @@ std::int64_t answers(const TrafficOfServices& services, const std::string& servi
 
 std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics) {
   std::map<std::string, std::int64_t, std::less<>> requests;
-  each_count(metrics, {family},
-             [&](std::string_view, std::string_view service, std::int64_t count) {
-               requests[std::string(service)] += count;
+  each_count(metrics, {requests_family},
+             [&](std::string_view, std::string_view service, double count) {
+               requests[std::string(service)] += std::llround(count);
              });
   return requests;
 }
 
 TrafficOfServices traefik_traffic(std::string_view metrics) {
   TrafficOfServices all;
-  each_count(metrics, {family, duration_family},
-             [&](std::string_view line, std::string_view service, std::int64_t count) {
+  each_count(metrics, {requests_family, duration_family, seconds_family},
+             [&](std::string_view line, std::string_view service, double count) {
                auto found = all.find(service);
                if (found == all.end()) found = all.emplace(service, Traffic()).first;
-               if (line.starts_with(family)) {
+               if (line.starts_with(requests_family)) {
                  const std::string_view code = label_in(line, "code=\"");
                  const int of_class = code.empty() ? 0 : code.front() - '2';
                  if (of_class >= 0 && of_class < int(found->second.by_class.size()))
-                   found->second.by_class.at(size_t(of_class)) += count;
+                   found->second.by_class.at(size_t(of_class)) += std::llround(count);
+               } else if (line.starts_with(seconds_family)) {
+                 found->second.seconds += count;
                } else if (const auto bound = first_number(label_in(line, "le=\""))) {
-                 found->second.within[*bound] += count;
+                 found->second.within[*bound] += std::llround(count);
                }
              });
   return all;
@@ -133,10 +179,11 @@ Traffic since(const Traffic& before, const Traffic& now) {
     if (earlier != before.within.end()) count -= earlier->second;
     if (count < 0) return now;
   }
+  passed.seconds = std::max(0.0, passed.seconds - before.seconds);
   return passed;
 }
 
-std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile) {
+std::optional<std::int64_t> answer_time(const Traffic& traffic, double quantile) {
   constexpr double ms_of_second = 1'000;
   if (traffic.within.empty() || traffic.within.rbegin()->second == 0) return std::nullopt;
   const double rank = quantile * double(traffic.within.rbegin()->second);
@@ -164,6 +211,39 @@ std::optional<TrafficOfServices> TraefikMetrics::traffic() const {
   if (url_.empty()) return std::nullopt;
   const auto page = page_of(url_);
   return page ? std::optional(traefik_traffic(*page)) : std::nullopt;
+}
+
+std::optional<CountsOfProcesses> TraefikMetrics::by_process() const {
+  if (own_) {
+    CountsOfProcesses all{.counts = {{"", own_()}}};
+    if (own_long_) all.long_requests = own_long_();
+    return all;
+  }
+  // A pod may have an address of each family, and is to be asked once.
+  for (const int family : {AF_INET, AF_INET6})
+    if (auto all = by_process(family); !all.counts.empty()) return all;
+  return std::nullopt;
+}
+
+CountsOfProcesses TraefikMetrics::by_process(int family) const {
+  CountsOfProcesses all;
+  const auto url = parse_url(url_);
+  if (!url) return all;
+  const auto begin = SteadyClock::now();
+  // A host that is an IPv6 address is no name to libcurl.
+  const bool has_name = !url->host.starts_with('[');
+  const std::string port = std::to_string(url->port == 0 ? port_of_scheme(url->scheme) : url->port);
+  size_t asked = 0;
+  for (const std::string& address : addresses_of(*url, family)) {
+    const bool may_ask = ++asked <= max_processes && SteadyClock::now() - begin < all_within;
+    const std::string resolved = has_name ? url->host + ":" + port + ":" + address : "";
+    const auto page = may_ask ? page_of(url_, resolved) : std::nullopt;
+    if (page)
+      all.counts.emplace(address + " " + start_of(*page), traefik_traffic(*page));
+    else
+      all.is_complete = false;
+  }
+  return all;
 }
 
 std::optional<std::int64_t> TraefikMetrics::requests(const std::string& name_space,

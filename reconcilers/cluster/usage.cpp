@@ -5,6 +5,7 @@
 #include "controller/base/log.h"
 #include "controller/base/quantity.h"
 #include "manifests/manifests.h"
+#include "reconcilers/cluster/job_pod.h"
 #include "reconcilers/cluster/pod_trouble.h"
 
 namespace berth::reconcilers {
@@ -56,10 +57,11 @@ Usage UsageReader::of(const deployments::Deployment& row) {
   Usage usage;
   const std::string name_space = manifests::namespace_of(row.app_id);
   const ClusterState state = cache_.state();
-  if (state.synced) usage.restarts = restarts_of(cache_.store(kube::pods).of_deployment(row.id));
+  if (state.synced) usage.restarts = restarts_of(containers_of(cache_, row.id));
   if (state.connected) {
     const std::string path = "/apis/metrics.k8s.io/v1beta1/namespaces/" + name_space +
-                             "/pods?labelSelector=berth%2Fdeployment%3D" + row.id;
+                             "/pods?labelSelector=berth%2Fdeployment%3D" + row.id +
+                             "%2C%21berth%2Frun";
     try {
       add_measured(usage, Object::parse(client_.raw(path)));
     } catch (const std::exception& error) {

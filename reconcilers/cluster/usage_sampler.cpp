@@ -3,6 +3,7 @@
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "manifests/manifests.h"
+#include "reconcilers/cluster/job_pod.h"
 #include "reconcilers/cluster/pod_trouble.h"
 #include "reconcilers/cluster/usage.h"
 
@@ -67,7 +68,7 @@ void UsageSampler::add_pods(Samples& samples) {
   std::map<std::string, std::int64_t> restarts;
   namespaces_.clear();
   for (const std::string& id : pods.deployments()) {
-    const std::vector<ObjectPtr> of_deployment = pods.of_deployment(id);
+    const std::vector<ObjectPtr> of_deployment = containers_of(parts_.cache, id);
     if (of_deployment.empty()) continue;
     namespaces_[id] = namespace_of(*of_deployment.front());
     const std::int64_t counted = restarts_of(of_deployment);
@@ -96,7 +97,8 @@ void UsageSampler::add_pod_metrics(Samples& samples) {
   }
   std::map<std::string, Object> by_deployment;  // each a list, as add_measured() takes it
   for (const Object& pod : field(list, {"items"}))
-    by_deployment[label_of(pod, manifests::deployment_label)]["items"].push_back(pod);
+    if (!is_of_run(pod))
+      by_deployment[label_of(pod, manifests::deployment_label)]["items"].push_back(pod);
   for (const auto& [id, pods] : by_deployment) {
     const auto sample = samples.find(id);
     if (sample == samples.end()) continue;  // its pods have ended since they were measured
@@ -123,7 +125,7 @@ void UsageSampler::add_traffic(Samples& samples) {
       for (size_t of_class = 0; of_class < passed.by_class.size(); ++of_class)
         values.at(size_t(Metric::requests_2xx) + of_class) = passed.by_class.at(of_class);
       for (const auto& [metric, quantile] : quantiles)
-        at(values, metric) = milliseconds(passed, quantile);
+        at(values, metric) = answer_time(passed, quantile);
     }
     counted[id] = now;
   }

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "reconcilers/embedded/apiserver/http_server.h"
 #include "reconcilers/embedded/apiserver/rest.h"
@@ -163,6 +164,12 @@ void Cluster::fail_next(int times, int status, std::optional<int> retry_after, M
 
 void Cluster::clear_failures() { state_->faults.clear(); }
 void Cluster::answer_logs_with(const std::string& words) { state_->faults.set_log_words(words); }
+void Cluster::set_in_flight(std::optional<std::map<std::string, double>> requests) {
+  state_->faults.set_in_flight(std::move(requests));
+}
+std::optional<std::map<std::string, double>> Cluster::in_flight() const {
+  return state_->faults.in_flight();
+}
 void Cluster::set_latency(std::chrono::milliseconds latency) {
   state_->faults.set_latency(latency);
 }
@@ -322,6 +329,22 @@ void Cluster::set_quota(const std::string& name_space, const Json& hard, const s
 std::uint64_t Cluster::version() const {
   const Lock lock(state_->store.mutex());
   return state_->store.version();
+}
+
+std::unique_ptr<RunSession> Cluster::open_session(const std::string& name_space,
+                                                  const std::string& pod,
+                                                  const std::string& container,
+                                                  const SessionRequest& request) {
+  Runtime::Opening open;
+  {
+    const Lock lock(state_->store.mutex());
+    const Kubelet& kubelet = state_->controllers.kubelet();
+    const ObjectPtr found = state_->store.find({Kind::pods, name_space, pod});
+    const auto run = found ? kubelet.running_run(*found, container) : std::nullopt;
+    if (!run) throw Error(Code::invalid_state, "the container doesn't run any more");
+    open = kubelet.runtime().open(*run, request);
+  }
+  return open();
 }
 
 Page Cluster::page(const std::string& host) const {

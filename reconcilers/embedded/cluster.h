@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "reconcilers/embedded/apiserver/types.h"
 #include "reconcilers/embedded/faults.h"
 #include "reconcilers/embedded/node/runtime.h"
+#include "reconcilers/embedded/node/session.h"
 #include "reconcilers/embedded/node/simulated/images.h"
 #include "reconcilers/embedded/timing.h"
 
@@ -24,7 +26,7 @@
 // Status bodies and their wording, versions, watches, server-side apply with managedFields,
 // defaults, quotas, PodSecurity, garbage collection. It lacks authorization (every request with the
 // token may do everything), protobuf and tables, the refusal of unknown fields, scopes of quotas,
-// Jobs and similar kinds, and traffic to pods other than page().
+// CronJobs and similar kinds, and traffic to pods other than page() and open_session().
 //
 // The name of an image decides what its containers do, so that every case can be tried by hand. The
 // last component of the repository may begin with
@@ -37,6 +39,11 @@
 //   talking          it runs, and writes two lines to its log ten times a second
 // The containers of all other images run, and listen on the port that their readiness probe uses;
 // without privileges, not on one below 1024.
+//
+// If a pod's restartPolicy is Never and its container has a command, the container of an image that
+// runs does what the command says and ends: see node/simulated/commands.h.
+//
+// Sessions in a container have a shell without programs, see node/simulated/shell.h.
 namespace berth::embedded {
 
 class Ingress;
@@ -97,6 +104,9 @@ class Cluster {
   // Instead of a container's log, the kubelet answers with these words and 200, as it does if it
   // can't open the log; with an empty text it has the log again.
   void answer_logs_with(const std::string& words);
+  // How many requests the ingress controller has in flight; see Faults::set_in_flight().
+  void set_in_flight(std::optional<std::map<std::string, double>> requests);
+  std::optional<std::map<std::string, double>> in_flight() const;
   // Every request waits this long for its answer.
   void set_latency(std::chrono::milliseconds latency);
   // Connections are accepted but no request is answered until answer_again() is called. Open
@@ -164,6 +174,13 @@ class Cluster {
   void set_quota(const std::string& name_space, const Json& hard, const std::string& name = "test");
   // The resourceVersion of the latest change.
   std::uint64_t version() const;
+
+  // Runs a command in a container, or connects to one of its ports, by the node's runtime: there is
+  // no pods/exec and no pods/portforward, which would only lead from this process to itself. Throws
+  // Error as Runtime::open() does. The session has to end before the cluster.
+  std::unique_ptr<RunSession> open_session(const std::string& name_space, const std::string& pod,
+                                           const std::string& container,
+                                           const SessionRequest& request);
 
   // Follows a Host header to an Ingress, its Service, and a ready Pod. The page says that the
   // cluster is simulated, and which image, port, pod and replicas are behind the name. `host` may

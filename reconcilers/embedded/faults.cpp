@@ -36,6 +36,16 @@ void Faults::set_log_words(const std::string& words) {
   log_words_ = words;
 }
 
+void Faults::set_in_flight(std::optional<std::map<std::string, double>> requests) {
+  const std::lock_guard lock(mutex_);
+  in_flight_ = std::move(requests);
+}
+
+std::optional<std::map<std::string, double>> Faults::in_flight() const {
+  const std::lock_guard lock(mutex_);
+  return in_flight_;
+}
+
 std::string Faults::log_words() const {
   const std::lock_guard lock(mutex_);
   return log_words_;

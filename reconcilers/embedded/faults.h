@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -56,6 +57,11 @@ class Faults {
   void set_log_words(const std::string& words);
   std::string log_words() const;
 
+  // How many requests are in flight for a Service, by the name that Traefik would give it; no other
+  // Service has any. Nothing stands for an ingress controller that doesn't say it.
+  void set_in_flight(std::optional<std::map<std::string, double>> requests);
+  std::optional<std::map<std::string, double>> in_flight() const;
+
   void set_latency(std::chrono::milliseconds latency) { latency_ = latency; }
   // While `hanging` is true, requests get no answer.
   void set_hanging(bool hanging);
@@ -76,6 +82,7 @@ class Faults {
   std::vector<Fault> faults_;
   std::atomic<std::chrono::milliseconds> latency_{std::chrono::milliseconds(0)};
   std::string log_words_;
+  std::optional<std::map<std::string, double>> in_flight_ = std::map<std::string, double>();
   bool hanging_ = false;
   bool interrupted_ = false;
   std::vector<Recorded> recorded_;

@@ -41,11 +41,15 @@ Object send_for_object(Requests& requests, const Call& call) {
   return parse_object(answer.body, call.name());
 }
 
+std::string text_in(const Object& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto value = object.find(key);
+  return value != object.end() && value->is_string() ? value->get<std::string>() : "";
+}
+
 std::string metadata(const Object& object, const char* key) {
   const auto found = object.find("metadata");
-  if (found == object.end() || !found->is_object()) return "";
-  const auto value = found->find(key);
-  return value != found->end() && value->is_string() ? value->get<std::string>() : "";
+  return found == object.end() ? "" : text_in(*found, key);
 }
 
 std::string path_of(const Resource& resource, const Object& object) {
@@ -170,6 +174,25 @@ Object Client::create(const Object& object) {
   const std::string path = create_path(resource, metadata(object, "namespace")) + query.text();
   return send_for_object(state_->requests,
                          write_call("create", resource, "POST", path, object, "application/json"));
+}
+
+IssuedToken Client::request_token(const std::string& name_space, const std::string& account,
+                                  std::chrono::seconds life) {
+  const Object request = {{"apiVersion", "authentication.k8s.io/v1"},
+                          {"kind", "TokenRequest"},
+                          {"spec", {{"expirationSeconds", life.count()}}}};
+  const Call call = write_call("create", service_accounts, "POST",
+                               object_path(service_accounts, name_space, account) + "/token",
+                               request, "application/json");
+  const Object answer = send_for_object(state_->requests, call);
+  const auto found = answer.find("status");
+  const Object status = found == answer.end() ? Object::object() : *found;
+  const std::string token = text_in(status, "token");
+  const auto expires = parse_iso8601(text_in(status, "expirationTimestamp"));
+  const bool printable = std::ranges::all_of(token, [](char c) { return c > ' ' && c < 127; });
+  if (token.empty() || !printable || !expires)
+    throw ApiError(0, "", call.name() + ": the answer has no token");
+  return {.token = token, .expires = *expires};
 }
 
 Object Client::merge(const Object& change) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/clock.h"
 #include "reconcilers/kube/kubeconfig.h"
 
 // A client of the Kubernetes REST API over libcurl, with just the verbs that berth uses.
@@ -37,6 +38,7 @@ inline constexpr Resource resource_quotas{"v1", "ResourceQuota", "resourcequotas
 inline constexpr Resource limit_ranges{"v1", "LimitRange", "limitranges"};
 inline constexpr Resource deployments{"apps/v1", "Deployment", "deployments"};
 inline constexpr Resource replica_sets{"apps/v1", "ReplicaSet", "replicasets"};
+inline constexpr Resource jobs{"batch/v1", "Job", "jobs"};
 inline constexpr Resource pod_disruption_budgets{"policy/v1", "PodDisruptionBudget",
                                                  "poddisruptionbudgets"};
 inline constexpr Resource ingresses{"networking.k8s.io/v1", "Ingress", "ingresses"};
@@ -85,6 +87,12 @@ struct ListOptions {
 struct List {
   std::vector<Object> items;  // each with its apiVersion and kind
   std::string resource_version;
+};
+
+// A token of a ServiceAccount (authentication.k8s.io/v1, TokenRequest).
+struct IssuedToken {
+  std::string token;
+  Instant expires;
 };
 
 // Returns the part of a listed object that is kept.
@@ -164,6 +172,9 @@ class Client {
   // names the object as a whole one would. If it has a metadata.resourceVersion, throws ApiError
   // 409 if somebody else has changed the object since.
   Object merge(const Object& change);
+  // Requests a token of a ServiceAccount that is valid for `life`, at least 600 s.
+  IssuedToken request_token(const std::string& name_space, const std::string& account,
+                            std::chrono::seconds life);
   // Replaces the object (PUT). `object` needs a metadata.resourceVersion; throws ApiError 409 if
   // somebody else has changed it since.
   Object update(const Object& object);

@@ -12,7 +12,8 @@ constexpr std::array all_resources = {
     &namespaces,  &secrets,          &services,        &pods,
     &events,      &service_accounts, &resource_quotas, &limit_ranges,
     &deployments, &replica_sets,     &ingresses,       &network_policies,
-    &leases,      &certificates,     &role_bindings,   &pod_disruption_budgets};
+    &leases,      &certificates,     &role_bindings,   &pod_disruption_budgets,
+    &jobs};
 
 // What path segments can be: kubernetes.io, "Object Names and IDs", path segment names.
 void expect_segment(const std::string& text, const char* what) {

@@ -14,7 +14,7 @@
 namespace berth::reconcilers {
 namespace {
 
-prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) {
+prometheus::Family<prometheus::Counter>& push_counters(prometheus::Registry& registry) {
   return prometheus::BuildCounter()
       .Name("berth_pushes_total")
       .Help("Tags that deployments follow: how often registries were asked, and what came of it")
@@ -44,10 +44,10 @@ class Attempts {
 
 PushLoop::PushLoop(Parts parts, prometheus::Registry& registry)
     : parts_(std::move(parts)),
-      asked_(family(registry).Add({{"result", "answered"}})),
-      unanswered_(family(registry).Add({{"result", "unanswered"}})),
-      rolled_out_(family(registry).Add({{"result", "rolled_out"}})),
-      rolled_back_(family(registry).Add({{"result", "rolled_back"}})) {}
+      asked_(push_counters(registry).Add({{"result", "answered"}})),
+      unanswered_(push_counters(registry).Add({{"result", "unanswered"}})),
+      rolled_out_(push_counters(registry).Add({{"result", "rolled_out"}})),
+      rolled_back_(push_counters(registry).Add({{"result", "rolled_back"}})) {}
 
 Loop PushLoop::loop() {
   return {.name = std::string(name),

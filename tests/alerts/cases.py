@@ -12,6 +12,7 @@ TREASURY = 'berth_treasury_points{job="berth"}'
 PAID = 'berth_treasury_points_today{job="berth",kind="%s",direction="%s"}'
 FAILED_LOGINS = 'security_events_total{job="berth",kind="login_failed",reason="wrong_password"}'
 OK, FAILED = ('http_requests_total{job="berth",method="GET",route="health",code="%d"}' % code for code in (200, 503))
+LOOKS = 'berth_autoscaler_looks_total{job="berth",result="%s"}'
 DAY = 24 * 60
 
 
@@ -61,6 +62,9 @@ CASES = [
     ("BerthMeterLate", *one("berth_meter_overdue_seconds", "61x20", "60x20"), 10),
     ("BerthMeterBlind", *one("berth_meter_watch_age_seconds", "181x20", "180x20"), 10),
     ("BerthMeterClockSkew", *one("berth_meter_runs_total", "0x3 1x10", "1x10", ',outcome="clock_skew"'), 5),
+    ("BerthAutoscalerBlind",
+     {LOOKS % "missing": "0+150x30", LOOKS % "complete": "900x30"},
+     {LOOKS % "missing": "0+75x30", LOOKS % "complete": "0+75x30"}, 20),
     ("BerthIsolationOpen", *one("berth_isolation_open_paths", "2x5", "0x5"), 2),
     ("BerthLedgerViolated", *one("berth_ledger_violations", "1x5", "0x5"), 2),
     ("BerthTreasuryLow",

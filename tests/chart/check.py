@@ -96,7 +96,7 @@ class Chart(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("1.30", done.stderr)
         self.assertIn("lifecycle", pod_of(rendered(PATRONI, ["--kube-version", "1.30.0"]))["containers"][0])
-        self.assertIn("sleep:", (ROOT / "manifests/deployment.yaml").read_text())
+        self.assertIn("sleep:", (ROOT / "manifests/pre_stop.yaml").read_text())
         self.assertIn("berth needs 1.30", (ROOT / "docs/guides/cluster.md").read_text())
 
     def test_the_policy_takes_the_nodes_for_containers_in_each_notation(self):
@@ -136,6 +136,36 @@ class Chart(unittest.TestCase):
         self.refused(PATRONI | {"database.address": "postgresql://berth:pw@pg/berth"}, "does not match pattern")
         self.refused({"config.database": "postgresql://pg/berth"}, "set the value database instead")
         self.refused(PATRONI | {"database.replicas": "0"}, "minimum")
+
+    def test_sessions_in_containers_are_off_unless_they_are_wanted(self):
+        objects = rendered({})
+        self.assertFalse([name for name in objects if "exec" in name[1] or "tokens" in name[1]])
+        text = "\n---\n".join(yaml.safe_dump(one) for one in objects.values())
+        for word in ("pods/exec", "pods/portforward", "pods/attach", "serviceaccounts/token", "exec-service-account"):
+            self.assertNotIn(word, text)
+        for missing in ("rbac.create", "admissionPolicy.enabled"):
+            self.refused({"exec.enabled": "true", missing: "false"}, "exec.enabled: needs")
+
+    def test_sessions_in_containers_have_an_account_that_can_do_nothing_else(self):
+        objects = rendered({"exec.enabled": "true"})
+        self.assertIn("exec-service-account: ns/berth-exec", objects["ConfigMap", "berth"]["data"]["berthd.yaml"])
+        self.assertIs(objects["ServiceAccount", "berth-exec"]["automountServiceAccountToken"], False)
+        rules = objects["ClusterRole", "ns:berth:exec"]["rules"]
+        self.assertEqual(rules, [{"apiGroups": [""], "resources": ["pods/exec", "pods/portforward"], "verbs": ["get", "create"]}])
+        bound = [one for (kind, _), one in objects.items() if kind.endswith("RoleBinding")
+                 and any(subject["name"] == "berth-exec" for subject in one["subjects"])]
+        self.assertEqual([one["roleRef"]["name"] for one in bound], ["ns:berth:exec"])
+        # berth's own account may do none of it, and gets tokens of the other one alone.
+        others = [rule for (kind, name), one in objects.items() if kind in ("ClusterRole", "Role") and name != "ns:berth:exec"
+                  for rule in one["rules"]]
+        self.assertFalse([rule for rule in others if set(rule["resources"]) & {"pods/exec", "pods/portforward", "pods/attach", "*"}])
+        tokens = [rule for rule in others if "serviceaccounts/token" in rule["resources"]]
+        self.assertEqual([rule.get("resourceNames") for rule in tokens], [["berth-exec"]])
+        for policy in ("ns-berth-exec", "ns-berth-tokens"):
+            self.assertEqual(objects["ValidatingAdmissionPolicy", policy]["spec"]["failurePolicy"], "Fail")
+            self.assertEqual(objects["ValidatingAdmissionPolicyBinding", policy]["spec"]["validationActions"], ["Deny"])
+        self.assertIn("system:serviceaccount:ns:berth-exec",
+                      objects["ValidatingAdmissionPolicy", "ns-berth-exec"]["spec"]["matchConditions"][0]["expression"])
 
     @unittest.skipIf(BERTHD is None, "no berthd was named")
     def test_berthd_accepts_what_it_is_told(self):

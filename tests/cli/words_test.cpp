@@ -83,9 +83,9 @@ void leave_home() {
 TEST_CASE("no flag and no argument of any command can be empty") {
   leave_home();
   // The values that mean something when they are empty.
-  const std::set<std::string> fine = {"berth config set VALUE",
-                                      "berth admin tiers create --runtime-class",
-                                      "berth admin tiers update --runtime-class"};
+  const std::set<std::string> fine = {
+      "berth config set VALUE", "berth run WORDS", "berth exec COMMAND",
+      "berth admin tiers create --runtime-class", "berth admin tiers update --runtime-class"};
   std::set<std::string> seen_fine;
   size_t count = 0;
   const CommandInfo root = whole_tree();
@@ -219,6 +219,10 @@ TEST_CASE(
     CHECK(ran({"open", name}).code == 3);
     CHECK(ran({"deploy", "get", name}).code == 3);
   }
+  // Where there is nothing else to do with a name alone, it is listed.
+  CHECK(ran({"runs", "shop"}).code == 3);
+  CHECK(ran({"crons", "shop"}).code == 3);
+  CHECK(ran({"run", "shop", "--", "ls", "-l", "--all=yes"}).code == 3);
 }
 
 namespace {
@@ -243,6 +247,7 @@ const std::map<std::string, Guard> guards = {
     {"berth webhooks rotate-secret", Guard::question},
     // What these end can be had again at once.
     {"berth builds cancel", Guard::none},
+    {"berth runs cancel", Guard::none},
     {"berth admin rotate-session-key", Guard::none},
     {"berth admin rotate-receipt-key", Guard::none},
     {"berth admin words remove", Guard::none},

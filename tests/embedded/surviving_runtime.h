@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "reconcilers/embedded/node/runtime.h"
 
 // A runtime whose containers outlive it, as podman's do: they belong to a machine, which several
@@ -253,6 +254,9 @@ class SurvivingRuntime : public Runtime {
     usage.at = timestamp();
     usage.disk_bytes = machine_.disk_bytes_;
     return usage;
+  }
+  Opening open(const Run&, const SessionRequest&) override {
+    throw Error(Code::invalid_state, "these containers have no sessions");
   }
   bool measures_disk() const override { return true; }
 

@@ -202,6 +202,7 @@ TEST_CASE("requests are counted by host, class and time") {
   CHECK(seen.within.front() == 1);
   CHECK(seen.within.at(4) == 1);
   CHECK(seen.within.back() == 1);
+  CHECK(seen.seconds == Approx(99.063));
   log.remove("web.apps.localhost");
   CHECK_FALSE(log.of("web.apps.localhost"));
 }

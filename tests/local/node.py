@@ -17,7 +17,7 @@ GROUPS = {"pods": "/api/v1", "services": "/api/v1", "secrets": "/api/v1", "names
           "resourcequotas": "/api/v1", "limitranges": "/api/v1", "serviceaccounts": "/api/v1", "events": "/api/v1",
           "deployments": "/apis/apps/v1", "replicasets": "/apis/apps/v1", "ingresses": "/apis/networking.k8s.io/v1",
           "networkpolicies": "/apis/networking.k8s.io/v1", "certificates": "/apis/cert-manager.io/v1",
-          "endpointslices": "/apis/discovery.k8s.io/v1", "poddisruptionbudgets": "/apis/policy/v1"}
+          "endpointslices": "/apis/discovery.k8s.io/v1", "poddisruptionbudgets": "/apis/policy/v1", "jobs": "/apis/batch/v1"}
 PLURALS = {"service": "services", "quota": "resourcequotas", "pod": "pods", "deployment": "deployments"}
 
 

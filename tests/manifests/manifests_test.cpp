@@ -242,7 +242,7 @@ TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
 }
 
-TEST_CASE("the namespace has room for five pods of each of the app's containers") {
+TEST_CASE("the namespace has room for five pods of each of the app's containers, and for runs") {
   const deployments::AppSize size = {.deployments = 1,
                                      .containers = 2,
                                      .memory_mb = 1536,
@@ -256,11 +256,13 @@ TEST_CASE("the namespace has room for five pods of each of the app's containers"
   CHECK(kinds == std::set<std::string>{"LimitRange", "Namespace", "NetworkPolicy", "ResourceQuota",
                                        "ServiceAccount"});
   const json hard = get(*find(objects, "ResourceQuota"), "/spec/hard");
-  CHECK(hard["pods"] == "10");
-  CHECK(hard["limits.cpu"] == "7500m");
-  CHECK(hard["limits.memory"] == "7680Mi");
-  CHECK(hard["limits.ephemeral-storage"] == "10Gi");
-  CHECK(hard["requests.ephemeral-storage"] == "640Mi");
+  // Six runs of each, as large as the largest.
+  CHECK(hard["pods"] == "16");
+  CHECK(hard["count/jobs.batch"] == "12");
+  CHECK(hard["limits.cpu"] == "13500m");
+  CHECK(hard["limits.memory"] == "13824Mi");
+  CHECK(hard["limits.ephemeral-storage"] == "16Gi");
+  CHECK(hard["requests.ephemeral-storage"] == "1Gi");
   CHECK(get(*find(objects, "LimitRange"), "/spec/limits/0/max/ephemeral-storage") == "1Gi");
   const Object& name_space = *find(objects, "Namespace");
   CHECK(name_space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted");

@@ -21,6 +21,7 @@ SCOPES = [
     "deploy:manage",
     "campaigns:manage",
     "campaign:write",
+    "deploy:exec",
 ]
 PLAYER_SCOPES = ["profile:read", "points:read", "points:spend", "points:transfer"]
 IMAGE = "docker.io/library/hello:1"

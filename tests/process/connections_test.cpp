@@ -15,7 +15,7 @@ constexpr size_t dribbling_connections = 50;
 constexpr const char* request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 // With the loops, the simulated cluster and its informers.
-constexpr int most_threads = 40;
+constexpr int most_threads = 44;
 
 int threads_of(const Berthd& berthd) {
   const std::string text = ask_metrics(berthd, "/metrics").text;

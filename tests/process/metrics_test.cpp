@@ -73,6 +73,10 @@ TEST_CASE("the metrics tell of the process, the build, the disk and the database
   for (const char* outcome : {"opened", "closed", "vanished", "missed", "clock_skew"})
     CHECK(value("berth_meter_runs_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
   CHECK(value("berth_meter_runs_open") == 0);
+  for (const char* outcome : {"started", "skipped", "missed", "failed"})
+    CHECK(value("berth_cron_minutes_total{outcome=\"" + std::string(outcome) + "\"}") == 0);
+  CHECK(value("berth_runs{status=\"pending\"}") == 0);
+  CHECK(value("berth_runs{status=\"running\"}") == 0);
   CHECK(value("berth_meter_watch_age_seconds") == 0);
   CHECK(value("berth_meter_overdue_seconds") == 0);
   CHECK(value("berth_meter_held_points") == 0);
@@ -91,9 +95,9 @@ TEST_CASE("each loop runs rounds, which the metrics count, and none fails") {
   const Berthd berthd;
   // Those of a process that has its database for itself, simulates its cluster and sends no mail.
   const std::set<std::string> loops = {
-      "ads",    "billing",  "campaign index", "expiry",   "last uses",
-      "ledger", "metering", "money",          "presence", "refund requests",
-      "resets", "usage",    "security log",   "webhooks", "write counts"};
+      "ads",    "autoscaler",   "billing",  "campaign index", "expiry",          "last uses",
+      "ledger", "metering",     "money",    "presence",       "refund requests", "resets",
+      "usage",  "security log", "webhooks", "write counts"};
   const auto with = [](const std::map<std::string, double>& series, const std::string& outcome) {
     const std::string begin = "berth_loop_rounds_total{loop=\"";
     const std::string end = "\",outcome=\"" + outcome + "\"}";

@@ -164,6 +164,8 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"acme-ca-file", "/nowhere"},
                                                         {"tenant-role", "a/b"},
                                                         {"service-account", "berth"},
+                                                        {"exec-service-account", "berth-exec"},
+                                                        {"exec-service-account", "a b/c"},
                                                         {"wildcard-tls-secret", "a/b/c"},
                                                         {"wildcard-tls-secret", "a b"},
                                                         {"wildcard-tls-secret", "/b"},

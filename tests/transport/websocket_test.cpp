@@ -1,5 +1,7 @@
 #include "controller/transport/websocket.h"
 
+#include <rapidcheck.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -132,4 +134,36 @@ TEST_CASE("what the server sends has the shortest length and no mask") {
         "\x82\x7f\0\0\0\0\0\x01\0\0"s);
   CHECK(encode(Kind::ping, "") == "\x89\0"s);
   CHECK(encode_close(going_away, "later") == "\x88\x07\x03\xe9later");
+}
+
+TEST_CASE("messages arrive whole, however they are fragmented and whatever comes between") {
+  rc::check([] {
+    std::string bytes, expected;
+    const auto text = rc::gen::container<std::string>(rc::gen::arbitrary<char>());
+    const auto messages = *rc::gen::resize(8, rc::gen::container<std::vector<std::string>>(text));
+    for (const std::string& message : messages) {
+      const auto pieces = *rc::gen::inRange<std::size_t>(1, 5);
+      const std::size_t length = message.size() / pieces;
+      for (std::size_t i = 0; i < pieces; ++i) {
+        const bool is_last = i + 1 == pieces;
+        const auto mask = *rc::gen::container<std::string>(4, rc::gen::arbitrary<char>());
+        bytes += frame((is_last ? 0x80 : 0) | (i == 0 ? 0x02 : 0x00),
+                       message.substr(i * length, is_last ? std::string::npos : length), mask);
+        if (is_last || !*rc::gen::arbitrary<bool>()) continue;
+        bytes += frame(0x89, "p", mask);
+        expected += "9:p ";
+      }
+      expected += "2:" + message + " ";
+    }
+    const auto step = *rc::gen::inRange<std::size_t>(1, 40);
+    RC_ASSERT(meaning(bytes, step) == expected);
+  });
+}
+
+TEST_CASE("bytes at random are messages within the limit, or a violation with one of its codes") {
+  rc::check([](const std::string& noise) {
+    const std::string result = meaning(frame(0x82, "a") + noise);
+    RC_ASSERT(result.starts_with("2:a "));
+    RC_ASSERT(meaning(frame(0x82, "a") + noise, 1) == result);
+  });
 }

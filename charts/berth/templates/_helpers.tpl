@@ -44,6 +44,11 @@ http://{{ include "berth.fullname" . }}:{{ .Values.service.port }}
 {{- .Values.serviceAccount.name | default (ternary (include "berth.fullname" .) "default" .Values.serviceAccount.create) -}}
 {{- end -}}
 
+{{/* The account that opens sessions in apps' containers. */}}
+{{- define "berth.execAccount" -}}
+{{- printf "%s-exec" (include "berth.fullname" .) -}}
+{{- end -}}
+
 {{/* Cluster-wide names: the namespace tells releases apart. */}}
 {{- define "berth.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "berth.fullname" .) -}}
@@ -200,6 +205,12 @@ postgresql://berth@{{ include "berth.databaseName" . }}-rw/berth?sslmode=verify-
 {{- if .Values.rbac.create -}}
 {{- $_ := set $own "tenant-role" (include "berth.tenantRole" .) -}}
 {{- $_ := set $own "service-account" (printf "%s/%s" .Release.Namespace (include "berth.serviceAccount" .)) -}}
+{{- end -}}
+{{- if .Values.exec.enabled -}}
+{{- if not (and .Values.rbac.create .Values.admissionPolicy.enabled) -}}
+{{- fail "exec.enabled: needs rbac.create and admissionPolicy.enabled, which keep the account for sessions in apps' containers" -}}
+{{- end -}}
+{{- $_ := set $own "exec-service-account" (printf "%s/%s" .Release.Namespace (include "berth.execAccount" .)) -}}
 {{- end -}}
 {{- if .Values.priorityClasses.create -}}
 {{- $_ := set $own "tenant-priority-class" (include "berth.tenantPriority" .) -}}

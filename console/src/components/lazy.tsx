@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api';
 import type { App, Deployment } from '../data';
 import { t } from '../messages';
+import type { Instance } from '../screens/deployment_failure';
 import type { Spend } from '../screens/refund_requests';
 import { Bones, Card, Failed } from './ui';
 
@@ -58,6 +59,8 @@ export const LazyWebhooks = lazily<{ app: App }>((screens) => screens.AppWebhook
 export const LazyAppVariables = lazily<{ app: App }>((screens) => screens.AppVariables);
 export const LazyAppSettings = lazily<{ app: App; onDelete: () => void }>((screens) => screens.AppSettings);
 export const LazyBuilds = lazily<{ deployment: Deployment }>((screens) => screens.BuildsTab);
+export const LazyTerminal = lazily<{ deployment: Deployment; instances: Instance[] }>((screens) => screens.TerminalTab);
+export const LazyRuns = lazily<{ deployment: Deployment }>((screens) => screens.RunsTab);
 export const LazyUsage = lazily<{ deployment: Deployment }>((screens) => screens.UsageTab);
 export const LazyDomains = lazily<object>((screens) => screens.DomainsScreen);
 export const LazyExtras = lazily<{ part: string }>((screens) => screens.ExtrasScreen);

@@ -21,12 +21,15 @@ export const is_busy = (deployment: Deployment) => deployment.status === 'pendin
 
 export const steps = ['created', 'pulling', 'starting', 'probing', 'running'] as const;
 
+// Whether the newest rollout has failed, or hasn't begun because its release command failed.
+export const is_failed_rollout = (reason?: string | null) => reason === 'rollout_failed' || reason === 'release_failed';
+
 // Which step a deployment is at, and whether it has failed there.
 export function step_of({ status, phase, reason, cause }: Pick<Deployment, 'status' | 'phase' | 'reason' | 'cause'>): {
   at: number;
   failed: boolean;
 } {
-  if (status === 'running' && reason !== 'rollout_failed') return { at: steps.length, failed: false };
+  if (status === 'running' && !is_failed_rollout(reason)) return { at: steps.length, failed: false };
   const why = cause ?? reason;
   if (status === 'errored' || why) {
     const failed_at: Record<string, number> = { image_pull_failed: 1, image_too_large: 1, port_not_listening: 3 };
@@ -37,6 +40,7 @@ export function step_of({ status, phase, reason, cause }: Pick<Deployment, 'stat
       'quota_exceeded',
       'unschedulable',
       'suspended_by_admin',
+      'release_failed',
     ];
     return { at: why && early.includes(why) ? 0 : (failed_at[why ?? ''] ?? 2), failed: true };
   }
@@ -73,7 +77,7 @@ export function explain(deployment: Deployment): { title: string; fix: string } 
 }
 
 // Whether a rollout or the container has failed, so that there is more to say than the reason.
-export const has_failed = ({ status, reason }: Deployment) => status === 'errored' || reason === 'rollout_failed';
+export const has_failed = ({ status, reason }: Deployment) => status === 'errored' || is_failed_rollout(reason);
 
 export function ReasonBanner({ deployment }: { deployment: Deployment }) {
   const why = explain(deployment);

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { call } from '../api';
 import { Confirm } from '../components/form';
-import { LazyAskForCharge, LazyBuilds, LazyUsage } from '../components/lazy';
+import { LazyAskForCharge, LazyBuilds, LazyRuns, LazyTerminal, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
@@ -17,6 +17,7 @@ import { Activity, HistoryTab, Rollback, useEntries } from './deployment_history
 import { LogTab } from './deployment_log';
 import { Plots } from './deployment_plots';
 import { ConfirmCharge, hour_of, useBilling } from './deployment_price';
+import { Scaling } from './deployment_scale';
 import { rollouts_in, short_image } from './rollouts';
 import { SettingsTab } from './deployment_settings';
 import { VariablesTab } from './deployment_variables';
@@ -186,6 +187,7 @@ function OverviewTab({
       <div class="columns">
         <div class="stack wide">
           <Metrics deployment={deployment} of={metrics} />
+          <Scaling deployment={deployment} instances={instances} />
           <Instances deployment={deployment} instances={instances} />
           <Activity deployment={deployment} entries={entries} />
         </div>
@@ -252,13 +254,13 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const restart = async () => {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
-  const tabs = (['overview', 'logs', 'history', 'builds', 'usage', 'variables', 'domain', 'settings'] as const).map(
-    (key) => ({
-      key,
-      name: t.deployment.tabs[key],
-      href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
-    }),
-  );
+  const tabs = (
+    ['overview', 'logs', 'terminal', 'history', 'runs', 'builds', 'usage', 'variables', 'domain', 'settings'] as const
+  ).map((key) => ({
+    key,
+    name: t.deployment.tabs[key],
+    href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
+  }));
   return (
     <Page
       title={name}
@@ -318,8 +320,10 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       <Tabs label={t.deployment.tabs.label} tabs={tabs} current={tab} />
       {tab === 'overview' && <OverviewTab deployment={deployment} entries={entries} instances={instances} />}
       {tab === 'logs' && <LogTab deployment={deployment} instances={instances} />}
+      {tab === 'terminal' && <LazyTerminal deployment={deployment} instances={instances} />}
       {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
+      {tab === 'runs' && <LazyRuns deployment={deployment} />}
       {tab === 'usage' && <LazyUsage deployment={deployment} />}
       {tab === 'variables' && <VariablesTab deployment={deployment} />}
       {tab === 'domain' && <DomainTab deployment={deployment} />}

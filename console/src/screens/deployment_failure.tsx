@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, fill, send } from '../api';
 import { headersFor } from '../begun';
-import { explain, is_busy, step_of, steps } from '../components/status';
+import { explain, is_busy, is_failed_rollout, step_of, steps } from '../components/status';
 import { Banner, Button, Card, LinkButton, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type Deployment, put } from '../data';
@@ -49,7 +49,7 @@ export function FailureBanner({
 }) {
   const [asking, ask] = useState<'again' | 'back' | null>(null);
   const why = explain(deployment)!;
-  const serves_on = deployment.reason === 'rollout_failed';
+  const serves_on = deployment.status === 'running' && is_failed_rollout(deployment.reason);
   const { newest, serving, previous } = rollouts_in(entries ?? []);
   const failing = instances.find((one) => one.newest && !one.ready);
   const lines = useLastLines(deployment, failing);

@@ -30,6 +30,7 @@ export function useEntries(deployment: Deployment) {
 export function title_of({ entry, details, is_rollout }: Line): string {
   const { kind = '', state, image } = details;
   if (is_rollout) return t.history.rollout(kind, image ? short_image(image) : '');
+  if (kind === 'scale') return t.history.scaled(String(details.from), String(details.to));
   if (entry.action !== 'deploy') return t.history.action(entry.action);
   if (state) return t.history.domain(t.domain.states[state as DomainState]);
   if (entry.status === 'failed') return t.history.broke;

@@ -8,6 +8,8 @@ export { AppVariables } from './app_variables';
 export { AppWebhooks } from './app_webhooks';
 export { ComponentsScreen } from './components';
 export { BuildsTab } from './deployment_builds';
+export { TerminalTab } from './deployment_terminal';
+export { RunsTab } from './deployment_runs';
 export { UsageTab } from './deployment_usage';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';

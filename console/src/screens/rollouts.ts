@@ -27,6 +27,8 @@ export interface Details {
   reason?: string;
   cause?: string;
   message?: string;
+  from?: number; // of kind scale: containers before and after
+  to?: number;
 }
 export const details_of = (entry: Entry) => (entry.details ?? {}) as Details;
 

@@ -29,10 +29,11 @@ constexpr std::string_view look_at_everything = "everything";
 
 // The topics' names in the order of Topic. Processes of other versions read them, so they never
 // change.
-constexpr std::array<std::string_view, 8> names = {
-    "deployment", "deployment_seen", "custom_domain", "app_balance",
-    "webhook",    "campaign",        "chat",          "build"};
-static_assert(size_t(Topic::build) == names.size() - 1);
+constexpr std::array<std::string_view, 9> names = {
+    "deployment",  "deployment_seen", "custom_domain",
+    "app_balance", "webhook",         "campaign",
+    "chat",        "build",           "run"};
+static_assert(size_t(Topic::run) == names.size() - 1);
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // PATCH: changes what is wanted of a deployment.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
@@ -11,6 +12,7 @@
 #include "controller/domain/deployments/pushes.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
+#include "controller/domain/deployments/runs/releases.h"
 
 namespace berth::deployments {
 namespace {
@@ -35,6 +37,17 @@ Next next_of(const Deployment& row, const Secrets& own, const Change& change) {
   next.order = changed(next.before, change);
   next.differs = differences(next.before, next.order);
   return next;
+}
+
+// A rollout that waits for its release command begins anew when that command is another one.
+void retry_release(db::Tx& tx, const Deployment& row, Differences& differs) {
+  const std::string field(field_of(&ContainerSpec::release_command).name);
+  const auto found = std::ranges::find(differs.other, field);
+  if (found == differs.other.end() ||
+      releases::release_of(tx, row).state != releases::State::failed)
+    return;
+  differs.other.erase(found);
+  differs.container.push_back(field);
 }
 
 void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next) {
@@ -109,6 +122,7 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
   Next next = next_of(row, own_secrets(tx, id, data_key), change);
+  retry_release(tx, row, next.differs);
   check(change, next.order, rules);
   if (next.order.container.image != next.before.container.image)
     check_own_image(tx, actor.app_id, next.order.container.image, rules);

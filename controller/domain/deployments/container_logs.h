@@ -33,6 +33,9 @@ struct Wanted {
   // The name of one container's pod. Then nothing of the others is read, and a log that is followed
   // ends with it.
   std::optional<std::string> instance = {};
+  // The id of a run (runs/runs.h). Then its container is read instead of the deployment's, and the
+  // log ends with it; `run`, `since` and `instance` have no meaning.
+  std::optional<std::string> run_id = {};
   // The name of a process; nothing of the others is read.
   std::optional<std::string> process = {};
   // Called when there is something to read again after a batch had nothing; with locks held, so

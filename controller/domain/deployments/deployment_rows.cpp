@@ -11,6 +11,9 @@
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/owner_list.h"
+#include "controller/domain/deployments/runs/crons.h"
+#include "controller/domain/deployments/runs/releases.h"
+#include "controller/domain/deployments/scales.h"
 #include "controller/domain/kernel/read_page.h"
 
 namespace berth::deployments {
@@ -58,12 +61,27 @@ const std::string select_deployments = R"(
            d.status, d.phase, d.reason, d.cause, d.message,
            d.container_id, d.image_digest, d.host_server, d.health_status, d.billing_status,
            d.last_health_check, d.deployed_at, d.stopped_at, d.suspended_at, d.destroyed_at,
-           d.removed_at, d.request_id, d.inserted_at, d.updated_at
+           d.removed_at, d.request_id, d.inserted_at, d.updated_at,
+           (SELECT s.replicas
+            FROM deployment_scales s
+            WHERE s.deployment_id = d.id AND s.process = 'web') AS scaled_to
     FROM deployments d
     JOIN deploy_tiers t ON t.id = d.tier_id
     LEFT JOIN custom_domains c
       ON c.deployment_id = d.id AND c.released_at IS NULL AND c.state = 'active'
 )";
+
+namespace {
+
+std::optional<int> scaled_to_of(const db::Query& row) {
+  const auto replicas = row.integer_or_null("scaled_to");
+  if (!replicas) return std::nullopt;
+  for (const ProcessSpec& each : processes_of(container_of(row)))
+    if (each.scale) return scales::within(*each.scale, int(*replicas));
+  return std::nullopt;
+}
+
+}  // namespace
 
 Deployment deployment_of(const db::Query& row) {
   return {.id = row.text("id"),
@@ -80,6 +98,7 @@ Deployment deployment_of(const db::Query& row) {
           .memory_limit_mb = int(row.integer("memory_limit_mb")),
           .cpu_limit_millicores = int(row.integer("cpu_limit_millicores")),
           .points_per_hour = row.integer_or_null("points_per_hour"),
+          .scaled_to = scaled_to_of(row),
           .generation = row.integer("generation"),
           .rollout = row.integer("rollout"),
           .status = db::enum_of<Status>(row, "status"),
@@ -351,6 +370,7 @@ void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& con
   }
   query.run();
   store_most(tx, id, container);
+  scales::container_changed(tx, id, container);
 }
 
 void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& container) {
@@ -377,12 +397,28 @@ void store_most(db::Tx& tx, const std::string& id, const ContainerSpec& containe
 void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,
            const std::string& data_key) {
   if (order.container != before.container) store_container(tx, id, order.container);
+  if (order.container.crons != before.container.crons) crons::follow(tx, id, order.container.crons);
   store_secrets(tx, id, before.secrets, order.secrets, data_key);
   if (order.custom_domain != before.custom_domain)
     tx.execute_later(R"(UPDATE deployments SET custom_domain = $2, updated_at = $3 WHERE id = $1)",
                      id, order.custom_domain, tx.now());
   if (order.labels != before.labels) store_labels(tx, id, before.labels, order.labels);
 }
+
+namespace {
+
+// Commands end with the deployment that runs them, and begin again with it.
+void follow_status(db::Tx& tx, const std::string& id, Status status) {
+  if (status == Status::stopped || status == Status::destroyed) {
+    crons::deployment_stops(tx, id);
+    runs::deployment_stops(tx, id);
+  } else {
+    crons::deployment_starts(tx, id);
+    releases::deployment_starts(tx, id);
+  }
+}
+
+}  // namespace
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
   tx.require_serializable();
@@ -402,6 +438,7 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
              id, to_string(next.status), next.replace == Replace::always ? 1 : 0,
              to_string(next.reason), next.message, next.request_id, tx.now());
   if (next.status == Status::destroyed) forget_labels(tx, id);
+  follow_status(tx, id, next.status);
   tx.notify(db::Topic::deployment, id);
 }
 

@@ -45,7 +45,7 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
 // to call begin_generation() afterwards.
 void store(db::Tx& tx, const std::string& id, const Order& before, const Order& order,
            const std::string& data_key);
-// Stores the container alone.
+// Stores the container alone, without its crons' next times (runs/crons.h).
 void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container);
 // Stores how many containers the deployment may have at once, and what all of them need together,
 // by the container's processes and the row's limits. To be called after either has changed.
@@ -64,8 +64,9 @@ struct NewGeneration {
   std::optional<std::string> message = {};
 };
 // Raises the deployment's generation, clears the state observed of the previous one, and wakes the
-// reconcilers. Nothing else raises a generation. The times of stopping and deleting follow from the
-// status: a deployment that was stopped keeps its time.
+// reconcilers. Nothing else raises a generation. A deployment that is stopped or deleted has its
+// runs cancelled (runs/runs.h). The times of stopping and deleting follow from the status: a
+// deployment that was stopped keeps its time.
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next);
 // The status of a deployment whose container is changed: it is deploying, unless it is stopped or
 // has never been deployed.

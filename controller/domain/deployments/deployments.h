@@ -110,6 +110,9 @@ struct Deployment {
   int cpu_limit_millicores = 0;
   // The tier's price of an hour, which counts from the next UTC midnight on at the latest.
   std::optional<std::int64_t> points_per_hour;
+  // How many containers of web the autoscaler wants, within the limits of its `scale`; empty
+  // without one.
+  std::optional<int> scaled_to = {};
 
   std::int64_t generation = 0;  // raised by each change of what is wanted
   // Raised if the container has to be replaced although nothing else differs.
@@ -270,12 +273,14 @@ enum class LogAction {
   suspend,
   reactivate,
   billing_warning,
-  billing_failed
+  billing_failed,
+  run,
+  exec
 };
 constexpr auto texts_of(LogAction) {
-  return EnumTexts<LogAction::billing_failed>{"create",     "deploy",          "stop",
-                                              "restart",    "destroy",         "suspend",
-                                              "reactivate", "billing_warning", "billing_failed"};
+  return EnumTexts<LogAction::exec>{"create",         "deploy",  "stop",       "restart",
+                                    "destroy",        "suspend", "reactivate", "billing_warning",
+                                    "billing_failed", "run",     "exec"};
 }
 enum class LogStatus { started, succeeded, failed, info };
 constexpr auto texts_of(LogStatus) {

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/runs/crons.h"
+#include "controller/domain/deployments/runs/runs.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/eraser.h"
 #include "controller/domain/webhooks/app_events.h"
@@ -40,6 +42,8 @@ int erase_logs(db::Tx& tx, const std::string& id, int limit) {
       WHERE id IN (SELECT id FROM deploy_logs WHERE deployment_id = $1 LIMIT $2))",
       id, limit);
 }
+
+int erase_runs(db::Tx& tx, const std::string& id, int limit) { return runs::erase(tx, id, limit); }
 
 int erase_claims(db::Tx& tx, const std::string& id, int limit) {
   return tx.execute(
@@ -93,13 +97,15 @@ int remove_old_claims(db::Tx& tx, Instant removed_until, int limit) {
       removed_until, limit);
 }
 
-constexpr std::array<eraser::Erase, 3> parts = {erase_logs, erase_audit_details, erase_claims};
+constexpr std::array<eraser::Erase, 4> parts = {erase_logs, erase_runs, erase_audit_details,
+                                                erase_claims};
 
 }  // namespace
 
 void erase_secrets(db::Tx& tx, const Deployment& deployment) {
   const ContainerSpec& container = deployment.container;
   store_container(tx, deployment.id, {.image = container.image, .port = container.port});
+  crons::follow(tx, deployment.id, {});
   tx.execute(R"(
       UPDATE deployments
       SET env_keys = '[]', env_sealed = '', credentials_sealed = NULL

@@ -57,6 +57,8 @@ struct TerminalSize {
 class Session {
  public:
   virtual ~Session() = default;
+  // The name of the pod in which it runs.
+  virtual const std::string& instance() const = 0;
   // Waits until the cluster has taken the bytes. Throws Error (unavailable) if it doesn't in 30 s
   // or the connection is lost. Does nothing after the End.
   virtual void send(std::string_view bytes) = 0;
@@ -68,6 +70,10 @@ class Session {
   virtual std::optional<Event> receive(std::chrono::milliseconds patience) = 0;
   // A descriptor that is readable when receive() may return something without waiting, for poll().
   virtual int descriptor() const = 0;
+  // Ends the session at once: what waits in send() or receive() returns soon, send() throws, and
+  // receive() returns an End. May be called by any thread at any time; after it, the session is
+  // only destroyed.
+  virtual void cancel() = 0;
 };
 
 // Opens a session. Waits for the cluster's answer for at most open_time. Throws Error:

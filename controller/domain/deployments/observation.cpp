@@ -42,12 +42,17 @@ std::optional<BegunRollout> begun_rollout(db::Tx& tx, const Deployment& row) {
                       .started_at = revision->started_at};
 }
 
+// Whether the newest rollout has failed, or hasn't begun, so that what ran before it goes on.
+bool is_failed_rollout(const std::optional<Reason>& reason) {
+  return reason == Reason::rollout_failed || reason == Reason::release_failed;
+}
+
 // Writes the log entry for a change of status, if it has one. What happens to a container after it
 // has run isn't part of a rollout, so berth itself is its initiator.
 void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   nlohmann::json details = {{"generation", row.generation}};
   // If the new container fails, what was observed is the old one, which keeps serving.
-  const bool serves_on = seen.reason == Reason::rollout_failed;
+  const bool serves_on = is_failed_rollout(seen.reason);
   if (seen.image_digest)
     details[serves_on ? "serving_image_digest" : "image_digest"] = *seen.image_digest;
   if (seen.reason) details["reason"] = to_string(*seen.reason);
@@ -63,7 +68,7 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
                .details = details.dump()});
   };
   const bool failed = seen.status == Status::errored || serves_on;
-  const bool failed_before = row.status == Status::errored || row.reason == Reason::rollout_failed;
+  const bool failed_before = row.status == Status::errored || is_failed_rollout(row.reason);
   if (failed) {
     if (!failed_before || row.reason != seen.reason || row.cause != seen.cause)
       write(LogStatus::failed);
@@ -79,18 +84,9 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
 
 namespace {
 
-bool has_scale(const ContainerSpec& container) {
-  return std::ranges::any_of(processes_of(container),
-                             [](const ProcessSpec& each) { return each.scale.has_value(); });
-}
-
-std::map<std::string, int> scaled_processes(db::Tx& tx, const Deployment& row) {
-  std::map<std::string, int> scaled;
-  if (!has_scale(row.container)) return scaled;
-  auto rows = tx.query(
-      R"(SELECT process, replicas FROM deployment_scales WHERE deployment_id = $1)", row.id);
-  while (rows.next()) scaled[rows.text("process")] = int(rows.integer("replicas"));
-  return scaled;
+std::map<std::string, int> scaled_processes(const Deployment& row) {
+  if (!row.scaled_to) return {};
+  return {{web_process, *row.scaled_to}};
 }
 
 }  // namespace
@@ -104,7 +100,7 @@ std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
                                                 secrets_of_app(tx, deployment->app_id, data_key)),
                       .confinement = tiers::find(tx, deployment->tier_id)->confinement,
                       .host_is_held = leaving_holds_name(tx, *deployment),
-                      .scaled = scaled_processes(tx, *deployment)};
+                      .scaled = scaled_processes(*deployment)};
 }
 
 AppSize size_of_app(db::Tx& tx, const std::string& app_id) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "controller/base/ascii.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/pushes.h"
+#include "controller/domain/deployments/runs/cron_schedule.h"
 
 namespace berth::deployments {
 namespace {
@@ -63,6 +65,21 @@ void check_process(const std::string& name, const Process& process, Details& wro
   }
 }
 
+void check_schedule(const Cron& cron, const std::string& field, Details& wrong) {
+  if (cron.schedule.size() > max_schedule_length) {
+    wrong[field + ".schedule"].push_back("must have at most 100 characters");
+    return;
+  }
+  try {
+    crons::Schedule::parse(cron.schedule);
+  } catch (const std::invalid_argument& refused) {
+    wrong[field + ".schedule"].emplace_back(refused.what());
+  }
+  if (cron.zone.size() > max_zone_length || !crons::is_zone(cron.zone))
+    wrong[field + ".zone"].push_back(
+        "must be the name of a time zone, such as UTC or Europe/Berlin");
+}
+
 void check_crons(const ContainerSpec& container, Details& wrong) {
   if (container.crons.size() > max_crons) wrong["crons"].push_back("must have at most 20 commands");
   std::set<std::string> names;
@@ -73,6 +90,7 @@ void check_crons(const ContainerSpec& container, Details& wrong) {
     if (!is_process_name(cron.name)) wrong[field + ".name"].emplace_back(name_must);
     if (!names.insert(cron.name).second)
       wrong[field + ".name"].push_back("is the name of another one, too");
+    check_schedule(cron, field, wrong);
     if (cron.command.empty()) wrong[field + ".command"].push_back("must have at least one word");
     check_words(cron.command, field + ".command", wrong);
     if (!cron.process.empty() &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/db/enum_column.h"
+#include "controller/domain/deployments/runs/releases.h"
 
 namespace berth::deployments {
 namespace {
@@ -62,6 +63,7 @@ void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind ki
       FROM deployments
       WHERE id = $1)";
   tx.execute(sql, deployment_id, to_string(kind), initiated_by, tx.now());
+  if (kind != RolloutKind::create) releases::rollout_begins(tx, deployment_id);
 }
 
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
@@ -76,6 +78,15 @@ std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id
                                     std::int64_t generation) {
   static const std::string sql = select_revisions + R"(AND generation = $2)";
   auto rows = tx.query(sql, deployment_id, generation);
+  return rows.next() ? std::optional(revision(rows)) : std::nullopt;
+}
+
+std::optional<Revision> newest_that_ran(db::Tx& tx, const std::string& deployment_id) {
+  static const std::string sql = select_revisions + R"(
+      AND succeeded_at IS NOT NULL
+    ORDER BY generation DESC
+    LIMIT 1)";
+  auto rows = tx.query(sql, deployment_id);
   return rows.next() ? std::optional(revision(rows)) : std::nullopt;
 }
 

@@ -46,6 +46,8 @@ void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind ki
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id);
 std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id,
                                     std::int64_t generation);
+// Returns the newest one that ran.
+std::optional<Revision> newest_that_ran(db::Tx& tx, const std::string& deployment_id);
 // Records that the newest revision runs, if that isn't recorded yet. Deletes the oldest revisions
 // if there are more than max_revisions.
 void revision_succeeded(db::Tx& tx, const std::string& deployment_id,

@@ -31,6 +31,9 @@ constexpr std::array scope_table = {
               Bearer::app_owner},
     ScopeInfo{Scope::campaign_write, "campaign:write", "campaigns at /api/external/campaigns/*",
               Approval::admin, Bearer::app_owner},
+    ScopeInfo{Scope::deploy_exec, "deploy:exec",
+              "commands in containers that run, and connections to their ports", Approval::admin,
+              Bearer::app_owner},
 };
 static_assert(scope_table.size() == scope_count);
 

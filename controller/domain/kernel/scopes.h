@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// The nine scopes of the specification (section "Scopes"): what they grant and who approves them.
+// The nine scopes of the specification (section "Scopes"), and deploy:exec, which berth adds: what
+// they grant and who approves them.
 namespace berth {
 
 enum class Scope {
@@ -20,8 +21,9 @@ enum class Scope {
   deploy_manage,
   campaigns_manage,
   campaign_write,
+  deploy_exec,
 };
-inline constexpr size_t scope_count = 9;
+inline constexpr size_t scope_count = 10;
 
 enum class Approval { automatic, admin };
 // Operator scopes are only granted if the authorizing user owns the app, so that a player's token

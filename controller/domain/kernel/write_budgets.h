@@ -38,14 +38,15 @@ enum class Stores {
   chat,
   apps,
   deployments,
+  sessions,
   ads,
   payments,
   administration
 };
 constexpr auto texts_of(Stores) {
   return EnumTexts<Stores::administration>{
-      "unsaid", "nothing", "registration", "sign_in", "account",  "people",
-      "chat",   "apps",    "deployments",  "ads",     "payments", "administration"};
+      "unsaid", "nothing",     "registration", "sign_in", "account",  "people",        "chat",
+      "apps",   "deployments", "sessions",     "ads",     "payments", "administration"};
 }
 
 using Amount = db::Written;

@@ -7,6 +7,7 @@
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 #include "controller/domain/deployments/erasure.h"
+#include "controller/domain/deployments/runs/runs.h"
 #include "controller/domain/kernel/idempotency_keys.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/kernel/write_budgets.h"
@@ -39,6 +40,7 @@ constexpr std::array parts = {
     Part{presence::is_any_old, presence::remove_old},
     Part{deployments::are_old_words_left, deployments::erase_old_words},
     Part{builds::is_any_old, builds::remove_old},
+    Part{runs::is_any_old, runs::remove_old},
     Part{erasure::is_due, erasure::erase_some},
 };
 

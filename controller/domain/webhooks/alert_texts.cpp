@@ -76,20 +76,35 @@ std::string path_of_deployment(const Event& event, const char* id) {
 Text of_status(const Event& event) {
   const std::string name = or_else(field(event, "subdomain"), "A deployment");
   const std::string cause = field(event, "cause"), reason = field(event, "reason");
+  const bool is_rollout = reason == "rollout_failed" ||
+                          (reason == "release_failed" && field(event, "status") == "running");
   std::string title;
   if (event.type == "deployment.crashed")
     title = name + " has crashed";
   else if (event.type == "certificate.failed")
     title = name + " has no certificate";
   else
-    title = reason == "rollout_failed" ? "The new version of " + name + " has failed"
-                                       : name + " has failed";
+    title = is_rollout ? "The new version of " + name + " has failed" : name + " has failed";
   std::string detail = words_of(cause.empty() ? reason : cause);
-  if (reason == "rollout_failed") detail = beside(detail, "The version before it goes on.");
+  if (is_rollout) detail = beside(detail, "The version before it goes on.");
   return {.title = title,
           .detail = beside(detail, field(event, "message")),
           .path = path_of_deployment(event, "id"),
           .weight = Weight::bad};
+}
+
+Text of_run(const Event& event) {
+  const std::string kind = field(event, "kind"), code = field(event, "exit_code");
+  std::string reason = field(event, "reason");
+  std::ranges::replace(reason, '_', ' ');
+  const std::string cause = code.empty() ? reason : reason + ", exit code " + code;
+  return {
+      .title = kind == "release" ? "A release command has failed"
+               : kind == "cron"  ? "The cron " + field(event, "name") + " has failed"
+                                 : "A command has failed",
+      .detail = beside(cause.empty() ? "" : "The reason: " + cause + ".", field(event, "message")),
+      .path = path_of_deployment(event, "deployment_id"),
+      .weight = Weight::bad};
 }
 
 Text of_domain(const Event& event) {
@@ -208,6 +223,7 @@ Text of_request(const Event& event) {
 Text unshortened(const Event& event) {
   const std::string_view type = event.type;
   if (type == "certificate.failed" && !field(event, "domain").empty()) return of_domain(event);
+  if (type == "deployment.run_failed") return of_run(event);
   if (type.starts_with("deployment.") || type == "certificate.failed") return of_status(event);
   if (type.starts_with("billing.")) return of_billing(event);
   if (type == "balance.low") return of_balance(event);

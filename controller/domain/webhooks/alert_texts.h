@@ -13,12 +13,24 @@
 namespace berth::alerts {
 
 // Beside the types of webhooks: the states of deployments and certificates that are a trouble
-// (0012_alerts.sql).
-inline constexpr std::array<std::string_view, 15> types = {
-    "deployment.failed",  "deployment.crashed",  "certificate.failed",    "billing.warning",
-    "billing.failed",     "billing.reactivated", "balance.low",           "budget.reached",
-    "charge.settled",     "points.spent",        "points.refunded",       "payout",
-    "campaign.exhausted", "campaign.ended",      "scope_request.decided",
+// (0017_runs.sql).
+inline constexpr std::array<std::string_view, 16> types = {
+    "deployment.failed",
+    "deployment.crashed",
+    "deployment.run_failed",
+    "certificate.failed",
+    "billing.warning",
+    "billing.failed",
+    "billing.reactivated",
+    "balance.low",
+    "budget.reached",
+    "charge.settled",
+    "points.spent",
+    "points.refunded",
+    "payout",
+    "campaign.exhausted",
+    "campaign.ended",
+    "scope_request.decided",
 };
 inline constexpr std::string_view test_type = "alert.test";
 

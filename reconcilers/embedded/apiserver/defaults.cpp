@@ -112,6 +112,19 @@ void deployment_defaults(Json& object) {
   template_defaults(spec);
 }
 
+// A Job with neither number runs one pod (pkg/apis/batch/v1/defaults.go).
+void job_defaults(Json& object) {
+  Json& spec = object["spec"];
+  if (!spec.contains("completions") && !spec.contains("parallelism")) spec["completions"] = 1;
+  fallback(spec, "parallelism", 1);
+  fallback(spec, "backoffLimit", 6);
+  fallback(spec, "completionMode", "NonIndexed");
+  fallback(spec, "suspend", false);
+  fallback(spec, "podReplacementPolicy",
+           spec.contains("podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
+  template_defaults(spec);
+}
+
 void service_defaults(const Json& live, Json& object) {
   Json& spec = object["spec"];
   fallback(spec, "type", "ClusterIP");
@@ -213,6 +226,9 @@ void set_defaults(const Type& type, const Json& live, Json& object) {
     case Kind::replica_sets:
       fallback(object["spec"], "replicas", 1);
       template_defaults(object["spec"]);
+      break;
+    case Kind::jobs:
+      job_defaults(object);
       break;
     case Kind::network_policies:
       policy_defaults(object);

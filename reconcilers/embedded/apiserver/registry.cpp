@@ -115,6 +115,18 @@ std::uint32_t number_of_address(const std::string& address) {
   return (second - first_of_services) << 16 | third << 8 | fourth;
 }
 
+// Gives a Job the labels by which it knows its pods (pkg/registry/batch/job/strategy.go).
+void select_own_pods(Json& job) {
+  if (at_path(job, "/spec/manualSelector") == true) return;
+  const std::string uid = uid_of(job);
+  job["spec"]["selector"]["matchLabels"]["batch.kubernetes.io/controller-uid"] = uid;
+  Json& labels = job["spec"]["template"]["metadata"]["labels"];
+  for (const char* prefix : {"", "batch.kubernetes.io/"}) {
+    labels[std::string(prefix) + "controller-uid"] = uid;
+    labels[std::string(prefix) + "job-name"] = name_of(job);
+  }
+}
+
 }  // namespace
 
 Registry::Registry(Store& store, std::uint64_t seed)
@@ -177,6 +189,7 @@ void Registry::prepare_create(const Type& type, const std::string& name_space, J
   if (type.status == HasStatus::yes && type.id != Kind::nodes) object.erase("status");
   set_defaults(type, nullptr, object);
   if (type.id == Kind::services) allocate_address(object);
+  if (type.id == Kind::jobs) select_own_pods(object);
 }
 
 void Registry::prepare_pod(Json& pod) {

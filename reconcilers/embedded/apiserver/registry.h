@@ -15,9 +15,9 @@ enum class PatchType { merge, strategic, json };
 enum class DryRun { no, yes };
 
 struct DeleteOptions {
-  Propagation propagation = Propagation::background;
-  std::string uid;               // delete only if the object has this uid; empty: any
-  std::string resource_version;  // delete only this version of the object; empty: any
+  std::optional<Propagation> propagation;  // nothing: what is usual for the kind
+  std::string uid;                         // delete only if the object has this uid; empty: any
+  std::string resource_version;            // delete only this version of the object; empty: any
   std::optional<std::int64_t> grace_seconds;
 };
 

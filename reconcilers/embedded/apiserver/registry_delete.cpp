@@ -71,9 +71,12 @@ Json Registry::remove(const Type& type, const std::string& name_space, const std
     return *begin_deletion(key, std::move(ending), 0);
   }
   Json ending = *live;
-  if (options.propagation != Propagation::background) {
-    const char* finalizer =
-        options.propagation == Propagation::orphan ? "orphan" : "foregroundDeletion";
+  // A Job's pods outlive it unless the request says otherwise, for the sake of old clients
+  // (pkg/registry/batch/job/strategy.go).
+  const Propagation usual = type.id == Kind::jobs ? Propagation::orphan : Propagation::background;
+  const Propagation propagation = options.propagation.value_or(usual);
+  if (propagation != Propagation::background) {
+    const char* finalizer = propagation == Propagation::orphan ? "orphan" : "foregroundDeletion";
     Json& finalizers = ending["metadata"]["finalizers"];
     if (std::find(finalizers.begin(), finalizers.end(), finalizer) == finalizers.end())
       finalizers.push_back(finalizer);

@@ -76,7 +76,9 @@ DeleteOptions delete_options(const api::Request& request, const std::string& bod
     options.propagation = Propagation::orphan;
   else if (policy == "Foreground")
     options.propagation = Propagation::foreground;
-  else if (!policy.empty() && policy != "Background")
+  else if (policy == "Background")
+    options.propagation = Propagation::background;
+  else if (!policy.empty())
     throw invalid_options("DeleteOptions",
                           unsupported_value("propagationPolicy", policy,
                                             {"Foreground", "Background", "Orphan", "nil"}));

@@ -53,6 +53,7 @@ constexpr std::array types{
          namespaced, plain, no_generation, built_in, any},
     Type{Kind::pod_disruption_budgets, "policy", "v1", "PodDisruptionBudget",
          "poddisruptionbudgets", namespaced, status, generation, built_in, Put::conditional},
+    Type{Kind::jobs, "batch", "v1", "Job", "jobs", namespaced, status, generation, built_in, any},
 };
 
 const Json null_value;

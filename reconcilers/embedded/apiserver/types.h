@@ -31,6 +31,7 @@ enum class Kind {
   leases,
   role_bindings,
   pod_disruption_budgets,
+  jobs,
 };
 
 enum class Scope { cluster, namespaced };

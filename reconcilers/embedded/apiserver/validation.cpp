@@ -225,6 +225,37 @@ void check_deployment(const Json& object, Causes& causes) {
                                    "must be greater than minReadySeconds"));
 }
 
+// A Job's pods are its own: the API server makes the selector, and neither it nor the template ever
+// changes (pkg/apis/batch/validation).
+void check_job(const Json& live, const Json& object, Causes& causes) {
+  for (const char* number : {"parallelism", "completions", "backoffLimit", "activeDeadlineSeconds",
+                             "ttlSecondsAfterFinished"})
+    if (const Json& value = at_path(object, ("/spec/" + std::string(number)).c_str());
+        value.is_number_integer() && value < 0)
+      causes.push_back(invalid_value("spec." + std::string(number), value,
+                                     "must be greater than or equal to 0"));
+  const Json& policy = at_path(object, "/spec/podReplacementPolicy");
+  if (policy != "Failed" && policy != "TerminatingOrFailed")
+    causes.push_back(
+        unsupported_value("spec.podReplacementPolicy", policy, {"Failed", "TerminatingOrFailed"}));
+  check_labels(at_path(object, "/spec/template/metadata/labels"), "spec.template.labels", causes);
+  check_pod_spec(at_path(object, "/spec/template/spec"), "spec.template.spec", causes);
+  const std::string restarts = text_at(at_path(object, "/spec/template/spec"), "restartPolicy");
+  if (restarts == "Always")
+    causes.push_back(
+        required("spec.template.spec.restartPolicy", R"(valid values: "OnFailure", "Never")"));
+  else if (restarts != "OnFailure" && restarts != "Never")
+    causes.push_back(
+        unsupported_value("spec.template.spec.restartPolicy", restarts, {"OnFailure", "Never"}));
+  if (live.is_null()) return;
+  for (const char* fixed : {"completions", "selector", "template", "completionMode"}) {
+    const std::string path = "/spec/" + std::string(fixed);
+    if (at_path(live, path.c_str()) != at_path(object, path.c_str()))
+      causes.push_back(invalid_value("spec." + std::string(fixed), at_path(object, path.c_str()),
+                                     "field is immutable"));
+  }
+}
+
 // A pod's spec can't change, except for its images and a few other fields.
 void check_pod(const Json& live, const Json& object, Causes& causes) {
   check_pod_spec(at_path(object, "/spec"), "spec", causes);
@@ -358,6 +389,9 @@ void check_kind(const Type& type, const Json& live, const Json& object, Causes& 
       break;
     case Kind::replica_sets:
       check_workload(live, object, causes);
+      break;
+    case Kind::jobs:
+      check_job(live, object, causes);
       break;
     case Kind::pods:
       check_pod(live, object, causes);

@@ -17,8 +17,10 @@ bool has_finalizer(const Json& object, const char* finalizer) {
 }  // namespace
 
 void Collector::remove(const Key& key) {
+  DeleteOptions options;
+  options.propagation = Propagation::background;
   try {
-    registry_.remove(type_of(key.kind), key.name_space, key.name, {});
+    registry_.remove(type_of(key.kind), key.name_space, key.name, options);
   } catch (const Refusal&) {
     // It has been deleted in the meantime.
   }

@@ -34,6 +34,7 @@ Controllers::Controllers(Store& store, Registry& registry, const RuntimeFactory&
       kubelet_(node_),
       deployments_(store, registry, events_, timing),
       replica_sets_(store, registry, events_, timing),
+      jobs_(store, registry, events_, timing),
       collector_(store, registry),
       certificates_(store, registry, timing, remembers_orders) {
   {
@@ -182,6 +183,11 @@ void Controllers::notice(const Notice& change) {
       add_owners(*change.object, Kind::deployments, Loop::deployment);
       if (change.type == ChangeType::deleted) replica_sets_.forget(uid_of(*change.object));
       break;
+    case Kind::jobs:
+      add(Loop::job, key);
+      if (change.type == ChangeType::deleted) jobs_.forget(uid_of(*change.object));
+      if (change.type != ChangeType::modified) add_quotas(key.name_space);
+      break;
     case Kind::namespaces:
       add(Loop::name_space, key);
       if (change.type == ChangeType::deleted) kubelet_.namespace_deleted(key.name);
@@ -231,6 +237,7 @@ void Controllers::notice_secret(const Notice& change) {
 void Controllers::notice_pod(const Notice& change) {
   const Key& key = change.key;
   add_owners(*change.object, Kind::replica_sets, Loop::replica_set);
+  add_owners(*change.object, Kind::jobs, Loop::job);
   if (change.type == ChangeType::deleted) {
     kubelet_.forget(*change.object);
     replica_sets_.forget(uid_of(*change.object));
@@ -258,6 +265,8 @@ std::optional<Moment> Controllers::work(const Work& work, Moment now) {
       return deployments_.reconcile(key, now);
     case Loop::replica_set:
       return replica_sets_.reconcile(key, now);
+    case Loop::job:
+      return jobs_.reconcile(key, now);
     case Loop::pod:
       return kubelet_.reconcile(key, now);
     case Loop::certificate:

@@ -10,6 +10,7 @@
 #include "reconcilers/embedded/controllers/certificate_controller.h"
 #include "reconcilers/embedded/controllers/collector.h"
 #include "reconcilers/embedded/controllers/deployment_controller.h"
+#include "reconcilers/embedded/controllers/job_controller.h"
 #include "reconcilers/embedded/controllers/replica_set_controller.h"
 #include "reconcilers/embedded/node/kubelet.h"
 
@@ -40,6 +41,7 @@ class Controllers {
     name_space,
     garbage,
     replica_set,
+    job,
     pod,
     deployment,
     quota,
@@ -96,6 +98,7 @@ class Controllers {
   Kubelet kubelet_;
   DeploymentController deployments_;
   ReplicaSetController replica_sets_;
+  JobController jobs_;
   Collector collector_;
   CertificateController certificates_;
   bool paused_ = false;

@@ -159,6 +159,7 @@ void AccessLog::take_request(std::string_view line) {
   if (found == hosts_.end()) return;
   ++found->second.by_class.at(size_t(*status / 100 - 2));
   ++found->second.within.at(range_of(*seconds));
+  found->second.seconds += *seconds;
 }
 
 void AccessLog::take_trouble(std::string_view line) {

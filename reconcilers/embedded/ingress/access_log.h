@@ -24,6 +24,7 @@ struct HostTraffic {
                                                     0.5,   0.8,  1.2,   2.5,  5,   10};
   std::array<std::int64_t, 4> by_class{};                // answers of 2xx, 3xx, 4xx and 5xx
   std::array<std::int64_t, bounds.size() + 1> within{};  // each range by itself
+  double seconds = 0;                                    // that all answers together took
 };
 
 // Receives the lines that Caddy logs (caddy_config.cpp), as datagrams: Caddy never waits for

@@ -10,6 +10,7 @@
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "controller/transport/socket.h"
+#include "reconcilers/embedded/ingress/open_connections.h"
 #include "reconcilers/embedded/node/finding.h"
 
 namespace berth::embedded {
@@ -91,6 +92,7 @@ bool listens_on(const Json& configuration, const IngressAddress& address) {
 void add(HostTraffic& sum, const HostTraffic& more) {
   for (size_t i = 0; i < sum.by_class.size(); ++i) sum.by_class.at(i) += more.by_class.at(i);
   for (size_t i = 0; i < sum.within.size(); ++i) sum.within.at(i) += more.within.at(i);
+  sum.seconds += more.seconds;
 }
 
 }  // namespace
@@ -319,6 +321,23 @@ ServedCertificate Ingress::certificate(const std::string& host, const std::strin
   const std::lock_guard lock(served_mutex_);
   if (hosts_.contains(host) && secured_.insert(host).second) files_.set_secure(host, true);
   return found;
+}
+
+std::map<Ingress::ServicePort, std::int64_t> Ingress::requests_since(
+    std::chrono::milliseconds time) const {
+  std::map<std::string, ServicePort> ports;  // by address; several hosts may lead to one
+  {
+    const std::lock_guard lock(served_mutex_);
+    for (const auto& [host, known] : hosts_)
+      for (const std::string& address : known.route.upstreams)
+        ports[address] = {known.name_space, known.route.service, known.route.port};
+  }
+  std::set<std::string> addresses;
+  for (const auto& [address, port] : ports) addresses.insert(address);
+  std::map<ServicePort, std::int64_t> requests;
+  for (const auto& [address, count] : open_connections(addresses, time))
+    requests[ports.at(address)] += count;
+  return requests;
 }
 
 std::map<Ingress::ServicePort, HostTraffic> Ingress::traffic() const {

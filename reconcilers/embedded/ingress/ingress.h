@@ -72,6 +72,9 @@ class Ingress {
   // What was answered for each port of a Service that an Ingress names, whatever the host, since
   // this object was made.
   std::map<ServicePort, HostTraffic> traffic() const;
+  // How many requests to each of these ports have gone on for longer than `time`, which has to be
+  // longer than Caddy keeps idle connections to containers (open_connections.h).
+  std::map<ServicePort, std::int64_t> requests_since(std::chrono::milliseconds time) const;
   // How many requests weren't counted.
   std::uint64_t lost_requests() const { return log_->lost(); }
   // How often Caddy was started again because it had ended; 0 before start().

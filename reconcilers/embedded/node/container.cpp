@@ -352,8 +352,9 @@ void Container::refused(const Look& look, const RunState& state) {
   last_end_ = {{"exitCode", start_error},   {"reason", "StartError"},
                {"message", state.message},  {"startedAt", "1970-01-01T00:00:00Z"},
                {"finishedAt", timestamp()}, {"containerID", container_id_}};
-  stage_ = Stage::start_failed;
-  due_ = look.now + look.node.timing.second;
+  const bool once = text_at(look.pod["spec"], "restartPolicy") == "Never";
+  stage_ = once ? Stage::ended : Stage::start_failed;
+  due_ = once ? std::nullopt : std::optional(look.now + look.node.timing.second);
 }
 
 void Container::begin_run(const Look& look, const RunState& state) {

@@ -62,6 +62,7 @@ class Container {
   bool ready() const { return ready_; }
   bool running() const { return stage_ == Stage::running || stage_ == Stage::killing; }
   bool has_run() const { return newest_ >= 0; }
+  bool is_ending() const { return stop_at_.has_value(); }
   // The exit code of a container that won't be restarted; nothing for others.
   std::optional<int> exit_code() const;
   // The address of its present run; empty if it has none.

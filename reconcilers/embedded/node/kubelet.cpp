@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/base/clock.h"
 #include "controller/base/log.h"
 #include "reconcilers/embedded/apiserver/conditions.h"
 #include "reconcilers/embedded/apiserver/quantity.h"
@@ -68,6 +69,8 @@ void Kubelet::adopt(Moment now) {
     PodRun& run = pods_[uid_of(*pod)];
     if (!has_ended(*pod)) run.requests = requests_of(*pod);
     run.started_at = text_at((*pod)["status"], "startTime");
+    if (const auto at = parse_iso8601(run.started_at))
+      run.began = now - std::chrono::duration_cast<std::chrono::milliseconds>(system_time() - *at);
     run.ip = text_at((*pod)["status"], "podIP");
     if (text_at((*pod)["status"], "reason") == "Evicted")
       run.evicted = text_at((*pod)["status"], "message");
@@ -128,6 +131,8 @@ std::optional<Moment> Kubelet::reconcile(const Key& key, Moment now) {
   if (text_at((*pod)["spec"], "nodeName").empty()) return schedule(key, *pod, run, now);
   if (!run.evicted.empty()) return evict(key, *pod, run, now);
   if (has_ended(*pod)) return std::nullopt;
+  if (const auto deadline = deadline_of(*pod, run); deadline && now >= *deadline)
+    return expire(key, *pod, run, now);
   return advance(key, *pod, run, now);
 }
 
@@ -196,13 +201,14 @@ std::optional<Moment> Kubelet::schedule(const Key& key, const Json& pod, PodRun&
 
 std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& run, Moment now) {
   if (run.started_at.empty()) run.started_at = timestamp();
+  if (!run.began) run.began = now;
   if (!strangers_are_gone(now)) {
     // What runs is looked at all the same.
     const bool runs = std::any_of(run.containers.begin(), run.containers.end(),
                                   [](const auto& one) { return one.second.running(); });
     if (!runs) return now + clean_up_look;
   }
-  std::optional<Moment> next;
+  std::optional<Moment> next = deadline_of(pod, run);
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
     container.advance({node_, pod, spec, now});
@@ -336,6 +342,35 @@ std::optional<Moment> Kubelet::evict(const Key& key, const Json& pod, PodRun& ru
   return std::nullopt;
 }
 
+std::optional<Moment> Kubelet::deadline_of(const Json& pod, const PodRun& run) const {
+  const Json& seconds = at_path(pod, "/spec/activeDeadlineSeconds");
+  if (!seconds.is_number_integer() || !run.began) return std::nullopt;
+  return *run.began + seconds.get<std::int64_t>() * node_.timing.second;
+}
+
+// The containers get the pod's grace period, and the pod has failed only when they have ended
+// (kubernetes, pkg/kubelet/active_deadline.go).
+std::optional<Moment> Kubelet::expire(const Key& key, const Json& pod, PodRun& run, Moment now) {
+  constexpr const char* reason = "DeadlineExceeded";
+  constexpr const char* message = "Pod was active on the node longer than the specified deadline";
+  const bool told = std::any_of(run.containers.begin(), run.containers.end(),
+                                [](const auto& one) { return one.second.is_ending(); });
+  if (!told) node_.events.record(pod, "kubelet", {EventType::normal, reason, message, ""});
+  const auto grace = number_at(pod, "/spec/terminationGracePeriodSeconds", 30);
+  if (const auto next =
+          end(pod, run, grace * node_.timing.second, Container::Ending::known_after_a_crash, now))
+    return next;
+  Json status = status_of(pod, run);
+  for (const char* type : {"Ready", "ContainersReady"})
+    set_condition(status["conditions"], {type, "False", "PodFailed", ""});
+  status["phase"] = "Failed";
+  status["reason"] = reason;
+  status["message"] = message;
+  run.requests = {};
+  write(key, pod, std::move(status));
+  return std::nullopt;
+}
+
 std::optional<Moment> Kubelet::end(const Json& pod, PodRun& run, std::chrono::milliseconds grace,
                                    Container::Ending ending, Moment now) {
   std::optional<Moment> next;
@@ -397,6 +432,18 @@ Run Kubelet::logged_run(const Json& pod, const std::string& container, bool prev
   if (run == nullptr) return none.logged_run(pod, spec, previous);
   const auto found = run->containers.find(text_at(spec, "name"));
   return (found == run->containers.end() ? none : found->second).logged_run(pod, spec, previous);
+}
+
+std::optional<Run> Kubelet::running_run(const Json& pod, const std::string& container) const {
+  const PodRun* run = find(pod);
+  if (run == nullptr) return std::nullopt;
+  for (const Json& spec : at_path(pod, "/spec/containers")) {
+    if (text_at(spec, "name") != container) continue;
+    const auto found = run->containers.find(container);
+    if (found == run->containers.end() || !found->second.running()) return std::nullopt;
+    return found->second.run_of(pod, spec);
+  }
+  return std::nullopt;
 }
 
 std::optional<Usage> Kubelet::usage(const Json& pod, const Json& spec) const {

@@ -29,6 +29,8 @@ class Kubelet {
 
   // The run of one container of the pod (empty: the only one) whose log is wanted. Throws Refusal.
   Run logged_run(const Json& pod, const std::string& container, bool previous) const;
+  // The run of a container of the pod; nothing if none runs.
+  std::optional<Run> running_run(const Json& pod, const std::string& container) const;
   // What the container uses; nothing if it doesn't run or isn't measured.
   std::optional<Usage> usage(const Json& pod, const Json& spec) const;
   // Where a port of the pod is reached from this machine.
@@ -45,6 +47,7 @@ class Kubelet {
     std::optional<Moment> placed_at;  // when the scheduler places the pod
     std::optional<Moment> disk_look;  // when its use of the disk is looked at again
     std::string started_at;
+    std::optional<Moment> began;  // the same
     std::string ip;
     std::string evicted;  // the reason, if the pod was evicted and is ending
     Requests requests;    // once it is on the node
@@ -56,6 +59,10 @@ class Kubelet {
   std::optional<Moment> schedule(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> advance(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> evict(const Key& key, const Json& pod, PodRun& run, Moment now);
+  // Ends a pod that has been active for longer than its deadline; the pod stays.
+  std::optional<Moment> expire(const Key& key, const Json& pod, PodRun& run, Moment now);
+  // When the pod has been active for too long; nothing without activeDeadlineSeconds.
+  std::optional<Moment> deadline_of(const Json& pod, const PodRun& run) const;
   std::optional<Moment> stop(const Key& key, const Json& pod, PodRun& run, Moment now);
   // Ends all containers. Returns nothing once they have ended, and otherwise when to look again.
   std::optional<Moment> end(const Json& pod, PodRun& run, std::chrono::milliseconds grace,

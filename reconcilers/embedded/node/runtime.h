@@ -11,6 +11,7 @@
 #include "reconcilers/embedded/apiserver/types.h"
 #include "reconcilers/embedded/node/finding.h"
 #include "reconcilers/embedded/node/output.h"
+#include "reconcilers/embedded/node/session.h"
 #include "reconcilers/embedded/timing.h"
 
 namespace berth::embedded {
@@ -199,6 +200,12 @@ class Runtime {
   // Where a port of a running container is reached from this machine, such as `127.0.0.1:34567`.
   virtual std::optional<std::string> address(const Run& run, int port) const = 0;
   virtual std::optional<Usage> usage(const Run& run) const = 0;
+  // Opens a session in a running container. What is returned does it: it is called without the
+  // mutex, waits for the request's patience at most, and throws Error: invalid_state if the
+  // container doesn't run or can't be reached like that, unavailable if the node doesn't answer.
+  // The session must not outlive the runtime.
+  using Opening = std::function<std::unique_ptr<RunSession>()>;
+  virtual Opening open(const Run& run, const SessionRequest& request) = 0;
   // Whether usage() has `disk_bytes`, so that the kubelet should look at it from time to time.
   virtual bool measures_disk() const = 0;
 };

@@ -1,19 +1,43 @@
 #include "reconcilers/embedded/node/unix_http.h"
 
 #include <httplib.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <set>
 
+#include "controller/base/text.h"
+
 namespace berth::embedded {
 namespace {
 
 using Failure = UnixHttpError::Kind;
+
+// Returns an invalid descriptor if nobody listens.
+Descriptor connected_to(const std::string& path) {
+  Descriptor connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!connection.valid()) return connection;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  // Without this limit, a connection to a service that doesn't accept any would wait for ever
+  // once its queue is full.
+  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  ::setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  int result = 0;
+  do {
+    result =
+        ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? std::move(connection) : Descriptor();
+}
 
 class UnixClient final : public httplib::ClientImpl {
  public:
@@ -25,26 +49,11 @@ class UnixClient final : public httplib::ClientImpl {
     // stop() finds no connection to close before this function was called; afterwards it does.
     error = httplib::Error::Canceled;
     if (cancelled_ && *cancelled_) return false;
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    Descriptor connection = connected_to(path_);
     error = httplib::Error::Connection;
-    if (fd < 0) return false;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path_.data(), path_.size());
-    // Without this limit, a connection to a service that doesn't accept any would wait for ever
-    // once its queue is full.
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    int connected = 0;
-    do {
-      connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    } while (connected != 0 && errno == EINTR);
-    if (connected != 0) {
-      ::close(fd);
-      return false;
-    }
+    if (!connection.valid()) return false;
     error = httplib::Error::Success;
-    socket.sock = fd;
+    socket.sock = connection.release();
     return true;
   }
 
@@ -185,6 +194,88 @@ UnixAnswer UnixHttp::call(const UnixCall& call) const {
   throw UnixHttpError(Failure::unreachable, path_ + " can't be reached for " + call.method + " " +
                                                 call.target + ": " + httplib::to_string(error) +
                                                 ".");
+}
+
+namespace {
+
+// Reads from a connection until a deadline. Throws UnixHttpError.
+class DeadlineReader {
+ public:
+  DeadlineReader(int socket, std::chrono::milliseconds patience, std::string whom)
+      : socket_(socket),
+        until_(std::chrono::steady_clock::now() + patience),
+        whom_(std::move(whom)) {}
+
+  // Returns false at the end.
+  bool read(char* to, std::size_t most, std::size_t& got) {
+    for (;;) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until_ - std::chrono::steady_clock::now());
+      pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+      const int ready = ::poll(&waiting, 1, int(std::max<std::int64_t>(left.count(), 0)));
+      if (ready == 0) throw UnixHttpError(Failure::timed_out, whom_ + " didn't answer in time.");
+      if (ready < 0 && errno == EINTR) continue;
+      const ssize_t size = ::recv(socket_, to, most, 0);
+      if (size < 0 && errno == EINTR) continue;
+      if (size < 0) throw UnixHttpError(Failure::unreachable, whom_ + " broke the connection off.");
+      got = std::size_t(size);
+      return size > 0;
+    }
+  }
+
+ private:
+  const int socket_;
+  const std::chrono::steady_clock::time_point until_;
+  const std::string whom_;
+};
+
+constexpr std::size_t most_head_bytes = 16 * 1024;
+
+// Reads no further than the end of the head: what follows a 101 isn't HTTP any more.
+std::string read_head(DeadlineReader& reader) {
+  std::string head;
+  char byte = 0;
+  std::size_t got = 0;
+  while (!head.ends_with("\r\n\r\n")) {
+    if (head.size() == most_head_bytes)
+      throw UnixHttpError(Failure::too_large, "The head of an answer is too large.");
+    if (!reader.read(&byte, 1, got))
+      throw UnixHttpError(Failure::unreachable, "An answer ended within its head.");
+    head += byte;
+  }
+  return head;
+}
+
+}  // namespace
+
+Descriptor UnixHttp::upgrade(const UnixCall& call, UnixAnswer& answer) const {
+  Descriptor connection = connected_to(path_);
+  if (!connection.valid())
+    throw UnixHttpError(Failure::unreachable, path_ + " can't be reached for " + call.target + ".");
+  std::string request =
+      call.method + " " + call.target + " HTTP/1.1\r\nHost: " + host_ +
+      "\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: " + call.content_type +
+      "\r\nContent-Length: " + std::to_string(call.body.size()) + "\r\n\r\n" + call.body;
+  for (std::string_view rest = request; !rest.empty();) {
+    const ssize_t sent = ::send(connection.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) throw UnixHttpError(Failure::unreachable, path_ + " took no request.");
+    rest.remove_prefix(std::size_t(sent));
+  }
+  DeadlineReader reader(connection.get(), call.silence, path_);
+  const std::string head = read_head(reader);
+  // HTTP/1.1 101 …
+  constexpr std::size_t status_at = 9;
+  constexpr std::size_t status_size = 3;
+  answer.status = parse_number<int>(
+                      std::string_view(head).substr(std::min(head.size(), status_at), status_size))
+                      .value_or(0);
+  if (answer.status == 101) return connection;
+  // Connections that aren't upgraded are kept open; what has arrived by now says what is wrong.
+  std::array<char, 4096> part{};
+  std::size_t got = 0;
+  if (reader.read(part.data(), part.size(), got)) answer.body.assign(part.data(), got);
+  return {};
 }
 
 }  // namespace berth::embedded

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/descriptor.h"
+
 // HTTP/1.1 over a unix socket, which podman's service and Caddy's administration speak. This is the
 // only part of berth's programs that uses cpp-httplib: it reads answers of programs that berthd
 // itself has started.
@@ -82,6 +84,11 @@ class UnixHttp {
 
   // Returns the answer whatever its status is. Throws UnixHttpError.
   UnixAnswer call(const UnixCall& call) const;
+  // Sends a request without a source, and returns the connection if the answer to it is 101
+  // (RFC 9110, section 7.8): from then on both sides send what they like. Otherwise returns an
+  // invalid descriptor, and sets `answer`. UnixCall::silence is for the whole of it. Throws
+  // UnixHttpError.
+  Descriptor upgrade(const UnixCall& call, UnixAnswer& answer) const;
 
   const std::string& path() const { return path_; }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "api/gate/container_sessions.h"
 #include "api/gate/event_stream.h"
 #include "api/gate/heavy_reads.h"
 #include "api/gate/internal_secret.h"
@@ -98,6 +99,30 @@ TEST_CASE("one account or network doesn't take all streams", "[pool:streams]") {
   const ClaimantOfThread admin(
       {.account = "root", .address = "192.0.2.1", .standing = Standing::essential});
   CHECK_NOTHROW(open.push_back(hub.admit("root")));
+}
+
+TEST_CASE("one account or network doesn't take all sessions in containers",
+          "[pool:container_sessions]") {
+  ContainerSessions sessions(nullptr, {.sessions = 96, .of_account = 1000, .opening = 1});
+  std::list<std::unique_ptr<ContainerSessions::Permit>> open;
+  const auto opens = [&](const std::string& account, const std::string& address) {
+    return as(account, address, [&] {
+      return refusal([&] { open.push_back(sessions.admit(exec::SessionKind::exec, account)); });
+    });
+  };
+  int of_crowd = 0;
+  while (opens("u" + std::to_string(of_crowd), "192.0.2.1").empty()) ++of_crowd;
+  CHECK(of_crowd == 72);
+  CHECK(opens("u1000", "192.0.2.1") == "429 rate_limited");
+  for (int i = 0; i < 18; ++i)
+    CHECK(opens("v" + std::to_string(i), "198.51." + std::to_string(i) + ".1").empty());
+  CHECK(opens("w", "203.0.113.1") == "503 unavailable");
+  open.resize(2);
+  // Few are opened at once, because the cluster may be slow.
+  CHECK(open.front()->opening([&] {
+    return refusal([&] { open.back()->opening([] { return 0; }); });
+  }) == "503 unavailable");
+  CHECK(open.back()->opening([] { return 7; }) == 7);
 }
 
 TEST_CASE("one network doesn't take all threads for heavy reads",

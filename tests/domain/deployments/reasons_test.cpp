@@ -6,6 +6,7 @@
 
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/runs/crons.h"
 #include "tests/programs.h"
 
 namespace {
@@ -50,6 +51,12 @@ TEST_CASE("each reason of a deployment is explained") {
   const auto names = all_of<deployments::Reason>();
   CHECK(names.contains("rollout_failed"));
   CHECK(explained("Why isn't it running?") == names);
+}
+
+TEST_CASE("each reason of a run, and of a minute without one, is explained") {
+  auto names = all_of<runs::Reason>();
+  names.merge(all_of<crons::Skipped>());
+  CHECK(explained("Why did a command fail?") == names);
 }
 
 TEST_CASE("each reason of an entry about money or admins is explained") {

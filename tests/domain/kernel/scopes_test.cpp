@@ -6,10 +6,11 @@ namespace {
 
 using namespace berth;
 
-TEST_CASE("the nine scopes of the specification, two of them automatic") {
-  CHECK(all_scopes().size() == 9);
+TEST_CASE("the nine scopes of the specification and deploy:exec, two of them automatic") {
+  CHECK(all_scopes().size() == 10);
   CHECK(ScopeSet::automatic().text() == "profile:read points:read");
-  CHECK(ScopeSet::operators().text() == "deploy:manage campaigns:manage campaign:write");
+  CHECK(ScopeSet::operators().text() ==
+        "deploy:manage campaigns:manage campaign:write deploy:exec");
   for (const ScopeInfo& row : all_scopes()) {
     CHECK(parse_scope(row.name) == row.scope);
     CHECK(&info(row.scope) == &row);

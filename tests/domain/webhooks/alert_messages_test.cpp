@@ -119,6 +119,18 @@ TEST_CASE("what alerts say") {
                                 {"percent", 100},
                                 {"at_limit", "stop_all"}}) ==
         "The budget is used up | 100 of 100 points of the day. All its deployments are stopped.");
+  CHECK(text("deployment.run_failed", {{"kind", "cron"},
+                                       {"name", "nightly"},
+                                       {"exit_code", 3},
+                                       {"reason", "command_failed"},
+                                       {"message", nullptr}}) ==
+        "The cron nightly has failed | The reason: command failed, exit code 3.");
+  CHECK(text("deployment.run_failed", {{"kind", "release"},
+                                       {"name", nullptr},
+                                       {"exit_code", nullptr},
+                                       {"reason", "timed_out"},
+                                       {"message", nullptr}}) ==
+        "A release command has failed | The reason: timed out.");
   CHECK(text("points.spent", {{"amount", 5}, {"description", "a sword"}}) ==
         "A user has spent 5 points | a sword");
   CHECK(alerts::text_of(crash()).path == "/console/deployments/d1");

@@ -148,6 +148,8 @@ class Berthd:
 class Operator:
     """An account with an app that may create deployments, and an access token of the app."""
 
+    scopes = ("profile:read", "deploy:manage")
+
     def __init__(self, berthd, name):
         self.berthd = berthd
         self.register(name)
@@ -163,14 +165,14 @@ class Operator:
 
     def create_app(self, name):
         wanted = {"app_name": f"App of {name}", "redirect_uris": [f"https://{name}.example.org/callback"],
-                  "allowed_scopes": ["profile:read", "deploy:manage"]}
+                  "allowed_scopes": list(self.scopes)}
         self.app = self.berthd.ask("POST", "/api/oauth/apps", wanted, self.session)["app"]
         self.redirect_uri = wanted["redirect_uris"][0]
         self.namespace = "berth-app-" + self.app["id"]
 
     def approve(self):
         asked = self.berthd.ask("POST", f"/api/oauth/my-apps/{self.app['id']}/scope-request",
-                                {"requested_scopes": ["deploy:manage"]}, self.session)
+                                {"requested_scopes": [scope for scope in self.scopes if scope != "profile:read"]}, self.session)
         assert asked["status"] == "pending", asked
         self.berthd.as_admin("POST", f"/api/internal/scope-requests/{asked['id']}/approve")
 
@@ -179,7 +181,7 @@ class Operator:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         query = urllib.parse.urlencode({
             "response_type": "code", "client_id": self.app["client_id"], "redirect_uri": self.redirect_uri,
-            "scope": "profile:read deploy:manage", "code_challenge": challenge, "code_challenge_method": "S256"})
+            "scope": " ".join(self.scopes), "code_challenge": challenge, "code_challenge_method": "S256"})
         code = self.berthd.ask("GET", f"/api/oauth/authorize?{query}", None, self.session)["code"]
         tokens = self.berthd.ask("POST", "/api/oauth/token", {
             "grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri,

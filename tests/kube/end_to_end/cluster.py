@@ -23,9 +23,9 @@ ANSWER_LIMIT = 30  # seconds, of the registry
 SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 
 # All kinds of objects that berth creates or that are created for it.
-KINDS = ("deployments.apps,replicasets.apps,pods,services,endpointslices.discovery.k8s.io,ingresses.networking.k8s.io,"
-         "secrets,certificates.cert-manager.io,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts,"
-         "poddisruptionbudgets.policy")
+KINDS = ("deployments.apps,replicasets.apps,jobs.batch,pods,services,endpointslices.discovery.k8s.io,"
+         "ingresses.networking.k8s.io,secrets,certificates.cert-manager.io,resourcequotas,limitranges,"
+         "networkpolicies.networking.k8s.io,serviceaccounts,poddisruptionbudgets.policy")
 
 
 def run(*command, check=True, limit=SCRIPT_LIMIT, **options):

@@ -195,14 +195,14 @@ class Helm(chart.ChartTest):
         self.assertNotIn("forbidden", self.kubectl("logs", INSTALLED).lower())
         for verb, what in (("create", "namespaces"), ("delete", "namespaces"), ("watch", "ingresses.networking.k8s.io")):
             self.assertTrue(self.may(verb, what, "-A"), f"{verb} {what}")
-        for verb, what in (("patch", "deployments.apps"), ("create", "secrets"), ("list", "events")):
+        for verb, what in (("patch", "deployments.apps"), ("create", "secrets"), ("list", "events"), ("create", "jobs.batch")):
             self.assertTrue(self.may(verb, what, "-n", self.ada.namespace), f"{verb} {what}")
             self.assertFalse(self.may(verb, what, "-n", "kube-system"), f"{verb} {what}")
         for verb in ("get", "list", "watch"):
             self.assertFalse(self.may(verb, "secrets", "-n", self.ada.namespace), verb)
         self.assertTrue(self.may("update", "leases.coordination.k8s.io", "-n", NAMESPACE))
         for verb, what in (("create", "pods"), ("create", "pods --subresource=exec"), ("get", "nodes"), ("list", "configmaps"),
-                           ("update", "deployments.apps"), ("delete", "serviceaccounts"), ("create", "daemonsets.apps"),
+                           ("update", "deployments.apps"), ("delete", "serviceaccounts"), ("create", "daemonsets.apps"), ("create", "cronjobs.batch"),
                            ("create", "clusterrolebindings.rbac.authorization.k8s.io"), ("list", "roles.rbac.authorization.k8s.io"),
                            ("get", "leases.coordination.k8s.io"), ("create", "serviceaccounts --subresource=token"), ("delete", "persistentvolumeclaims"),
                            ("impersonate", "users"), ("*", "*")):

@@ -21,6 +21,7 @@ WEB, WEB_SECURE, WEB_METRICS = 8000, 8443, 8082  # Traefik's ports, tests/kube/l
 DNS_HEALTH = 8080  # a port of CoreDNS, tests/kube/lib/cluster-dns.yaml
 SILENCE = 3  # seconds without an answer; the kernel repeats a lost packet after one
 INGRESS = "ingress"  # the namespace of the ingress controller
+RUN_LIMIT, RUN_TARGETS = 300, 40  # seconds of a run that tries paths, and how many it tries
 ROUNDS, REQUESTS = 5, 60  # of the measurement, with and without enforcement
 OPEN, SHUT = "open", "shut"
 # Pods that stand for others, and their namespaces. They need no policy of their own.
@@ -59,8 +60,10 @@ class Matrix(World):
         cls.pods = {}  # who → namespace, name, address
         for role, namespace in STAND_INS.items():
             cls.stand_in(role, namespace)
+        cls.shops = {}  # who → deployment
         for who, operator, name in (("ada", cls.ada, "matrix-a"), ("ada's other", cls.ada, "matrix-own"), ("ben", cls.ben, "matrix-b")):
-            operator.wait(operator.deploy(name, IMAGE), "running")
+            cls.shops[who] = operator.deploy(name, IMAGE)
+            operator.wait(cls.shops[who], "running")
             cls.pods[who] = cls.find(operator.namespace, f"app.kubernetes.io/name={name}")
         for role, namespace in STAND_INS.items():
             cls.cluster.kubectl("wait", "--for=condition=Ready", f"pod/berth-e2e-{role}", "-n", namespace, "--timeout=60s")
@@ -262,3 +265,34 @@ class Matrix(World):
         print(f"      attempts of a new pod that got through: {len(through)}", flush=True)
         self.ada.delete(early)
         self.assertEqual(through, [])
+
+    def run_of_ada(self, *command):
+        """Runs the command once in a pod of its own. Returns what it wrote."""
+        runs = f"/{self.shops['ada']}/runs"
+        run = self.ada.ask("POST", runs, {"command": list(command), "timeout_seconds": RUN_LIMIT})["run"]["id"]
+        seen = lambda: self.ada.ask("GET", f"{runs}/{run}")["run"]  # noqa: E731
+        eventually(lambda: seen()["status"] not in ("pending", "running"), "the run is over", RUN_LIMIT + PATIENCE, seen=seen)
+        return self.ada.ask("GET", f"{runs}/{run}/logs")
+
+    def test_7_a_run_reaches_what_its_app_reaches(self):
+        paths = [path for path in self.paths() if path.source == "ada"]
+        results = {}
+        for start in range(0, len(paths), RUN_TARGETS):
+            some = paths[start:start + RUN_TARGETS]
+            said = self.run_of_ada("/bin/reach", str(SILENCE), *(path.target for path in some))
+            found = dict(line.split(" ", 1) for line in said.splitlines())
+            results.update({path: found[path.target] for path in some})
+        self.show(results)
+        self.assertEqual(self.wrong(results), [])
+
+    def test_8_nobody_reaches_a_run(self):
+        runs = f"/{self.shops['ada']}/runs"
+        run = self.ada.ask("POST", runs, {"command": ["/bin/busybox", "httpd", "-f", "-p", str(PORT), "-h", "/www"]})["run"]["id"]
+        self.addCleanup(self.ada.ask, "DELETE", f"{runs}/{run}")
+        eventually(lambda: self.ada.ask("GET", f"{runs}/{run}")["run"]["status"] == "running", "it runs", PATIENCE)
+        self.pods["a run"] = self.find(self.ada.namespace, f"berth/run={run}")
+        paths = [Path("ada", "its own app's run", self.to("a run"), OPEN)]
+        paths += [Path(source, "a run", self.to("a run"), SHUT) for source in ("ben", "ingress", "monitoring", "platform", "anybody")]
+        results = self.measure(paths)
+        self.show(results)
+        self.assertEqual(self.wrong(results), [])

@@ -210,6 +210,26 @@ def container_logs(scene):
     return scene.owner_api.get(running(scene) + "/container-logs?tail=1")
 
 
+def shell(scene):
+    """Returns the path of a deployment that runs, on a tier that allows sessions in containers."""
+    path = running(scene)
+    tiers = scene.admin.get("/api/internal/deploy/tiers").expect(200)["tiers"]
+    free = next(tier["id"] for tier in tiers if tier["slug"] == "free")
+    scene.admin.patch("/api/internal/deploy/tiers/" + free, {"exec_allowed": True}).expect(200)
+    return path
+
+
+# A plain GET can't open a WebSocket: its only success is to be told so.
+@driver("execInContainer", 426)
+def exec_in_container(scene):
+    return scene.owner_api.get(shell(scene) + "/exec?command=ls&command=-l")
+
+
+@driver("forwardPort", 426)
+def forward_port(scene):
+    return scene.owner_api.get(shell(scene) + "/port-forward?port=8080")
+
+
 @driver("followedLogs")
 def followed_logs(scene):
     return scene.owner_api.get("/api/deploy/container-logs?logs=" + running(scene).rsplit("/", 1)[1])

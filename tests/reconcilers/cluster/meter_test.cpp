@@ -9,6 +9,7 @@
 #include <set>
 
 #include "controller/domain/deployments/metering/usage.h"
+#include "controller/domain/deployments/runs/runs.h"
 #include "reconcilers/cluster/run_recorder.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
@@ -92,6 +93,28 @@ struct Running {
 };
 
 }  // namespace
+
+TEST_CASE("a command's container is metered beside the deployment's, and ends with the command") {
+  Running shop;
+  const std::string app = shop.world.row(shop.id).app_id;
+  const std::string command = shop.world.database().write([&](db::Tx& tx) {
+    return runs::create(tx, {app, app, "request-6"}, shop.id, {.command = {"sleep", "250"}}).id;
+  });
+  REQUIRE(eventually([&] { return open_runs(shop.world, shop.id) == 2; }));
+  REQUIRE(eventually([&] { return open_runs(shop.world, shop.id) == 1; }));
+  const auto all = intervals(shop.world, shop.id);
+  REQUIRE(all.size() == 2);
+  const auto ended =
+      std::ranges::find_if(all, [&](const Interval& one) { return one.run != shop.run; });
+  REQUIRE(ended != all.end());
+  CHECK(ended->ended_at);
+  CHECK(ended->ending == Ending::finished);
+  CHECK(eventually([&] {
+    return shop.world.database().read([&](db::Tx& tx) {
+      return runs::find(tx, command).value().status == runs::Status::succeeded;
+    });
+  }));
+}
 
 TEST_CASE("each run of a metered deployment is recorded once, by the cluster's times") {
   TestCluster cluster;

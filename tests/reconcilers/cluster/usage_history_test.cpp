@@ -132,10 +132,10 @@ TEST_CASE("Traefik's answers are counted by class, and their times become quanti
   const Traffic now = page(30, 3, 18, 30).at("ns-shop-http@kubernetes");
   const Traffic passed = since(before, now);
   CHECK(passed.by_class == std::array<std::int64_t, 4>{20, 0, 0, 2});
-  CHECK(milliseconds(passed, 0.5) == 100);
-  CHECK(milliseconds(passed, 0.75) == 200);
-  CHECK(milliseconds(passed, 1) == 300);
-  CHECK_FALSE(milliseconds(since(now, now), 0.5));
+  CHECK(answer_time(passed, 0.5) == 100);
+  CHECK(answer_time(passed, 0.75) == 200);
+  CHECK(answer_time(passed, 1) == 300);
+  CHECK_FALSE(answer_time(since(now, now), 0.5));
   // Traefik was started again.
   CHECK(since(now, before).by_class == before.by_class);
 }

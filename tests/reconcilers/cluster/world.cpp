@@ -79,6 +79,8 @@ void World::listen() {
     if (!engine_) return;
     if (topic == db::Topic::custom_domain)
       engine_->enqueue_domain(id);
+    else if (topic == db::Topic::run)
+      engine_->enqueue_run(id);
     else
       engine_->enqueue(id);
   });
@@ -150,6 +152,7 @@ std::string World::deploy(const std::string& app, const Wanted& wanted) {
   order.tier = wanted.tier;
   order.container.health_path = wanted.health_path;
   order.container.port = wanted.port;
+  order.container.release_command = wanted.release_command;
   order.container.replicas = wanted.replicas;
   order.container.processes = wanted.processes;
   order.secrets.env = wanted.env;

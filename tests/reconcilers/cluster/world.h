@@ -25,6 +25,7 @@ struct Wanted {
   std::optional<deployments::RegistryCredentials> registry_credentials = {};
   int replicas = 1;
   deployments::Processes processes = {};
+  deployments::Texts release_command = {};
 };
 
 class World {

@@ -44,14 +44,21 @@ std::vector<ToRun> all_to_run(db::Tx& tx, const std::string& app_id) {
   return to_run;
 }
 
-// Nothing runs commands yet. Once there is a table of their runs, this returns what
-//   SELECT d.id, d.tier_id, count(*) AS runs
-//   FROM deployments d
-//   JOIN deployment_runs r ON r.deployment_id = d.id AND r.finished_at IS NULL
-//   WHERE d.app_id = $1
-//   GROUP BY d.id, d.tier_id
-// finds.
-std::vector<RunsUnderWay> runs_under_way(db::Tx&, const std::string&) { return {}; }
+std::vector<RunsUnderWay> runs_under_way(db::Tx& tx, const std::string& app_id) {
+  std::vector<RunsUnderWay> runs;
+  auto rows = tx.query(R"(
+      SELECT d.id, d.tier_id, count(*) AS runs
+      FROM deployments d
+      JOIN deployment_runs r ON r.deployment_id = d.id AND r.finished_at IS NULL
+      WHERE d.app_id = $1
+      GROUP BY d.id, d.tier_id)",
+                       app_id);
+  while (rows.next())
+    runs.push_back({.deployment_id = rows.text("id"),
+                    .tier_id = rows.text("tier_id"),
+                    .count = rows.integer("runs")});
+  return runs;
+}
 
 }  // namespace
 

@@ -31,6 +31,9 @@ enum class Ending {
 };
 constexpr auto texts_of(Ending) { return EnumTexts<Ending::vanished>{"finished", "vanished"}; }
 
+// What the runs of jobs have instead of the name of a process. A process may have this name, too.
+inline constexpr const char* run_process = "run";
+
 // One run of one container, as the cluster describes it.
 struct Run {
   std::string name;  // the pod's uid, "/" and the container's restart count: "0c5a…/2"

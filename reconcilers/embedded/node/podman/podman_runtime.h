@@ -60,6 +60,7 @@ class PodmanRuntime final : public Runtime {
                               std::optional<std::uint64_t> tail_lines) const override;
   std::optional<std::string> address(const Run& run, int port) const override;
   std::optional<Usage> usage(const Run& run) const override;
+  Opening open(const Run& run, const SessionRequest& request) override;
   bool measures_disk() const override { return true; }
 
  private:
@@ -142,6 +143,13 @@ class PodmanRuntime final : public Runtime {
   void remove_by_podman(const std::string& name);
   void adopt(const Json& listed);
   void remove_leftovers();
+
+  // Sessions (podman_exec.cpp).
+
+  std::unique_ptr<RunSession> open_command(const std::string& name, const SessionRequest& request);
+  SessionEnd end_of_command(const std::string& id, bool has_terminal);
+  void resize_command(const std::string& id, int columns, int rows);
+  void hang_up(const std::string& id);
 
   // Images.
 

@@ -31,12 +31,14 @@ std::string last_words(ImageBehaviour behaviour) {
 }
 
 ContainerOutput::ContainerOutput(std::string name, std::string image, ImageBehaviour behaviour,
-                                 std::string port, std::int64_t began)
+                                 std::string port, std::int64_t began,
+                                 std::vector<std::string> lines)
     : name_(std::move(name)),
       image_(std::move(image)),
       behaviour_(behaviour),
       port_(std::move(port)),
-      began_(began) {}
+      began_(began),
+      lines_(std::move(lines)) {}
 
 void ContainerOutput::end(std::int64_t at) {
   std::int64_t running = 0;
@@ -52,6 +54,7 @@ std::vector<std::string> ContainerOutput::words() const {
     begin = end + 1;
   }
   if (!port_.empty()) lines.push_back("listening on port " + port_);
+  lines.insert(lines.end(), lines_.begin(), lines_.end());
   return lines;
 }
 

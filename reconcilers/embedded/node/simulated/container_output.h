@@ -15,9 +15,10 @@ namespace berth::embedded {
 // has to be stored. Thread-safe.
 class ContainerOutput {
  public:
-  // `port` is the port that the container claims to listen on; empty if it doesn't listen.
+  // `port` is the port that the container claims to listen on; empty if it doesn't listen. `lines`
+  // is what its command writes.
   ContainerOutput(std::string name, std::string image, ImageBehaviour behaviour, std::string port,
-                  std::int64_t began);
+                  std::int64_t began, std::vector<std::string> lines = {});
 
   void end(std::int64_t at);
   bool has_ended() const { return ended_ != 0; }
@@ -29,6 +30,7 @@ class ContainerOutput {
   OutputLine line(std::uint64_t number) const;
 
   const std::string& image() const { return image_; }
+  const std::string& port() const { return port_; }
   ImageBehaviour behaviour() const { return behaviour_; }
 
  private:
@@ -40,6 +42,7 @@ class ContainerOutput {
   const ImageBehaviour behaviour_;
   const std::string port_;
   const std::int64_t began_;
+  const std::vector<std::string> lines_;
   std::atomic<std::int64_t> ended_ = 0;  // 0: not yet
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "controller/base/crypto.h"
+#include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "reconcilers/embedded/node/simulated/commands.h"
 
 namespace berth::embedded {
 namespace {
@@ -161,8 +163,19 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
       !may_listen(request.pod, request.spec, parse_number<std::int64_t>(port).value_or(0)))
     behaviour = ImageBehaviour::port_denied;
   place.previous = std::move(place.output);
+  std::optional<Command> command;
+  if (behaviour == ImageBehaviour::runs && !request.command.empty() &&
+      text_at(request.pod["spec"], "restartPolicy") == "Never")
+    command = command_of(request.command, request.args);
   place.output = std::make_shared<ContainerOutput>(
-      run.container, image, behaviour, listens(behaviour) ? port : "", nanoseconds_now());
+      run.container, image, behaviour, listens(behaviour) ? port : "", nanoseconds_now(),
+      command ? command->output : std::vector<std::string>());
+  place.finishes.reset();
+  if (command) {
+    place.finishes = now + timing_.start + command->seconds * timing_.second;
+    place.exit_code = command->exit_code;
+    place.last_line = command->output.empty() ? "" : command->output.back() + "\n";
+  }
   place.number = run.number;
   place.up = now + timing_.start;
   place.passes = place.up + timing_.probe;
@@ -171,6 +184,9 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
   place.started_at = timestamp();
   place.finished_at.clear();
   place.probes.clear();
+  place.variables.clear();
+  for (const auto& [name, value] : request.env) place.variables += name + "\n";
+  end_shells(place);
 }
 
 RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Moment>& again) {
@@ -180,11 +196,13 @@ RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Momen
   const ImageBehaviour behaviour = place->output->behaviour();
   std::optional<Moment> end = place->ends;
   if (crashes(behaviour)) end = std::min(place->up, end.value_or(place->up));
+  if (place->finishes) end = std::min(*place->finishes, end.value_or(*place->finishes));
   if (end && now >= *end && !place->ended) {
     place->ended = true;
     place->finished_at = timestamp();
     place->output->end(nanoseconds_now());
     place->probes.clear();
+    end_shells(*place);
   }
   state.stage = place->ended ? RunState::Stage::ended : RunState::Stage::running;
   state.container_id =
@@ -196,6 +214,12 @@ RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Momen
   state.finished_at = place->finished_at;
   if (!place->ended) {
     again = end;
+    return state;
+  }
+  if (place->finishes && (!place->ends || *place->finishes <= *place->ends)) {
+    state.exit_code = place->exit_code;
+    state.reason = place->exit_code == 0 ? "Completed" : "Error";
+    state.message = place->last_line;
     return state;
   }
   const bool stopped = place->ends && (!crashes(behaviour) || *place->ends < place->up);
@@ -254,8 +278,10 @@ void SimulatedRuntime::stop(const Run& run, std::chrono::milliseconds, Moment no
 void SimulatedRuntime::remove(const std::string&, const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
-  for (const auto& [name, place] : pod->second.places)
+  for (auto& [name, place] : pod->second.places) {
     if (place.output) place.output->end(nanoseconds_now());
+    end_shells(place);
+  }
   pods_.erase(pod);
 }
 
@@ -283,6 +309,26 @@ std::optional<Usage> SimulatedRuntime::usage(const Run& run) const {
   usage.cpu_nanocores = 1'000'000 + mark % 4'000'000;
   usage.memory_bytes = (16'384 + mark % 16'384) * 1024;
   return usage;
+}
+
+void SimulatedRuntime::end_shells(Place& place) {
+  for (const std::weak_ptr<Shell>& one : place.shells)
+    if (const auto shell = one.lock()) shell->kill();
+  place.shells.clear();
+}
+
+Runtime::Opening SimulatedRuntime::open(const Run& run, const SessionRequest& request) {
+  Place* place = find(run);
+  if (place == nullptr || place->number != run.number || place->ended)
+    throw Error(Code::invalid_state, "the container doesn't run any more");
+  const ShellWorld world{.container = run.container,
+                         .image = place->output->image(),
+                         .port = place->output->port(),
+                         .variables = place->variables};
+  std::erase_if(place->shells, [](const auto& one) { return one.expired(); });
+  auto shell = std::make_shared<Shell>(world, request);
+  place->shells.push_back(shell);
+  return [shell] { return session_of(shell); };
 }
 
 }  // namespace berth::embedded

@@ -10,6 +10,7 @@
 #include "reconcilers/embedded/node/runtime.h"
 #include "reconcilers/embedded/node/simulated/container_output.h"
 #include "reconcilers/embedded/node/simulated/images.h"
+#include "reconcilers/embedded/node/simulated/shell.h"
 
 namespace berth::embedded {
 
@@ -18,8 +19,9 @@ inline constexpr const char* simulated_node = "simulated";
 inline constexpr const char* simulated_address = "10.0.0.1";
 
 // A runtime that runs nothing: what its containers do follows from the names of their images (see
-// Images), and how long it takes from the timing. It has no thread and remembers little for each
-// container, so that a cluster may have tens of thousands. Its containers don't outlive it.
+// Images), and how long it takes from the timing. It has no thread but those of sessions, and
+// remembers little for each container, so that a cluster may have tens of thousands. Its containers
+// don't outlive it.
 class SimulatedRuntime : public Runtime {
  public:
   SimulatedRuntime(const Images& images, Timing timing) : images_(images), timing_(timing) {}
@@ -48,6 +50,7 @@ class SimulatedRuntime : public Runtime {
                               std::optional<std::uint64_t> tail_lines) const override;
   std::optional<std::string> address(const Run&, int) const override { return std::nullopt; }
   std::optional<Usage> usage(const Run& run) const override;
+  Opening open(const Run& run, const SessionRequest& request) override;
   bool measures_disk() const override { return false; }
 
  private:
@@ -66,10 +69,15 @@ class SimulatedRuntime : public Runtime {
     Moment up;                                  // when the run listens, or crashes
     Moment passes;                              // when a probe has found out that it listens
     std::optional<Moment> ends;                 // when it will have been stopped
+    std::optional<Moment> finishes;             // when its command ends by itself
+    int exit_code = 0;                          // of its command
+    std::string last_line;                      // that the command writes
     bool ended = false;
     std::string started_at;
     std::string finished_at;
-    std::map<ProbeKind, Probe> probes;  // that are under way
+    std::map<ProbeKind, Probe> probes;         // that are under way
+    std::string variables;                     // the names of the run's environment, a line each
+    std::vector<std::weak_ptr<Shell>> shells;  // of sessions in the run
   };
   struct Pod {
     std::string address;
@@ -79,6 +87,7 @@ class SimulatedRuntime : public Runtime {
   Place* find(const Run& run);
   const Place* find(const Run& run) const;
   std::string next_address();
+  static void end_shells(Place& place);
 
   const Images& images_;
   Timing timing_;

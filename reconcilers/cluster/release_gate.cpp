@@ -1,0 +1,55 @@
+#include "reconcilers/cluster/release_gate.h"
+
+#include <algorithm>
+
+#include "reconcilers/cluster/pod_trouble.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using deployments::HealthStatus;
+using deployments::Observation;
+using deployments::Status;
+
+const Object* serving_pod(const Live& live) {
+  const auto found = std::ranges::find_if(
+      live.pods, [](const Object& pod) { return is_ready(pod) && !is_being_deleted(pod); });
+  return found == live.pods.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> known(std::string text) {
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+void describe(Observation& seen, const Object& pod) {
+  const Object& status = container_status(pod);
+  seen.container_id = known(text_at(status, {"containerID"}));
+  seen.image_digest = known(text_at(status, {"imageID"}));
+  seen.host_server = known(text_at(pod, {"spec", "nodeName"}));
+  seen.health_status = HealthStatus::healthy;
+}
+
+}  // namespace
+
+Observation releasing(const deployments::Deployment& row, const Live& live) {
+  Observation seen;
+  const Object* serving = serving_pod(live);
+  seen.status = row.status == Status::pending && !serving ? Status::pending : Status::deploying;
+  seen.phase = releasing_phase;
+  seen.health_status = HealthStatus::unknown;
+  if (serving) describe(seen, *serving);
+  return seen;
+}
+
+Observation release_failed(const Live& live, const std::string& message) {
+  Observation seen;
+  const Object* serving = serving_pod(live);
+  seen.status = serving ? Status::running : Status::errored;
+  seen.reason = deployments::Reason::release_failed;
+  seen.message = message;
+  seen.health_status = HealthStatus::unhealthy;
+  if (serving) describe(seen, *serving);
+  return seen;
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "reconcilers/kube/client.h"
+#include "reconcilers/kube/credentials.h"
+
+namespace berth::kube {
+
+// Tokens of another ServiceAccount, for connections that the client's own account may not make.
+// Thread-safe.
+class ServiceAccountToken {
+ public:
+  // How long a token is valid; the API server grants none for less.
+  static constexpr std::chrono::seconds life{600};
+  // A token with less than this left is renewed when it is asked for.
+  static constexpr std::chrono::seconds renewal{180};
+
+  // `config` says how the API server is reached and verified; its credentials aren't used.
+  ServiceAccountToken(Client& client, const Kubeconfig& config, std::string name_space,
+                      std::string account);
+
+  // What a connection presents: a token that is valid for a while, and nothing else of the
+  // kubeconfig's user. Requests a token if needed; one caller does so while the others wait. If
+  // that fails, the previous token is used as long as it is valid. Throws ApiError, or
+  // std::runtime_error if the file of the authorities can't be read.
+  Access now();
+  // The API server has refused this token (401): now() requests a new one.
+  void refused(const Access& shown);
+
+ private:
+  Client& client_;
+  Credentials authorities_;
+  const std::string name_space_, account_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool under_way_ = false;
+  std::optional<IssuedToken> token_;
+};
+
+}  // namespace berth::kube
