@@ -13,6 +13,7 @@
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rollback.h"
 #include "controller/domain/deployments/rules.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "controller/domain/kernel/outbox.h"
 
 namespace berth::pushes {
@@ -169,6 +170,12 @@ bool has_failed(const Deployment& deployment) {
     return !deployment.cause || is_images_fault(*deployment.cause);
   return (deployment.status == Status::errored || deployment.reason == Reason::release_failed) &&
          is_images_fault(*deployment.reason);
+}
+
+bool waits_for_release(db::Tx& tx, const Deployment& deployment) {
+  using releases::State;
+  const State state = releases::release_of(tx, deployment).state;
+  return state == State::needed || state == State::under_way;
 }
 
 std::string why(const Deployment& deployment) {
@@ -392,6 +399,13 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
                                  deployment->reason == Reason::cluster_refuses_writes;
   if (is_clusters_fault) return Verdict::waits;
   if (!has_failed(*deployment) && !is_over) return Verdict::waits;
+  // A release command may take longer than the trial. It isn't cut off, and the new containers have
+  // time when it has ended.
+  if (!has_failed(*deployment) && waits_for_release(tx, *deployment)) {
+    row->trial_until = tx.now() + trial_time;
+    store(tx, id, *row);
+    return Verdict::waits;
+  }
   const std::string reason = why(*deployment);
   const std::string digest = row->trial_digest;
   row->rejected.push_back(digest);

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/rollback.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
 
 namespace {
@@ -128,6 +129,27 @@ TEST_CASE_METHOD(Fixture, "an image that never runs is rolled back, though the o
   REQUIRE(answered('b'));
   fails(Reason::quota_exceeded);
   CHECK(judged() == pushes::Verdict::waits);
+  clock.advance(pushes::trial_time);
+  CHECK(judged() == pushes::Verdict::rolled_back);
+}
+
+TEST_CASE_METHOD(Fixture, "a long release command doesn't use up the time of the trial",
+                 "[pushes_test]") {
+  begin();
+  Change wanted;
+  wanted.set(&ContainerSpec::release_command, deployments::Texts{"./migrate"});
+  change(adas, row.id, wanted);
+  REQUIRE(answered('b'));
+  const auto release = write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+  REQUIRE(release.state == releases::State::under_way);
+  for (int i = 0; i < 3; ++i) {
+    clock.advance(pushes::trial_time);
+    CHECK(judged() == pushes::Verdict::waits);
+    CHECK(view().trial_until == clock.now() + pushes::trial_time);
+  }
+  write([&](db::Tx& tx) {
+    runs::record(tx, release.run->id, {.end = runs::End{.at = tx.now(), .exit_code = 0}});
+  });
   clock.advance(pushes::trial_time);
   CHECK(judged() == pushes::Verdict::rolled_back);
 }
