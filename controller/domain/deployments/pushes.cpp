@@ -178,6 +178,13 @@ bool waits_for_release(db::Tx& tx, const Deployment& deployment) {
   return state == State::needed || state == State::under_way;
 }
 
+// Then the image isn't to blame, and what ran before goes on, because the rollout hasn't begun.
+bool is_release_unpaid(db::Tx& tx, const Deployment& deployment) {
+  if (deployment.reason != Reason::release_failed) return false;
+  const auto run = releases::release_of(tx, deployment).run;
+  return run && run->reason == runs::Reason::points_missing;
+}
+
 std::string why(const Deployment& deployment) {
   const auto reason =
       deployment.reason == Reason::rollout_failed ? deployment.cause : deployment.reason;
@@ -390,7 +397,7 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
   // With rollout_failed it is the old image that runs, whatever is wrong with the new one.
   const bool runs = deployment->status == Status::running &&
                     deployment->reason != Reason::rollout_failed && !has_failed(*deployment);
-  if (!is_current || (is_over && runs)) {
+  if (!is_current || (is_over && runs) || is_release_unpaid(tx, *deployment)) {
     end_trial(*row);
     store(tx, id, *row);
     return Verdict::passed;

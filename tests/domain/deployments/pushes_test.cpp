@@ -154,6 +154,28 @@ TEST_CASE_METHOD(Fixture, "a long release command doesn't use up the time of the
   CHECK(judged() == pushes::Verdict::rolled_back);
 }
 
+TEST_CASE_METHOD(Fixture, "an image isn't rejected because its release couldn't be paid",
+                 "[pushes_test]") {
+  begin();
+  Change wanted;
+  wanted.set(&ContainerSpec::release_command, deployments::Texts{"./migrate"});
+  change(adas, row.id, wanted);
+  REQUIRE(answered('b'));
+  const auto release = write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+  const auto why = GENERATE(runs::Reason::points_missing, runs::Reason::command_failed);
+  write([&](db::Tx& tx) {
+    runs::record(tx, release.run->id, {.end = runs::End{.at = tx.now(), .reason = why}});
+  });
+  Observation seen;
+  seen.status = Status::running;
+  seen.reason = Reason::release_failed;
+  record(row.id, now().generation, seen);
+  const bool is_paid = why == runs::Reason::command_failed;
+  CHECK(judged() == (is_paid ? pushes::Verdict::rolled_back : pushes::Verdict::passed));
+  CHECK(view().rejected.size() == (is_paid ? 1 : 0));
+  CHECK_FALSE(view().trial_until);
+}
+
 TEST_CASE_METHOD(Fixture, "what is pushed while the first container starts is rolled out",
                  "[pushes_test]") {
   REQUIRE(now().status == Status::pending);
