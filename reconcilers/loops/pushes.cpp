@@ -91,21 +91,34 @@ void PushLoop::ask(Round& round) {
       crew.emplace_back(work);
   }
   if (round.is_stopping()) return;
-  Attempts all;
-  for (std::size_t i = 0; i < questions.size(); ++i)
-    all.add([&] { record(round, questions[i], answers[i]); });
-  all.rethrow();
+  record(round, questions, answers);
 }
 
-void PushLoop::record(Round& round, const pushes::Question& question,
-                      const pushes::Answer& answer) {
-  const bool rolls_out =
-      round.write([&](db::Tx& tx) { return pushes::record(tx, question, answer, parts_.rules); });
-  (answer.digest ? asked_ : unanswered_).Increment();
-  if (!rolls_out) return;
-  rolled_out_.Increment();
-  log::info("a new image was pushed and is rolled out",
-            {{"deployment", question.deployment_id}, {"image", question.image}});
+// The answers are mostly the same as before, so that one transaction takes all of them: each would
+// cost a flush of its own, once a minute for each deployment. If it fails, they are taken one by
+// one, so that one that can't be stored doesn't hold up the others.
+void PushLoop::record(Round& round, std::span<const pushes::Question> questions,
+                      std::span<const pushes::Answer> answers) {
+  std::vector<std::size_t> rolled_out;
+  try {
+    round.write([&](db::Tx& tx) {
+      rolled_out.clear();  // an earlier run of this transaction may have filled it
+      for (std::size_t i = 0; i < questions.size(); ++i)
+        if (pushes::record(tx, questions[i], answers[i], parts_.rules)) rolled_out.push_back(i);
+    });
+  } catch (const std::exception&) {
+    if (questions.size() == 1) throw;
+    Attempts all;
+    for (std::size_t i = 0; i < questions.size(); ++i)
+      all.add([&] { record(round, questions.subspan(i, 1), answers.subspan(i, 1)); });
+    return all.rethrow();
+  }
+  for (const pushes::Answer& answer : answers) (answer.digest ? asked_ : unanswered_).Increment();
+  for (const std::size_t i : rolled_out) {
+    rolled_out_.Increment();
+    log::info("a new image was pushed and is rolled out",
+              {{"deployment", questions[i].deployment_id}, {"image", questions[i].image}});
+  }
 }
 
 void PushLoop::judge(Round& round) {

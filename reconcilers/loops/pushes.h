@@ -3,6 +3,7 @@
 #include <prometheus/registry.h>
 
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ class PushLoop {
 
  private:
   void ask(Round& round);
-  void record(Round& round, const pushes::Question& question, const pushes::Answer& answer);
+  void record(Round& round, std::span<const pushes::Question> questions,
+              std::span<const pushes::Answer> answers);
   void judge(Round& round);
   void end_previews(Round& round);
 
