@@ -377,8 +377,9 @@ std::vector<std::string> to_judge(db::Tx& tx, int most) {
       FROM deployment_pushes p
       JOIN deployments d ON d.id = p.deployment_id
       WHERE p.trial_until IS NOT NULL
-        AND (p.trial_until <= $1 OR d.generation <> p.trial_generation OR d.reason IS NOT NULL
-             OR d.status IN ('stopped', 'errored'))
+        AND (p.trial_until <= $1 OR d.generation <> p.trial_generation
+             OR d.status IN ('stopped', 'errored')
+             OR d.reason IN ('rollout_failed', 'release_failed'))
       ORDER BY p.trial_until
       LIMIT $2)",
                        tx.now(), most);

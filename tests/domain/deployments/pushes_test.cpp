@@ -176,6 +176,17 @@ TEST_CASE_METHOD(Fixture, "an image isn't rejected because its release couldn't 
   CHECK_FALSE(view().trial_until);
 }
 
+TEST_CASE_METHOD(Fixture, "a trial isn't looked at all the time because of a domain's trouble",
+                 "[pushes_test]") {
+  begin();
+  REQUIRE(answered('b'));
+  Observation seen;
+  seen.status = Status::running;
+  seen.reason = Reason::certificate_pending;
+  record(row.id, now().generation, seen);
+  CHECK(read([](db::Tx& tx) { return pushes::to_judge(tx, 10); }).empty());
+}
+
 TEST_CASE_METHOD(Fixture, "what is pushed while the first container starts is rolled out",
                  "[pushes_test]") {
   REQUIRE(now().status == Status::pending);
