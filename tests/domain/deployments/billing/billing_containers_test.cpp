@@ -265,6 +265,23 @@ TEST_CASE("a rollback pays for the processes that it brings back") {
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("fewer containers while the tier is free aren't paid twice afterwards") {
+  Fixture f;
+  f.give(10 * price);
+  const std::string id = f.run_with(3);
+  const auto costs = [&](std::int64_t points) {
+    f.change_tier("many", [&](tiers::Tier& tier) { tier.monthly_cost_points = points; });
+    f.run();
+  };
+  costs(0);
+  f.scale(id, 1);
+  CHECK(f.points() == 7 * price);
+  costs(price);
+  f.scale(id, 2);
+  CHECK(f.points() == 6 * price);
+  CHECK(f.broken_invariants().empty());
+}
+
 TEST_CASE("berth's own rollback asks for nothing while the number stays") {
   Fixture f;
   f.give(price);
