@@ -64,10 +64,14 @@ json order_in_procfile(const std::string& text, const std::string& source) {
   if (processes.size() > deployments::max_processes)
     throw Failure(Exit::usage, source + " has more than " +
                                    std::to_string(deployments::max_processes) + " processes");
-  if (processes.size() == 1 && processes.contains(deployments::web_process))
+  // web alone ends the processes that an earlier Procfile had; otherwise they would run, and cost
+  // points, for ever.
+  if (processes.size() == 1 && processes.contains(deployments::web_process)) {
     order["command"] = processes.at(deployments::web_process).at("command");
-  else if (!processes.empty())
+    order["processes"] = json::object();
+  } else if (!processes.empty()) {
     order["processes"] = processes;
+  }
   return order;
 }
 

@@ -212,7 +212,7 @@ struct FreeHandler {
 };
 using AnyHandler = std::variant<ReadHandler, WriteHandler, FreeHandler>;
 
-using Errors = Few<Code, 12>;
+using Errors = Few<Code, 13>;
 
 struct Route {
   std::string_view request;  // method and path, with {placeholders}: "GET /api/apps/{id}"

@@ -20,7 +20,8 @@ previews::Wanted decode(const json& body) {
   if (const auto ttl = body.find("ttl_seconds"); ttl != body.end())
     wanted.ttl = std::chrono::seconds(ttl->get<std::int64_t>());
   if (const auto env = body.find("env_vars"); env != body.end() && env->is_object())
-    wanted.env = env->get<std::map<std::string, std::string>>();
+    for (const auto& [variable, value] : decode_variable_changes(*env))
+      wanted.env[variable] = value.value_or("");
   if (const auto budget = body.find("budget"); budget != body.end() && !budget->is_null())
     wanted.budget = budget->get<std::int64_t>();
   return wanted;
@@ -29,7 +30,10 @@ previews::Wanted decode(const json& body) {
 Reply create_preview(db::Tx& tx, const Call& call, const Services& services) {
   const auto preview = previews::create(tx, actor_of(call), call.id(), decode(call.body),
                                         services.rules.deployments, services.keys.data);
-  return {.status = 201, .body = {{"preview", encode(preview, services)}}};
+  json body = {{"preview", encode(preview, services)}};
+  if (const auto env = call.body.find("env_vars"); env != call.body.end())
+    warn_of_port(*env, "env_vars", body);
+  return {.status = 201, .body = std::move(body)};
 }
 
 Reply list_previews(db::Tx& tx, const Call& call, const Services& services) {
@@ -56,9 +60,10 @@ constexpr Route rows[] = {
      .body = {"CreatePreviewRequest"},
      .answer = {201, "PreviewEnvelope"},
      .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
-                Code::invalid_state, Code::unsupported_registry, Code::unknown_tier,
-                Code::payment_method_unsupported, Code::tier_not_allowed, Code::subdomain_taken,
-                Code::deployment_limit_reached, Code::insufficient_balance, Code::budget_reached},
+                Code::deployment_suspended, Code::invalid_state, Code::unsupported_registry,
+                Code::unknown_tier, Code::payment_method_unsupported, Code::tier_not_allowed,
+                Code::subdomain_taken, Code::deployment_limit_reached, Code::insufficient_balance,
+                Code::budget_reached},
      .idempotency = Idempotency::kept,
      .served_by = {"berth preview"},
      .run = WriteHandler{create_preview}},

@@ -133,4 +133,11 @@ std::string normalized_image(std::string_view text) {
   return registry + "/" + rest;
 }
 
+std::string with_tag(const std::string& image) {
+  if (image.find('@') != std::string::npos) return image;
+  const size_t slash = image.rfind('/');  // a colon before it belongs to the registry's port
+  const bool has_tag = image.find(':', slash == std::string::npos ? 0 : slash) != std::string::npos;
+  return has_tag ? image : image + ":latest";
+}
+
 }  // namespace berth

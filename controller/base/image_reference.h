@@ -13,4 +13,8 @@ namespace berth {
 // the blanks around it; whether the result is a valid reference is checked elsewhere.
 std::string normalized_image(std::string_view text);
 
+// Returns the image with the tag `latest` if it has neither a tag nor a digest, which means the
+// same.
+std::string with_tag(const std::string& image);
+
 }  // namespace berth

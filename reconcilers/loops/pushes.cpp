@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,25 @@ prometheus::Family<prometheus::Counter>& push_counters(prometheus::Registry& reg
       .Help("Tags that deployments follow: how often registries were asked, and what came of it")
       .Register(registry);
 }
+
+// Does pieces of work of which each is done even if an earlier one fails.
+class Attempts {
+ public:
+  template <typename Work>
+  void add(Work&& work) {
+    try {
+      work();
+    } catch (...) {
+      if (!first_) first_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::exception_ptr first_;
+};
 
 }  // namespace
 
@@ -38,11 +58,20 @@ Loop PushLoop::loop() {
 }
 
 void PushLoop::run_once(Round& round) {
-  judge(round);
-  ask(round);
+  Attempts all;
+  all.add([&] { judge(round); });
+  all.add([&] { ask(round); });
+  all.add([&] { end_previews(round); });
+  all.rethrow();
+}
+
+void PushLoop::end_previews(Round& round) {
   const auto expired =
       round.read([](db::Tx& tx) { return previews::expired(tx, previews_of_round); });
-  for (const std::string& id : expired) round.write([&](db::Tx& tx) { previews::end(tx, id); });
+  Attempts all;
+  for (const std::string& id : expired)
+    all.add([&] { round.write([&](db::Tx& tx) { previews::end(tx, id); }); });
+  all.rethrow();
 }
 
 // The answers are stored by this thread alone, as they come from several.
@@ -62,11 +91,30 @@ void PushLoop::ask(Round& round) {
       crew.emplace_back(work);
   }
   if (round.is_stopping()) return;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const bool rolls_out = round.write(
-        [&](db::Tx& tx) { return pushes::record(tx, questions[i], answers[i], parts_.rules); });
-    (answers[i].digest ? asked_ : unanswered_).Increment();
-    if (!rolls_out) continue;
+  record(round, questions, answers);
+}
+
+// The answers are mostly the same as before, so that one transaction takes all of them: each would
+// cost a flush of its own, once a minute for each deployment. If it fails, they are taken one by
+// one, so that one that can't be stored doesn't hold up the others.
+void PushLoop::record(Round& round, std::span<const pushes::Question> questions,
+                      std::span<const pushes::Answer> answers) {
+  std::vector<std::size_t> rolled_out;
+  try {
+    round.write([&](db::Tx& tx) {
+      rolled_out.clear();  // an earlier run of this transaction may have filled it
+      for (std::size_t i = 0; i < questions.size(); ++i)
+        if (pushes::record(tx, questions[i], answers[i], parts_.rules)) rolled_out.push_back(i);
+    });
+  } catch (const std::exception&) {
+    if (questions.size() == 1) throw;
+    Attempts all;
+    for (std::size_t i = 0; i < questions.size(); ++i)
+      all.add([&] { record(round, questions.subspan(i, 1), answers.subspan(i, 1)); });
+    return all.rethrow();
+  }
+  for (const pushes::Answer& answer : answers) (answer.digest ? asked_ : unanswered_).Increment();
+  for (const std::size_t i : rolled_out) {
     rolled_out_.Increment();
     log::info("a new image was pushed and is rolled out",
               {{"deployment", questions[i].deployment_id}, {"image", questions[i].image}});
@@ -75,13 +123,16 @@ void PushLoop::ask(Round& round) {
 
 void PushLoop::judge(Round& round) {
   const auto ids = round.read([](db::Tx& tx) { return pushes::to_judge(tx, judged_in_round); });
-  for (const std::string& id : ids) {
-    const auto verdict = round.write(
-        [&](db::Tx& tx) { return pushes::judge(tx, id, parts_.rules, parts_.data_key); });
-    if (verdict != pushes::Verdict::rolled_back) continue;
-    rolled_back_.Increment();
-    log::warning("a new image failed and was rolled back", {{"deployment", id}});
-  }
+  Attempts all;
+  for (const std::string& id : ids)
+    all.add([&] {
+      const auto verdict = round.write(
+          [&](db::Tx& tx) { return pushes::judge(tx, id, parts_.rules, parts_.data_key); });
+      if (verdict != pushes::Verdict::rolled_back) return;
+      rolled_back_.Increment();
+      log::warning("a new image failed and was rolled back", {{"deployment", id}});
+    });
+  all.rethrow();
 }
 
 }  // namespace berth::reconcilers

@@ -3,6 +3,7 @@
 #include <prometheus/registry.h>
 
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -35,12 +36,16 @@ class PushLoop {
   PushLoop(Parts parts, prometheus::Registry& registry);
 
   Loop loop();
-  // Does what is due. Throws Error `unavailable` if the database can't be used.
+  // Does what is due. What fails for one deployment doesn't hold up the others. Throws the first
+  // failure at the end, such as Error `unavailable` if the database can't be used.
   void run_once(Round& round);
 
  private:
   void ask(Round& round);
+  void record(Round& round, std::span<const pushes::Question> questions,
+              std::span<const pushes::Answer> answers);
   void judge(Round& round);
+  void end_previews(Round& round);
 
   const Parts parts_;
   prometheus::Counter& asked_;

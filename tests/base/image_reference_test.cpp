@@ -34,4 +34,12 @@ TEST_CASE("no text makes it fail, and it grows by a registry at most") {
   CHECK(normalized_image(std::string(100'000, '/')).size() <= 100'018);
 }
 
+TEST_CASE("an image without a tag means latest") {
+  CHECK(with_tag("ghcr.io/acme/web") == "ghcr.io/acme/web:latest");
+  CHECK(with_tag("127.0.0.1:5000/web") == "127.0.0.1:5000/web:latest");
+  CHECK(with_tag("127.0.0.1:5000/web:1") == "127.0.0.1:5000/web:1");
+  CHECK(with_tag("ghcr.io/acme/web@sha256:1") == "ghcr.io/acme/web@sha256:1");
+  CHECK(with_tag("nginx") == "nginx:latest");
+}
+
 }  // namespace

@@ -32,9 +32,10 @@ TEST_CASE("procfile: its lines are the processes", "[cli][procfile_test]") {
                       {"release_command", in_shell("exec ./migrate")}});
 }
 
-TEST_CASE("procfile: web alone is the container's command", "[cli][procfile_test]") {
+TEST_CASE("procfile: web alone is the container's command, without processes of before",
+          "[cli][procfile_test]") {
   CHECK(order_in_procfile("web: ./serve", "Procfile") ==
-        json{{"command", in_shell("exec ./serve")}});
+        json{{"command", in_shell("exec ./serve")}, {"processes", json::object()}});
   CHECK(order_in_procfile("\n", "Procfile") == json::object());
 }
 

@@ -4,6 +4,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/image_reference.h"
+#include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/metering/budgets.h"
 #include "controller/domain/deployments/rules.h"
@@ -24,6 +25,7 @@ bool is_preview(db::Tx& tx, const std::string& id) {
 void check(db::Tx& tx, const Deployment& of, const Wanted& wanted) {
   if (of.status == Status::destroyed)
     throw Error(Code::deployment_destroyed, "the deployment was deleted");
+  check_not_suspended(of);
   if (is_preview(tx, of.id))
     throw Error(Code::invalid_state,
                 "the deployment is a preview itself; make one of the deployment that it is of");
@@ -33,6 +35,15 @@ void check(db::Tx& tx, const Deployment& of, const Wanted& wanted) {
       max_of_deployment)
     throw Error(Code::invalid_state,
                 "the deployment has 10 previews, which is the limit; delete one of them");
+}
+
+// What is charged for the first 30 days counts in the budget, which would stop the preview at once.
+void check_budget(db::Tx& tx, const std::string& id, std::int64_t budget) {
+  const std::int64_t price = billing::view(tx, id).price;
+  if (price > 0 && price >= budget)
+    throw Error(Code::budget_reached, "the preview's budget of " + std::to_string(budget) +
+                                          " points must be above the " + std::to_string(price) +
+                                          " points that its first 30 days cost");
 }
 
 // One container of each process: a preview isn't there for many people.
@@ -70,12 +81,14 @@ Preview create(db::Tx& tx, const deployments::Actor& actor, const std::string& o
       INSERT INTO deployment_previews (deployment_id, of_id, expires_at)
       VALUES ($1, $2, $3))",
              made.id, of.id, expires_at);
-  if (wanted.budget)
+  if (wanted.budget) {
+    check_budget(tx, made.id, *wanted.budget);
     metering::set_budget(tx, {.app_id = actor.app_id,
                               .deployment_id = made.id,
                               .period = metering::BudgetPeriod::thirty_days,
                               .limit = wanted.budget,
                               .at_limit = metering::AtLimit::stop_all});
+  }
   return {.deployment = made, .expires_at = expires_at};
 }
 

@@ -19,7 +19,8 @@ struct Wanted {
   Duration ttl = std::chrono::hours(24);
   std::optional<std::string> image;        // another image than the deployment's
   std::map<std::string, std::string> env;  // the deployment's own variables aren't copied
-  std::optional<std::int64_t> budget;      // points for 30 days, at which it is stopped
+  // Points for 30 days, at which it is stopped; more than 30 days of the tier cost.
+  std::optional<std::int64_t> budget;
 };
 struct Preview {
   deployments::Deployment deployment;
@@ -29,7 +30,8 @@ struct Preview {
 // Creates a deployment that runs what `of_id` runs, on its tier, with one container of each process
 // and without its variables, labels, crons, domain and deploys on push. Throws what
 // deployments::create() throws, deployment_not_found, validation_failed for a time out of range,
-// and invalid_state for a preview of a preview, and if the deployment has max_of_deployment.
+// deployment_suspended, budget_reached if the budget isn't above the price of 30 days, and
+// invalid_state for a preview of a preview, and if the deployment has max_of_deployment.
 Preview create(db::Tx& tx, const deployments::Actor& actor, const std::string& of_id,
                const Wanted& wanted, const deployments::Rules& rules, const std::string& data_key);
 // Returns the previews of the deployment, the one that ends first in front.

@@ -5,6 +5,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/base/image_reference.h"
 #include "controller/base/text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/accounts.h"
@@ -12,6 +13,7 @@
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rollback.h"
 #include "controller/domain/deployments/rules.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "controller/domain/kernel/outbox.h"
 
 namespace berth::pushes {
@@ -26,7 +28,9 @@ constexpr int hours_of_day = 24;
 constexpr std::string_view built_here = "localhost/";
 
 // The image without its digest, whose tag is followed.
-std::string tagged(const std::string& image) { return image.substr(0, image.find('@')); }
+std::string tagged(const std::string& image) { return with_tag(image.substr(0, image.find('@'))); }
+
+bool is_pinned(const std::string& image) { return image.find('@') != std::string::npos; }
 
 struct Hours {
   int from = 0;
@@ -118,7 +122,7 @@ bool is_pinned_to(const Deployment& deployment, const std::string& digest) {
 // Rolls the tag's present image out. A rollback has pinned the image to a digest; from now on the
 // tag counts again.
 void roll_out(db::Tx& tx, const Deployment& before, Row& row, const std::string& digest) {
-  if (before.container.image != row.image) {
+  if (is_pinned(before.container.image)) {
     deployments::ContainerSpec container = before.container;
     container.image = row.image;
     deployments::store_container(tx, before.id, container);
@@ -166,6 +170,19 @@ bool has_failed(const Deployment& deployment) {
     return !deployment.cause || is_images_fault(*deployment.cause);
   return (deployment.status == Status::errored || deployment.reason == Reason::release_failed) &&
          is_images_fault(*deployment.reason);
+}
+
+bool waits_for_release(db::Tx& tx, const Deployment& deployment) {
+  using releases::State;
+  const State state = releases::release_of(tx, deployment).state;
+  return state == State::needed || state == State::under_way;
+}
+
+// Then the image isn't to blame, and what ran before goes on, because the rollout hasn't begun.
+bool is_release_unpaid(db::Tx& tx, const Deployment& deployment) {
+  if (deployment.reason != Reason::release_failed) return false;
+  const auto run = releases::release_of(tx, deployment).run;
+  return run && run->reason == runs::Reason::points_missing;
 }
 
 std::string why(const Deployment& deployment) {
@@ -254,7 +271,7 @@ std::optional<View> view(db::Tx& tx, const std::string& deployment_id) {
 }
 
 std::string make_hook(db::Tx& tx, const Deployment& deployment) {
-  if (!deployment.container.auto_deploy)
+  if (!deployment.container.auto_deploy || deployment.status == Status::destroyed)
     throw Error(Code::invalid_state,
                 "the deployment doesn't follow its image's tag; set auto_deploy first");
   std::string secret = random_token(hook_prefix);
@@ -298,11 +315,10 @@ std::vector<Question> due(db::Tx& tx, int most, const std::string& data_key) {
   std::vector<Question> questions;
   for (const std::string& id : ids) {
     const auto row = find(tx, id);
-    const auto state = deployments::desired_state(tx, id, data_key);
-    if (row && state)
-      questions.push_back({.deployment_id = id,
-                           .image = row->image,
-                           .credentials = state->secrets.registry_credentials});
+    if (!row) continue;
+    const auto secrets = deployments::own_secrets(tx, id, data_key);
+    questions.push_back(
+        {.deployment_id = id, .image = row->image, .credentials = secrets.registry_credentials});
   }
   return questions;
 }
@@ -330,11 +346,15 @@ bool record(db::Tx& tx, const Question& question, const Answer& answer, const Ru
   const bool runs = deployment->status == Status::running ||
                     deployment->status == Status::errored ||
                     deployment->status == Status::deploying;
-  const bool waits = !is_first && runs && *row->digest != digest &&
-                     !is_in_hours(deployment->container.deploy_hours, tx.now());
-  // What waits for its hours isn't known yet, so that a later look finds it. What is stopped pulls
-  // the image when it starts.
-  const bool is_new = !is_first && runs && !waits && *row->digest != digest;
+  const bool differs = !is_first && *row->digest != digest;
+  // What is stopped pulls the tag's image when it starts, unless a rollback has pinned another one.
+  // What is pending may have pulled the earlier image already.
+  const bool starts_with_it =
+      deployment->status == Status::stopped && !is_pinned(deployment->container.image);
+  const bool may_be_rolled_out = runs && is_in_hours(deployment->container.deploy_hours, tx.now());
+  // What waits isn't known yet, so that a later look finds it.
+  const bool waits = differs && !may_be_rolled_out && !starts_with_it;
+  const bool is_new = differs && may_be_rolled_out;
   if (!waits) row->digest = digest;
   const bool is_allowed = std::ranges::any_of(rules.registries, [&](const std::string& prefix) {
     return row->image.starts_with(prefix + "/");
@@ -357,8 +377,9 @@ std::vector<std::string> to_judge(db::Tx& tx, int most) {
       FROM deployment_pushes p
       JOIN deployments d ON d.id = p.deployment_id
       WHERE p.trial_until IS NOT NULL
-        AND (p.trial_until <= $1 OR d.generation <> p.trial_generation OR d.reason IS NOT NULL
-             OR d.status IN ('stopped', 'errored'))
+        AND (p.trial_until <= $1 OR d.generation <> p.trial_generation
+             OR d.status IN ('stopped', 'errored')
+             OR d.reason IN ('rollout_failed', 'release_failed'))
       ORDER BY p.trial_until
       LIMIT $2)",
                        tx.now(), most);
@@ -374,8 +395,10 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
   const bool is_current = deployment->generation == *row->trial_generation &&
                           deployment->status != Status::stopped && !deployment->suspended_at;
   const bool is_over = tx.now() >= *row->trial_until;
-  const bool runs = deployment->status == Status::running && !has_failed(*deployment);
-  if (!is_current || (is_over && runs)) {
+  // With rollout_failed it is the old image that runs, whatever is wrong with the new one.
+  const bool runs = deployment->status == Status::running &&
+                    deployment->reason != Reason::rollout_failed && !has_failed(*deployment);
+  if (!is_current || (is_over && runs) || is_release_unpaid(tx, *deployment)) {
     end_trial(*row);
     store(tx, id, *row);
     return Verdict::passed;
@@ -384,6 +407,13 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
                                  deployment->reason == Reason::cluster_refuses_writes;
   if (is_clusters_fault) return Verdict::waits;
   if (!has_failed(*deployment) && !is_over) return Verdict::waits;
+  // A release command may take longer than the trial. It isn't cut off, and the new containers have
+  // time when it has ended.
+  if (!has_failed(*deployment) && waits_for_release(tx, *deployment)) {
+    row->trial_until = tx.now() + trial_time;
+    store(tx, id, *row);
+    return Verdict::waits;
+  }
   const std::string reason = why(*deployment);
   const std::string digest = row->trial_digest;
   row->rejected.push_back(digest);
@@ -394,7 +424,8 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
       .user_id = deployment->owner_id, .app_id = deployment->app_id, .request_id = initiator};
   try {
     tx.nested([&] {
-      deployments::rollback(tx, actor, id, std::nullopt, rules, data_key);
+      deployments::rollback(tx, actor, id, std::nullopt, rules, data_key,
+                            deployments::RollbackBy::berth);
       deployments::write_log(
           tx, id,
           {.action = deployments::LogAction::deploy,
@@ -405,7 +436,7 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
       mail_rollback(tx, *deployment, reason, data_key);
     });
   } catch (const Error&) {
-    return Verdict::passed;  // nothing ran before, or it can't be paid
+    return Verdict::passed;  // nothing ran before, or it isn't allowed any more
   }
   return Verdict::rolled_back;
 }

@@ -14,9 +14,9 @@
 // it says isn't believed.
 //
 // A new image is on trial for trial_time. If its rollout fails or its containers crash until then,
-// or it doesn't run by the end of that time, the deployment goes back to what ran before, and the
-// digest is rejected: it is never rolled out again by itself. So a tag that changes between two
-// digests can't cause rollouts for ever.
+// or it doesn't run by the end of that time, which doesn't end while its release command goes on,
+// the deployment goes back to what ran before, and the digest is rejected: it is never rolled out
+// again by itself. So a tag that changes between two digests can't cause rollouts for ever.
 namespace berth::pushes {
 
 using deployments::Deployment;

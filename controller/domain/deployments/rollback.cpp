@@ -3,10 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/base/image_reference.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/process_rules.h"
+#include "controller/domain/deployments/pushes.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -51,11 +53,13 @@ bool is_same(const Rollout& from, const Rollout& to) {
   return brought_back(to.container, from.container) == to.container && from.secrets == to.secrets;
 }
 
-// Returns what the revision ran. Its image is pinned to the digest that was pulled at that time.
+// Returns what the revision ran. Its image is pinned to the digest that was pulled at that time,
+// with its tag, which deploys on push go on to follow.
 Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
   Rollout rollout = {.container = revision.container,
                      .secrets = open(revision.secrets, id, data_key)};
-  rollout.container.image = pinned(rollout.container.image, revision.image_digest);
+  const std::string image = pinned(with_tag(rollout.container.image), revision.image_digest);
+  if (image.find('@') != std::string::npos) rollout.container.image = image;
   return rollout;
 }
 
@@ -81,7 +85,7 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
 
 Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::optional<std::string>& to_log_id, const Rules& rules,
-                    const std::string& data_key) {
+                    const std::string& data_key, RollbackBy by) {
   const Deployment present = get_living(tx, actor, id);
   check_not_suspended(present);
   const auto all = revisions(tx, id);
@@ -98,7 +102,9 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   order.secrets = rollout.secrets;
   check(change, order, rules);  // the registry may not be allowed any more
   check_size(order.container, tier_as_agreed(tx, present));
-  billing::change_size(tx, actor, id, {}, order.container);
+  const bool is_free = by == RollbackBy::berth && present.status != Status::stopped &&
+                       most_replicas(order.container) == most_replicas(before.container);
+  if (!is_free) billing::change_size(tx, actor, id, {}, order.container);
   const Deployment row = *find(tx, id);
   const bool same = order.container == before.container && order.secrets == before.secrets;
   store(tx, id, before, order, data_key);
@@ -106,7 +112,9 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                    {.status = status_with_new_container(row.status),
                     .request_id = actor.request_id,
                     .replace = same ? Replace::always : Replace::if_it_differs});
-  begin_revision(tx, id, RolloutKind::rollback, actor.user_id);
+  const auto initiator =
+      by == RollbackBy::owner ? std::optional(actor.user_id) : std::optional<std::string>();
+  begin_revision(tx, id, RolloutKind::rollback, initiator);
   nlohmann::json details = {{"kind", to_string(RolloutKind::rollback)},
                             {"generation", row.generation + 1},
                             {"to_generation", to.generation},
@@ -116,9 +124,11 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   write_log(tx, id,
             {.action = LogAction::deploy,
              .status = row.status == Status::stopped ? LogStatus::succeeded : LogStatus::started,
-             .initiated_by = actor.user_id,
+             .initiated_by = initiator,
              .details = details.dump()});
-  return *find(tx, id);
+  const Deployment rolled_back = *find(tx, id);
+  pushes::follow(tx, rolled_back);
+  return rolled_back;
 }
 
 }  // namespace berth::deployments

@@ -7,6 +7,15 @@
 
 namespace berth::deployments {
 
+// Whose rollback it is.
+enum class RollbackBy {
+  owner,
+  // Of an image that was rolled out by itself and failed (pushes.h). Nothing is asked for what goes
+  // on with as many containers as before: an app that is short of points would be left with the
+  // image that failed.
+  berth
+};
+
 // Returns a deployment to what an earlier rollout ran: image (by its digest, if that is known),
 // port, its own variables, health path and registry credentials. Tier, custom domain and the app's
 // variables (app_variables.h) stay as they are.
@@ -19,6 +28,6 @@ namespace berth::deployments {
 // image's registry is no longer allowed.
 Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::optional<std::string>& to_log_id, const Rules& rules,
-                    const std::string& data_key);
+                    const std::string& data_key, RollbackBy by = RollbackBy::owner);
 
 }  // namespace berth::deployments

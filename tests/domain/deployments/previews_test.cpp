@@ -90,3 +90,28 @@ TEST_CASE_METHOD(Fixture, "previews are limited in time and number, and have non
   write([&](db::Tx& tx) { deployments::destroy(tx, actor(adas), preview.deployment.id); });
   CHECK(refused(row.id, 2h).empty());
 }
+
+TEST_CASE_METHOD(Fixture, "what an admin has suspended has no previews", "[previews_test]") {
+  write(
+      [&](db::Tx& tx) { deployments::suspend(tx, {.admin = "root", .request_id = "r"}, row.id); });
+  CHECK(refusal([&] {
+          make({.name = "shop-2", .ttl = 2h, .image = {}, .env = {}, .budget = {}});
+        }) == "403 deployment_suspended");
+}
+
+TEST_CASE_METHOD(Fixture, "a preview isn't charged if its budget would stop it at once",
+                 "[previews_test]") {
+  write([](db::Tx& tx) {
+    tx.execute("UPDATE deploy_tiers SET monthly_cost_points = 50 WHERE slug = 'wide'");
+  });
+  mint(ledger::app_account(adas.id), 1'000);
+  const auto before = balance(ledger::app_account(adas.id));
+  const auto refused = [&](std::int64_t budget) {
+    return refusal(
+        [&] { make({.name = "shop-2", .ttl = 2h, .image = {}, .env = {}, .budget = budget}); });
+  };
+  CHECK(refused(100) == "409 budget_reached");  // two containers
+  CHECK(balance(ledger::app_account(adas.id)) == before);
+  CHECK(refused(101).empty());
+  CHECK(balance(ledger::app_account(adas.id)) == before - 100);
+}

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/deployments/rollback.h"
+#include "controller/domain/deployments/runs/releases.h"
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
 
 namespace {
@@ -121,6 +123,129 @@ TEST_CASE_METHOD(Fixture, "an image that doesn't run in its time is rolled back"
   CHECK(judged() == pushes::Verdict::rolled_back);
 }
 
+TEST_CASE_METHOD(Fixture, "an image that never runs is rolled back, though the old one serves",
+                 "[pushes_test]") {
+  begin();
+  REQUIRE(answered('b'));
+  fails(Reason::quota_exceeded);
+  CHECK(judged() == pushes::Verdict::waits);
+  clock.advance(pushes::trial_time);
+  CHECK(judged() == pushes::Verdict::rolled_back);
+}
+
+TEST_CASE_METHOD(Fixture, "a long release command doesn't use up the time of the trial",
+                 "[pushes_test]") {
+  begin();
+  Change wanted;
+  wanted.set(&ContainerSpec::release_command, deployments::Texts{"./migrate"});
+  change(adas, row.id, wanted);
+  REQUIRE(answered('b'));
+  const auto release = write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+  REQUIRE(release.state == releases::State::under_way);
+  for (int i = 0; i < 3; ++i) {
+    clock.advance(pushes::trial_time);
+    CHECK(judged() == pushes::Verdict::waits);
+    CHECK(view().trial_until == clock.now() + pushes::trial_time);
+  }
+  write([&](db::Tx& tx) {
+    runs::record(tx, release.run->id, {.end = runs::End{.at = tx.now(), .exit_code = 0}});
+  });
+  clock.advance(pushes::trial_time);
+  CHECK(judged() == pushes::Verdict::rolled_back);
+}
+
+TEST_CASE_METHOD(Fixture, "an image isn't rejected because its release couldn't be paid",
+                 "[pushes_test]") {
+  begin();
+  Change wanted;
+  wanted.set(&ContainerSpec::release_command, deployments::Texts{"./migrate"});
+  change(adas, row.id, wanted);
+  REQUIRE(answered('b'));
+  const auto release = write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+  const auto why = GENERATE(runs::Reason::points_missing, runs::Reason::command_failed);
+  write([&](db::Tx& tx) {
+    runs::record(tx, release.run->id, {.end = runs::End{.at = tx.now(), .reason = why}});
+  });
+  Observation seen;
+  seen.status = Status::running;
+  seen.reason = Reason::release_failed;
+  record(row.id, now().generation, seen);
+  const bool is_paid = why == runs::Reason::command_failed;
+  CHECK(judged() == (is_paid ? pushes::Verdict::rolled_back : pushes::Verdict::passed));
+  CHECK(view().rejected.size() == (is_paid ? 1 : 0));
+  CHECK_FALSE(view().trial_until);
+}
+
+TEST_CASE_METHOD(Fixture, "a trial isn't looked at all the time because of a domain's trouble",
+                 "[pushes_test]") {
+  begin();
+  REQUIRE(answered('b'));
+  Observation seen;
+  seen.status = Status::running;
+  seen.reason = Reason::certificate_pending;
+  record(row.id, now().generation, seen);
+  CHECK(read([](db::Tx& tx) { return pushes::to_judge(tx, 10); }).empty());
+}
+
+TEST_CASE_METHOD(Fixture, "what is pushed while the first container starts is rolled out",
+                 "[pushes_test]") {
+  REQUIRE(now().status == Status::pending);
+  CHECK_FALSE(answered('a'));
+  CHECK_FALSE(answered('b'));
+  runs('a');
+  CHECK(answered('b'));
+}
+
+TEST_CASE_METHOD(Fixture, "what is pushed while a pinned image is stopped is rolled out afterwards",
+                 "[pushes_test]") {
+  begin();
+  REQUIRE(answered('b'));
+  fails(Reason::crash_loop);
+  REQUIRE(judged() == pushes::Verdict::rolled_back);
+  runs('a');
+  stop(adas, row.id);
+  CHECK_FALSE(answered('c'));
+  restart(adas, row.id);
+  runs('a');
+  CHECK(answered('c'));
+  CHECK(now().container.image == "ghcr.io/acme/web:main");
+}
+
+TEST_CASE_METHOD(Fixture, "an image without a tag is followed and rolled back as latest",
+                 "[pushes_test]") {
+  Change wanted;
+  wanted.set(&ContainerSpec::image, std::string("ghcr.io/acme/web"));
+  change(adas, row.id, wanted);
+  begin();
+  CHECK(view().image == "ghcr.io/acme/web:latest");
+  REQUIRE(answered('b'));
+  CHECK(now().container.image == "ghcr.io/acme/web");
+  fails(Reason::crash_loop);
+  CHECK(judged() == pushes::Verdict::rolled_back);
+  CHECK(now().container.image == "ghcr.io/acme/web:latest@" + digest('a'));
+  CHECK(view().rejected == std::vector<std::string>{digest('b')});
+}
+
+TEST_CASE_METHOD(Fixture, "after an owner's rollback the tag of that image is followed",
+                 "[pushes_test]") {
+  begin();
+  Change wanted;
+  wanted.set(&ContainerSpec::image, std::string("ghcr.io/acme/next:main"));
+  change(adas, row.id, wanted);
+  Observation seen;
+  seen.status = Status::running;
+  seen.image_digest = "ghcr.io/acme/next@" + digest('b');
+  record(row.id, now().generation, seen);
+  REQUIRE_FALSE(answered('b'));
+  REQUIRE(view().image == "ghcr.io/acme/next:main");
+  write([&](db::Tx& tx) { deployments::rollback(tx, actor(adas), row.id, {}, rules, keys.data); });
+  runs('a');
+  CHECK(view().image == "ghcr.io/acme/web:main");
+  CHECK_FALSE(answered('a'));
+  CHECK(answered('c'));
+  CHECK(now().container.image == "ghcr.io/acme/web:main");
+}
+
 TEST_CASE_METHOD(Fixture, "an image that crashes later than ten minutes stays", "[pushes_test]") {
   begin();
   REQUIRE(answered('b'));
@@ -222,6 +347,8 @@ TEST_CASE_METHOD(Fixture, "what doesn't follow a tag any more isn't asked about"
   SECTION("the deployment is deleted") {
     write([&](db::Tx& tx) { deployments::destroy(tx, actor(adas), row.id); });
     CHECK_FALSE(read([&](db::Tx& tx) { return pushes::view(tx, row.id); }));
+    CHECK(refusal([&] { write([&](db::Tx& tx) { pushes::make_hook(tx, now()); }); }) ==
+          "409 invalid_state");
   }
   clock.advance(pushes::asked_every);
   CHECK(due().empty());

@@ -175,6 +175,10 @@ std::int64_t change_size(db::Tx& tx, const deployments::Actor& actor,
     metering::look_at(tx, account.app_id);
   else
     metering::admit(tx, account.id, std::max<std::int64_t>(amount, 0));
+  // While the tier costs nothing, nothing is settled. If it costs something again in this period,
+  // those that stay were paid at what was agreed for each, and not at what was paid for all.
+  const bool is_free_less = !rate && !tier && account.containers < before.containers;
+  if (is_free_less) account.rate = rate_of(account.rate, before.containers, account.containers);
   if (rate) settle_rest(tx, account, before, *rate);
   pay_and_go_on(tx, account, actor);
   store(tx, account);

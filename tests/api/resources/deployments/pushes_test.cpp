@@ -65,3 +65,12 @@ TEST_CASE_METHOD(Fixture, "a preview is a deployment without the variables, for 
               json{{"name", "shop-4"}, {"ttl_seconds", 59}}.dump())
             .error() == "422 validation_failed");
 }
+
+TEST_CASE_METHOD(Fixture, "a preview has no variable PORT of the request, and says so",
+                 "[pushes_api_test]") {
+  const json wanted = {{"name", "shop-2"}, {"env_vars", {{"PORT", "1"}, {"STAGE", "preview"}}}};
+  const auto made = g.ask("POST", path + "/previews", {token}, wanted.dump());
+  REQUIRE(made.status == 201);
+  CHECK(made.body["preview"]["deployment"]["env_keys"] == json::array({"STAGE"}));
+  CHECK(made.body["warnings"].size() == 1);
+}

@@ -265,6 +265,47 @@ TEST_CASE("a rollback pays for the processes that it brings back") {
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("fewer containers while the tier is free aren't paid twice afterwards") {
+  Fixture f;
+  f.give(10 * price);
+  const std::string id = f.run_with(3);
+  const auto costs = [&](std::int64_t points) {
+    f.change_tier("many", [&](tiers::Tier& tier) { tier.monthly_cost_points = points; });
+    f.run();
+  };
+  costs(0);
+  f.scale(id, 1);
+  CHECK(f.points() == 7 * price);
+  costs(price);
+  f.scale(id, 2);
+  CHECK(f.points() == 6 * price);
+  CHECK(f.broken_invariants().empty());
+}
+
+TEST_CASE("berth's own rollback asks for nothing while the number stays") {
+  Fixture f;
+  f.give(price);
+  const std::string id = f.run_with(1);
+  f.seen_running(id);
+  const int port = f.find_deployment(id).container.port;
+  deployments::Change other;
+  other.set(&deployments::ContainerSpec::port, port + 1);
+  f.change(id, other);
+  f.seen_running(id);
+  f.clock.advance(month);  // and the loop hasn't run yet
+  const auto roll_back = [&](deployments::RollbackBy by) {
+    f.write([&](db::Tx& tx) {
+      deployments::rollback(tx, f.actor(f.app), id, {}, f.rules, f.keys.data, by);
+    });
+  };
+  CHECK(refusal([&] { roll_back(deployments::RollbackBy::owner); }) == "422 insufficient_balance");
+  roll_back(deployments::RollbackBy::berth);
+  CHECK(f.find_deployment(id).container.port == port);
+  CHECK_FALSE(f.view(id).is_paid);
+  CHECK(f.logs(id).back().initiated_by == std::nullopt);
+  CHECK(f.broken_invariants().empty());
+}
+
 TEST_CASE("a dry run says what another number costs") {
   Fixture f;
   f.give(2 * price);
