@@ -13,7 +13,6 @@
 namespace berth::reconcilers {
 namespace {
 
-using exec::End;
 using exec::Event;
 using exec::Output;
 using std::chrono::milliseconds;
@@ -77,19 +76,19 @@ class KubeSession : public exec::Session {
       else if (!next->message.empty())
         event = take(next->message.front(), std::string_view(next->message).substr(1));
       if (!event) continue;
-      if (const End* end = std::get_if<End>(&*event)) return finish(*end);
+      if (const exec::End* end = std::get_if<exec::End>(&*event)) return finish(*end);
       return event;
     }
   }
   void cancel() override {
     cancelled_ = true;
-    finish(End{.exit_code = {}, .problem = std::string(session_was_cancelled)});
+    finish(exec::End{.exit_code = {}, .problem = std::string(session_was_cancelled)});
   }
 
  protected:
   // What a message means; nothing if it means nothing for the caller.
   virtual std::optional<Event> take(char channel, std::string_view bytes) = 0;
-  virtual End end_of_connection(const std::string& failure) = 0;
+  virtual exec::End end_of_connection(const std::string& failure) = 0;
 
   // Throws Error.
   void put(std::string message) {
@@ -106,7 +105,7 @@ class KubeSession : public exec::Session {
   }
   bool over() const { return over_; }
   // The first end counts.
-  End finish(End end) {
+  exec::End finish(exec::End end) {
     {
       const std::lock_guard lock(mutex_);
       if (!end_) end_ = std::move(end);
@@ -118,7 +117,7 @@ class KubeSession : public exec::Session {
   kube::WebSocket& socket() { return *socket_; }
 
  private:
-  std::optional<End> known_end() {
+  std::optional<exec::End> known_end() {
     const std::lock_guard lock(mutex_);
     return end_;
   }
@@ -128,7 +127,7 @@ class KubeSession : public exec::Session {
   std::atomic<bool> over_ = false;
   std::atomic<bool> cancelled_ = false;
   std::mutex mutex_;
-  std::optional<End> end_;
+  std::optional<exec::End> end_;
 };
 
 class KubeCommand final : public KubeSession {
@@ -163,11 +162,12 @@ class KubeCommand final : public KubeSession {
       return Output{.stream = Output::Stream::error, .bytes = std::string(bytes)};
     if (channel != status_channel) return std::nullopt;
     const auto status = kube::parse_exec_status(bytes);
-    if (!status) return End{.exit_code = {}, .problem = "the cluster didn't say how it ended"};
-    if (status->exit_code) return End{.exit_code = status->exit_code, .problem = {}};
+    if (!status)
+      return exec::End{.exit_code = {}, .problem = "the cluster didn't say how it ended"};
+    if (status->exit_code) return exec::End{.exit_code = status->exit_code, .problem = {}};
     return end_of_refused(status->message, command_.argv);
   }
-  End end_of_connection(const std::string&) override {
+  exec::End end_of_connection(const std::string&) override {
     return {.exit_code = {}, .problem = std::string(connection_lost)};
   }
 
@@ -194,7 +194,7 @@ class KubePort final : public KubeSession {
     if (channel == problem_channel) return end_of_refused_port(bytes, port_);
     return Output{.stream = Output::Stream::out, .bytes = std::string(bytes)};
   }
-  End end_of_connection(const std::string& failure) override {
+  exec::End end_of_connection(const std::string& failure) override {
     return {.exit_code = {}, .problem = failure.empty() ? "" : std::string(connection_lost)};
   }
 

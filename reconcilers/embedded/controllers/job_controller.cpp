@@ -17,7 +17,7 @@ std::optional<Moment> sooner(std::optional<Moment> a, std::optional<Moment> b) {
   return std::min(*a, *b);
 }
 
-Json pod_of(const Json& job) {
+Json pod_of_job(const Json& job) {
   const Json& pod_template = at_path(job, "/spec/template");
   Json pod{{"apiVersion", "v1"},
            {"kind", "Pod"},
@@ -191,8 +191,8 @@ std::optional<Moment> JobController::create_pods(const Json& job, std::int64_t n
   Times& times = times_[uid_of(job)];
   for (; created < number; ++created) {
     try {
-      const ObjectPtr pod = registry_.create(type_of(Kind::pods), namespace_of(job), pod_of(job),
-                                             {{controller_manager}});
+      const ObjectPtr pod = registry_.create(type_of(Kind::pods), namespace_of(job),
+                                             pod_of_job(job), {{controller_manager}});
       events_.record(job, job_component,
                      {EventType::normal, "SuccessfulCreate", "Created pod: " + name_of(*pod), ""});
       times.refused = 0;

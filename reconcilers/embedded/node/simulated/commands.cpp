@@ -21,7 +21,7 @@ Words words_of(const std::string& text) {
 }
 
 // Returns whether the commands after this one run.
-bool run(const Words& words, Command& command) {
+bool run(const Words& words, SimulatedCommand& command) {
   if (words.empty()) return true;
   const Words rest(words.begin() + 1, words.end());
   const int number = rest.empty() ? 0 : parse_number<int>(rest.front()).value_or(0);
@@ -45,10 +45,10 @@ bool is_shell(const Words& words) {
 
 }  // namespace
 
-Command command_of(const Words& command, const Words& args) {
+SimulatedCommand command_of(const Words& command, const Words& args) {
   Words all = command;
   all.insert(all.end(), args.begin(), args.end());
-  Command done;
+  SimulatedCommand done;
   if (!is_shell(all)) {
     run(all, done);
     return done;

@@ -163,7 +163,7 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
       !may_listen(request.pod, request.spec, parse_number<std::int64_t>(port).value_or(0)))
     behaviour = ImageBehaviour::port_denied;
   place.previous = std::move(place.output);
-  std::optional<Command> command;
+  std::optional<SimulatedCommand> command;
   if (behaviour == ImageBehaviour::runs && !request.command.empty() &&
       text_at(request.pod["spec"], "restartPolicy") == "Never")
     command = command_of(request.command, request.args);
