@@ -45,6 +45,10 @@ constexpr size_t most_unsent = 256 * 1024;
 constexpr std::chrono::seconds longest_silence{90};
 constexpr std::chrono::seconds look_interval{1};
 
+// How many messages are received before input is looked at, so that a command that writes without a
+// pause doesn't keep the person's Ctrl-C waiting.
+constexpr int received_at_once = 16;
+
 constexpr std::uint16_t normal = 1000;
 constexpr std::uint16_t policy_violation = 1008;
 
@@ -156,7 +160,10 @@ class Exec {
   // Passes everything on until the server closes the connection.
   void pass() {
     while (true) {
-      while (auto message = socket_.receive()) {
+      int received = 0;
+      for (; received < received_at_once; ++received) {
+        auto message = socket_.receive();
+        if (!message) break;
         if (message->kind == websocket::Kind::close) {
           close_ = *std::move(message);
           return socket_.close(normal);
@@ -164,17 +171,18 @@ class Exec {
         if (message->kind == websocket::Kind::binary && !message->data.empty()) take(message->data);
       }
       if (Clock::now() - socket_.heard() > longest_silence) throw lost();
-      wait();
+      // What has been received, but not looked at, doesn't make the socket readable.
+      wait(received == received_at_once ? std::chrono::seconds(0) : look_interval);
     }
   }
-  void wait() {
+  void wait(std::chrono::milliseconds patience) {
     const bool reads = !input_over_ && socket_.unsent() < most_unsent;
     const short wanted = socket_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN;
     std::array<pollfd, 3> waited = {
         {{.fd = socket_.descriptor(), .events = wanted, .revents = 0},
          {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
          {.fd = watch_ ? watch_->descriptor() : -1, .events = POLLIN, .revents = 0}}};
-    ::poll(waited.data(), waited.size(), int(std::chrono::milliseconds(look_interval).count()));
+    ::poll(waited.data(), waited.size(), int(patience.count()));
     if ((waited[0].revents & POLLOUT) != 0) socket_.flush();
     if (waited[1].revents != 0) read_input();
     if (waited[2].revents != 0) {
@@ -319,25 +327,29 @@ class Pipe {
   Pipe(int local, WebSocket& remote) : local_(local), remote_(remote) {}
 
   void run() {
+    bool has_more = false;  // may have been received
     while (true) {
       if (out_.empty()) {
+        has_more = false;
         while (auto message = remote_.receive()) {
           if (message->kind == websocket::Kind::close) return end_by(*message);
           heard_ = Clock::now();
           out_ += message->data;
-          if (out_.size() >= most_unsent) break;
+          has_more = out_.size() >= most_unsent;
+          if (has_more) break;
         }
       }
       if (!write()) return remote_.close(normal);
       if (Clock::now() - remote_.heard() > longest_silence) throw lost();
       if (input_over_ && out_.empty() && Clock::now() - heard_ > patience_for_answer)
         return remote_.close(normal);
-      wait();
+      // What has been received, but not looked at, doesn't make the socket readable.
+      wait(has_more && out_.empty() ? std::chrono::seconds(0) : look_interval);
     }
   }
 
  private:
-  void wait() {
+  void wait(std::chrono::milliseconds patience) {
     const bool reads = !input_over_ && remote_.unsent() < most_unsent;
     // What the program here doesn't take isn't received either.
     const short of_remote =
@@ -346,7 +358,7 @@ class Pipe {
     std::array<pollfd, 2> waited = {
         {{.fd = remote_.descriptor(), .events = of_remote, .revents = 0},
          {.fd = local_, .events = of_local, .revents = 0}}};
-    ::poll(waited.data(), waited.size(), int(std::chrono::milliseconds(look_interval).count()));
+    ::poll(waited.data(), waited.size(), int(patience.count()));
     if ((waited[0].revents & POLLOUT) != 0) remote_.flush();
     if (reads && (waited[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read();
   }
