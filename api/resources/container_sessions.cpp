@@ -172,7 +172,17 @@ Reply open_session(const Call& call, const Services& services, SessionKind kind,
     recorded.command = command->argv.front();
   else
     recorded.port = std::get<exec::Port>(wanted.what).number;
-  services.db.write([&](db::Tx& tx) { exec::record_begin(tx, recorded); });
+  try {
+    services.db.write([&](db::Tx& tx) { exec::record_begin(tx, recorded); });
+  } catch (...) {
+    // The cluster may have begun to run the command.
+    log::error("the beginning of a session in a container couldn't be recorded, and it was ended",
+               {{"session_id", recorded.session_id},
+                {"user_id", recorded.user_id},
+                {"deployment_id", recorded.deployment_id},
+                {"instance", recorded.instance}});
+    throw;
+  }
   permit->opened();
   const auto running = std::make_shared<ContainerSession>(
       ContainerSession::Parts{.session = std::move(session),

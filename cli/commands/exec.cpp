@@ -170,9 +170,10 @@ class Exec {
         }
         if (message->kind == websocket::Kind::binary && !message->data.empty()) take(message->data);
       }
-      if (Clock::now() - socket_.heard() > longest_silence) throw lost();
+      const bool has_more = received == received_at_once;  // may have been received
+      if (!has_more && Clock::now() - socket_.heard() > longest_silence) throw lost();
       // What has been received, but not looked at, doesn't make the socket readable.
-      wait(received == received_at_once ? std::chrono::seconds(0) : look_interval);
+      wait(has_more ? std::chrono::seconds(0) : look_interval);
     }
   }
   void wait(std::chrono::milliseconds patience) {
