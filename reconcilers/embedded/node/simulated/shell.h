@@ -58,6 +58,7 @@ class Shell {
   void serve_port();
   int program(const std::vector<std::string>& words);
   std::optional<int> known_program(const std::vector<std::string>& words);
+  int shell(const std::vector<std::string>& words);
   int script(const std::string& text);
   int interactive();
   int cat();
@@ -85,6 +86,7 @@ class Shell {
   std::string input_;  // that was read and not used
   bool was_interrupted_ = false;
   std::optional<int> exit_;  // what `exit` said
+  int shells_ = 0;           // that run within each other
   std::thread thread_;
 };
 
