@@ -144,8 +144,8 @@ class Exec {
  public:
   Exec(WebSocket& socket, bool has_terminal) : socket_(socket), has_terminal_(has_terminal) {}
 
-  // Returns the command's exit code. Throws Failure if it isn't known.
-  int run() {
+  // Returns when the command has ended, or the connection. Throws Failure if that is lost.
+  void run() {
     if (has_terminal_) watch_.emplace();
     try {
       if (has_terminal_) send_size();
@@ -153,7 +153,22 @@ class Exec {
     } catch (const NoAnswer&) {
       if (!status_.is_object()) throw lost();
     }
-    return exit_code();
+  }
+  // Returns the command's exit code, and says why it couldn't be run. Throws Failure if the code
+  // isn't known. Needs run().
+  int exit_code() const {
+    if (!status_.is_object()) throw ended(close_);
+    if (status_.value("status", "") == "Success") return 0;
+    const std::string words = status_.value("message", "the command failed");
+    for (const json& cause :
+         status_.value("details", json::object()).value("causes", json::array())) {
+      const auto code = parse_number<int>(cause.value("message", ""));
+      if (cause.value("reason", "") != "ExitCode" || !code) continue;
+      // A command that can't be run has said nothing by itself.
+      if (!words.starts_with("command terminated")) say("berth: " + words);
+      return *code;
+    }
+    throw Failure(Exit::failed, words);
   }
 
  private:
@@ -219,20 +234,6 @@ class Exec {
     else if (message[0] == status_channel)
       status_ = json::parse(data, nullptr, false);
   }
-  int exit_code() const {
-    if (!status_.is_object()) throw ended(close_);
-    if (status_.value("status", "") == "Success") return 0;
-    const std::string words = status_.value("message", "the command failed");
-    for (const json& cause :
-         status_.value("details", json::object()).value("causes", json::array())) {
-      const auto code = parse_number<int>(cause.value("message", ""));
-      if (cause.value("reason", "") != "ExitCode" || !code) continue;
-      // A command that can't be run has said nothing by itself.
-      if (!words.starts_with("command terminated")) say("berth: " + words);
-      return *code;
-    }
-    throw Failure(Exit::failed, words);
-  }
 
   WebSocket& socket_;
   const bool has_terminal_;
@@ -257,13 +258,13 @@ void exec(Run& run, const ExecFlags& flags) {
   const std::string path = deployment_path(run.api(), flags.name, "/exec?" + encoded(query));
   if (has_terminal) get_new_token(run.api().login());
   const auto socket = with_advice([&] { return run.api().open(path, subprotocol); });
-  int code = 0;
+  Exec session(*socket, has_terminal);
   {
     std::optional<RawTerminal> raw;
     if (has_terminal) raw.emplace();
-    code = Exec(*socket, has_terminal).run();
+    session.run();
   }
-  throw ExitWith{code};
+  throw ExitWith{session.exit_code()};
 }
 
 struct ForwardFlags {
