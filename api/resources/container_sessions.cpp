@@ -14,6 +14,7 @@
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/base/visible_text.h"
+#include "controller/db/request_limits.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/exec_sessions.h"
 #include "controller/transport/request_head.h"
@@ -140,12 +141,14 @@ std::function<void(const exec::Ended&)> recorder(const Services& services,
 // Returns what throws if the session may not go on, because of its token or the deployment.
 std::function<void()> checker(const Call& call, const Services& services) {
   return [&services, bearer = BearerCheck(call, services), id = std::string(call.id())] {
-    services.db.read_committed([&](db::Tx& tx) {
+    const auto look = [&](db::Tx& tx) {
       bearer.in(tx);
       const auto deployment = deployments::find(tx, id);
       if (!deployment) throw Error(Code::deployment_not_found, "the deployment was deleted");
       exec::require_sessions(tx, *deployment);
-    });
+    };
+    // A session doesn't go on unchecked for as long as the database is slow or away.
+    db::limited(db::RequestLimits(), [&] { services.db.read_committed(look); });
   };
 }
 
