@@ -28,8 +28,8 @@ class ServiceAccountToken {
   // What a connection presents: a token that is valid for a while, and nothing else of the
   // kubeconfig's user. Requests a token if needed; one caller does so while the others wait. If
   // that fails, the previous token is used as long as it is valid; without one, those who have
-  // waited get the same error. Throws ApiError, or
-  // std::runtime_error if the file of the authorities can't be read.
+  // waited get the same error. Throws ApiError, or std::runtime_error if the file of the
+  // authorities can't be read.
   Access now();
   // The API server has refused this token (401): now() requests a new one.
   void refused(const Access& shown);

@@ -33,8 +33,8 @@ struct ShellWorld {
 //   true, false     end with 0 and 1
 // A shell also has `exit N`, ends with the code of its last command, and takes several commands
 // with ; between them; nothing is quoted or expanded. Another command ends with 127, by itself as
-// well as in a shell. A terminal echoes what is typed. The container's port answers one HTTP
-// request on each connection; all other ports refuse connections.
+// well as in a shell. At most 16 shells run within each other. A terminal echoes what is typed. The
+// container's port answers one HTTP request on each connection; all other ports refuse connections.
 class Shell {
  public:
   // Throws std::runtime_error if the process has too many open files.
