@@ -170,9 +170,11 @@ api::ServerCounters Listeners::counters() const {
 }
 
 std::size_t Listeners::running_handlers() const {
-  return public_.counters().running_handlers +
-         (internal_ ? internal_->counters().running_handlers : 0) +
-         (ingress_ ? ingress_->counters().running_handlers : 0);
+  const auto running = [](const api::ServerCounters& counters) {
+    return counters.running_handlers + counters.upgraded_connections;
+  };
+  return running(public_.counters()) + (internal_ ? running(internal_->counters()) : 0) +
+         (ingress_ ? running(ingress_->counters()) : 0);
 }
 
 api::Fields common_headers(const Config& config) {

@@ -32,7 +32,7 @@ class Listeners {
 
   // Of `listen`, and of what comes through the ingress controller.
   api::ServerCounters counters() const;
-  // How many handlers haven't returned.
+  // How many handlers, and takeovers of upgraded connections, haven't returned.
   std::size_t running_handlers() const;
 
  private:

@@ -62,7 +62,7 @@ ContainerSessions::Permit::Permit(ContainerSessions& sessions, exec::SessionKind
                           "few sessions in containers are left, and your account or network has "
                           "its share of them; try again later");
   const std::lock_guard lock(sessions_.mutex_);
-  std::size_t& held = sessions_.accounts_[account_];
+  std::size_t& held = sessions_.accounts_[account_].sessions;
   if (held >= sessions_.limits_.of_account)
     throw no_session_left(Code::rate_limited,
                           "at most " + std::to_string(sessions_.limits_.of_account) +
@@ -74,7 +74,7 @@ ContainerSessions::Permit::~Permit() {
   if (auto* gauge = sessions_.of(kind_).open; gauge != nullptr && is_open_) gauge->Decrement();
   const std::lock_guard lock(sessions_.mutex_);
   const auto held = sessions_.accounts_.find(account_);
-  if (--held->second == 0) sessions_.accounts_.erase(held);
+  if (--held->second.sessions == 0) sessions_.accounts_.erase(held);
 }
 
 void ContainerSessions::Permit::opened() {
@@ -84,18 +84,27 @@ void ContainerSessions::Permit::opened() {
   if (series.opened != nullptr) series.opened->Increment();
 }
 
-ContainerSessions::Opening::Opening(ContainerSessions& all) : sessions(all) {
+ContainerSessions::Opening::Opening(ContainerSessions& all, const std::string& of_account)
+    : sessions(all), account(of_account) {
   const std::lock_guard lock(sessions.mutex_);
+  std::size_t& own = sessions.accounts_.at(account).opening;
+  // A container can keep connections to its ports waiting.
+  if (own >= sessions.limits_.opening_of_account)
+    throw no_session_left(Code::rate_limited,
+                          "at most " + std::to_string(sessions.limits_.opening_of_account) +
+                              " sessions in containers of one account may be opened at once");
   if (sessions.opening_ >= sessions.limits_.opening)
     throw no_session_left(
         Code::unavailable,
         "too many sessions in containers are being opened at the moment; try again later");
   ++sessions.opening_;
+  ++own;
 }
 
 ContainerSessions::Opening::~Opening() {
   const std::lock_guard lock(sessions.mutex_);
   --sessions.opening_;
+  --sessions.accounts_.at(account).opening;
 }
 
 }  // namespace berth::api

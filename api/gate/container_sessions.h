@@ -25,6 +25,7 @@ class ContainerSessions {
     // How many may be opened at once. The cluster may take exec::open_time for each, and a thread
     // that handles requests waits for it.
     std::size_t opening = 16;
+    std::size_t opening_of_account = 8;  // browsers open six connections at once
   };
   // Without a registry there are no metrics.
   explicit ContainerSessions(prometheus::Registry* registry = nullptr)
@@ -42,10 +43,11 @@ class ContainerSessions {
     Permit(const Permit&) = delete;
     Permit& operator=(const Permit&) = delete;
 
-    // Calls `open`, unless too many sessions are being opened; then throws unavailable.
+    // Calls `open`, unless too many sessions are being opened: then throws rate_limited if they are
+    // the account's, and unavailable if they are everybody's.
     template <typename Work>
     auto opening(Work&& open) {
-      const Opening one(sessions_);
+      const Opening one(sessions_, account_);
       return open();
     }
     // Counts the session as opened.
@@ -70,11 +72,16 @@ class ContainerSessions {
 
  private:
   struct Opening {
-    explicit Opening(ContainerSessions& all);
+    Opening(ContainerSessions& all, const std::string& of_account);
     ~Opening();
     Opening(const Opening&) = delete;
     Opening& operator=(const Opening&) = delete;
     ContainerSessions& sessions;
+    const std::string& account;
+  };
+  struct OfAccount {
+    std::size_t sessions = 0;
+    std::size_t opening = 0;  // of these
   };
   // Null without a registry.
   struct Series {
@@ -88,7 +95,7 @@ class ContainerSessions {
   std::array<Series, 2> series_;
   Shares shares_;
   std::mutex mutex_;
-  std::map<std::string, std::size_t> accounts_;  // the number of sessions of each that has any
+  std::map<std::string, OfAccount> accounts_;  // those that have any
   std::size_t opening_ = 0;
 };
 

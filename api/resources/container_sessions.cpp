@@ -14,6 +14,7 @@
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/base/visible_text.h"
+#include "controller/db/request_limits.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/exec_sessions.h"
 #include "controller/transport/request_head.h"
@@ -140,12 +141,14 @@ std::function<void(const exec::Ended&)> recorder(const Services& services,
 // Returns what throws if the session may not go on, because of its token or the deployment.
 std::function<void()> checker(const Call& call, const Services& services) {
   return [&services, bearer = BearerCheck(call, services), id = std::string(call.id())] {
-    services.db.read_committed([&](db::Tx& tx) {
+    const auto look = [&](db::Tx& tx) {
       bearer.in(tx);
       const auto deployment = deployments::find(tx, id);
       if (!deployment) throw Error(Code::deployment_not_found, "the deployment was deleted");
       exec::require_sessions(tx, *deployment);
-    });
+    };
+    // A session doesn't go on unchecked for as long as the database is slow or away.
+    db::limited(db::RequestLimits(), [&] { services.db.read_committed(look); });
   };
 }
 
@@ -172,7 +175,17 @@ Reply open_session(const Call& call, const Services& services, SessionKind kind,
     recorded.command = command->argv.front();
   else
     recorded.port = std::get<exec::Port>(wanted.what).number;
-  services.db.write([&](db::Tx& tx) { exec::record_begin(tx, recorded); });
+  try {
+    services.db.write([&](db::Tx& tx) { exec::record_begin(tx, recorded); });
+  } catch (...) {
+    // The cluster may have begun to run the command.
+    log::error("the beginning of a session in a container couldn't be recorded, and it was ended",
+               {{"session_id", recorded.session_id},
+                {"user_id", recorded.user_id},
+                {"deployment_id", recorded.deployment_id},
+                {"instance", recorded.instance}});
+    throw;
+  }
   permit->opened();
   const auto running = std::make_shared<ContainerSession>(
       ContainerSession::Parts{.session = std::move(session),

@@ -45,6 +45,10 @@ constexpr size_t most_unsent = 256 * 1024;
 constexpr std::chrono::seconds longest_silence{90};
 constexpr std::chrono::seconds look_interval{1};
 
+// How many messages are received before input is looked at, so that a command that writes without a
+// pause doesn't keep the person's Ctrl-C waiting.
+constexpr int received_at_once = 16;
+
 constexpr std::uint16_t normal = 1000;
 constexpr std::uint16_t policy_violation = 1008;
 
@@ -140,8 +144,8 @@ class Exec {
  public:
   Exec(WebSocket& socket, bool has_terminal) : socket_(socket), has_terminal_(has_terminal) {}
 
-  // Returns the command's exit code. Throws Failure if it isn't known.
-  int run() {
+  // Returns when the command has ended, or the connection. Throws Failure if that is lost.
+  void run() {
     if (has_terminal_) watch_.emplace();
     try {
       if (has_terminal_) send_size();
@@ -149,32 +153,52 @@ class Exec {
     } catch (const NoAnswer&) {
       if (!status_.is_object()) throw lost();
     }
-    return exit_code();
+  }
+  // Returns the command's exit code, and says why it couldn't be run. Throws Failure if the code
+  // isn't known. Needs run().
+  int exit_code() const {
+    if (!status_.is_object()) throw ended(close_);
+    if (status_.value("status", "") == "Success") return 0;
+    const std::string words = status_.value("message", "the command failed");
+    for (const json& cause :
+         status_.value("details", json::object()).value("causes", json::array())) {
+      const auto code = parse_number<int>(cause.value("message", ""));
+      if (cause.value("reason", "") != "ExitCode" || !code) continue;
+      // A command that can't be run has said nothing by itself.
+      if (!words.starts_with("command terminated")) say("berth: " + words);
+      return *code;
+    }
+    throw Failure(Exit::failed, words);
   }
 
  private:
   // Passes everything on until the server closes the connection.
   void pass() {
     while (true) {
-      while (auto message = socket_.receive()) {
+      int received = 0;
+      for (; received < received_at_once; ++received) {
+        auto message = socket_.receive();
+        if (!message) break;
         if (message->kind == websocket::Kind::close) {
           close_ = *std::move(message);
           return socket_.close(normal);
         }
         if (message->kind == websocket::Kind::binary && !message->data.empty()) take(message->data);
       }
-      if (Clock::now() - socket_.heard() > longest_silence) throw lost();
-      wait();
+      const bool has_more = received == received_at_once;  // may have been received
+      if (!has_more && Clock::now() - socket_.heard() > longest_silence) throw lost();
+      // What has been received, but not looked at, doesn't make the socket readable.
+      wait(has_more ? std::chrono::seconds(0) : look_interval);
     }
   }
-  void wait() {
+  void wait(std::chrono::milliseconds patience) {
     const bool reads = !input_over_ && socket_.unsent() < most_unsent;
     const short wanted = socket_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN;
     std::array<pollfd, 3> waited = {
         {{.fd = socket_.descriptor(), .events = wanted, .revents = 0},
          {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
          {.fd = watch_ ? watch_->descriptor() : -1, .events = POLLIN, .revents = 0}}};
-    ::poll(waited.data(), waited.size(), int(std::chrono::milliseconds(look_interval).count()));
+    ::poll(waited.data(), waited.size(), int(patience.count()));
     if ((waited[0].revents & POLLOUT) != 0) socket_.flush();
     if (waited[1].revents != 0) read_input();
     if (waited[2].revents != 0) {
@@ -210,20 +234,6 @@ class Exec {
     else if (message[0] == status_channel)
       status_ = json::parse(data, nullptr, false);
   }
-  int exit_code() const {
-    if (!status_.is_object()) throw ended(close_);
-    if (status_.value("status", "") == "Success") return 0;
-    const std::string words = status_.value("message", "the command failed");
-    for (const json& cause :
-         status_.value("details", json::object()).value("causes", json::array())) {
-      const auto code = parse_number<int>(cause.value("message", ""));
-      if (cause.value("reason", "") != "ExitCode" || !code) continue;
-      // A command that can't be run has said nothing by itself.
-      if (!words.starts_with("command terminated")) say("berth: " + words);
-      return *code;
-    }
-    throw Failure(Exit::failed, words);
-  }
 
   WebSocket& socket_;
   const bool has_terminal_;
@@ -248,13 +258,13 @@ void exec(Run& run, const ExecFlags& flags) {
   const std::string path = deployment_path(run.api(), flags.name, "/exec?" + encoded(query));
   if (has_terminal) get_new_token(run.api().login());
   const auto socket = with_advice([&] { return run.api().open(path, subprotocol); });
-  int code = 0;
+  Exec session(*socket, has_terminal);
   {
     std::optional<RawTerminal> raw;
     if (has_terminal) raw.emplace();
-    code = Exec(*socket, has_terminal).run();
+    session.run();
   }
-  throw ExitWith{code};
+  throw ExitWith{session.exit_code()};
 }
 
 struct ForwardFlags {
@@ -319,25 +329,29 @@ class Pipe {
   Pipe(int local, WebSocket& remote) : local_(local), remote_(remote) {}
 
   void run() {
+    bool has_more = false;  // may have been received
     while (true) {
       if (out_.empty()) {
+        has_more = false;
         while (auto message = remote_.receive()) {
           if (message->kind == websocket::Kind::close) return end_by(*message);
           heard_ = Clock::now();
           out_ += message->data;
-          if (out_.size() >= most_unsent) break;
+          has_more = out_.size() >= most_unsent;
+          if (has_more) break;
         }
       }
       if (!write()) return remote_.close(normal);
       if (Clock::now() - remote_.heard() > longest_silence) throw lost();
       if (input_over_ && out_.empty() && Clock::now() - heard_ > patience_for_answer)
         return remote_.close(normal);
-      wait();
+      // What has been received, but not looked at, doesn't make the socket readable.
+      wait(has_more && out_.empty() ? std::chrono::seconds(0) : look_interval);
     }
   }
 
  private:
-  void wait() {
+  void wait(std::chrono::milliseconds patience) {
     const bool reads = !input_over_ && remote_.unsent() < most_unsent;
     // What the program here doesn't take isn't received either.
     const short of_remote =
@@ -346,7 +360,7 @@ class Pipe {
     std::array<pollfd, 2> waited = {
         {{.fd = remote_.descriptor(), .events = of_remote, .revents = 0},
          {.fd = local_, .events = of_local, .revents = 0}}};
-    ::poll(waited.data(), waited.size(), int(std::chrono::milliseconds(look_interval).count()));
+    ::poll(waited.data(), waited.size(), int(patience.count()));
     if ((waited[0].revents & POLLOUT) != 0) remote_.flush();
     if (reads && (waited[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read();
   }

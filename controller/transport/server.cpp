@@ -720,9 +720,10 @@ void Server::Impl::run_upgraded(Connection& connection) {
   if (!reason.empty())
     log::error("an upgraded connection failed", {{"path", connection.path}, {"reason", reason}});
   free_memory(connection.path);
+  free_memory(connection.response);  // destroys the takeover, which may wait
+  --upgraded_;
   connection.persistence = Persistence::close;
   finish(connection);
-  --upgraded_;
 }
 
 // Makes one call of the stream, on a thread of stream_workers_.

@@ -32,6 +32,41 @@ bool is_ready_within(int socket, short events, std::chrono::milliseconds time) {
 
 }  // namespace
 
+// The turn of one thread to send, which lasts as long as this object.
+class Connection::Turn {
+ public:
+  // Waits for the turn, and asks `give_up` every write_step. Once that returns true, has no turn.
+  Turn(Connection& connection, const std::function<bool()>& give_up) : connection_(connection) {
+    while (!taken_within(connection.limits_.write_step))
+      if (give_up && give_up()) return;
+    is_taken_ = true;
+  }
+  ~Turn() {
+    if (!is_taken_) return;
+    {
+      const std::lock_guard lock(connection_.mutex_);
+      connection_.is_sending_ = false;
+    }
+    connection_.sent_.notify_one();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool is_taken() const { return is_taken_; }
+
+ private:
+  bool taken_within(std::chrono::milliseconds time) {
+    std::unique_lock lock(connection_.mutex_);
+    if (!connection_.sent_.wait_for(lock, time, [&] { return !connection_.is_sending_; }))
+      return false;
+    connection_.is_sending_ = true;
+    return true;
+  }
+
+  Connection& connection_;
+  bool is_taken_ = false;
+};
+
 Connection::Connection(const Upgraded& upgraded, Limits limits)
     : upgraded_(upgraded), limits_(limits), reader_(limits.message_bytes) {}
 
@@ -74,30 +109,34 @@ void Connection::handle(const Message& message,
 }
 
 bool Connection::send(Kind kind, std::string_view data, const std::function<bool()>& give_up) {
-  const std::lock_guard lock(sending_);
-  return !closed_ && send_locked(encode(kind, data), give_up);
+  const Turn turn(*this, give_up);
+  return turn.is_taken() && !closed_ && send_in_turn(encode(kind, data), give_up);
 }
 
 void Connection::close(std::uint16_t code, std::string_view reason) {
   closing_ = true;  // whoever sends to a client that takes nothing gives up
-  const std::lock_guard lock(sending_);
+  const Turn turn(*this, {});
   if (closed_) return;
   // A client that takes nothing isn't waited for.
   const auto deadline = Clock::now() + limits_.write_step;
-  send_locked(encode_close(code, cut_reason(reason, max_reason_bytes)),
-              [&] { return Clock::now() >= deadline; });
+  send_in_turn(encode_close(code, cut_reason(reason, max_reason_bytes)),
+               [&] { return Clock::now() >= deadline; });
   closed_ = true;
 }
 
-// The caller holds the lock. If the frame can't be sent whole, no other may follow it.
-bool Connection::send_locked(std::string_view frame, const std::function<bool()>& give_up) {
+// The caller has its turn. If the frame can't be sent whole, no other may follow it.
+bool Connection::send_in_turn(std::string_view frame, const std::function<bool()>& give_up) {
   const auto deadline = Clock::now() + limits_.write_time;
   auto asks_at = Clock::now() + limits_.write_step;
+  bool had_no_room = false;
   while (true) {
     const Sent sent = send_now(upgraded_.socket, frame, {});
+    // What waits to be received may hold up the client's pongs for long.
+    if (had_no_room && sent.bytes > 0) heard_ = Clock::now();
     frame.remove_prefix(sent.bytes);
     if (sent.io == Io::ok) return true;
     if (sent.io == Io::closed || Clock::now() >= deadline) break;
+    had_no_room = true;
     is_ready_within(upgraded_.socket, POLLOUT, limits_.write_step);
     if (Clock::now() < asks_at) continue;
     if (give_up ? give_up() : closing_.load()) break;

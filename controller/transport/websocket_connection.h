@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,20 +45,23 @@ class Connection {
 
   // Sends a frame, and waits while the client takes nothing. Returns whether it was sent: not after
   // a close, and not if the client is gone or takes longer than write_time, or `give_up` returns
-  // true; in these cases the connection is of no use any more.
+  // true; in these cases the connection is of no use any more. While another thread sends, it waits
+  // for that one, and asks give_up as well.
   bool send(Kind kind, std::string_view data, const std::function<bool()>& give_up = {});
   // Sends a close, unless one was sent; the reason is cut to what fits. Nothing is sent after it.
   void close(std::uint16_t code, std::string_view reason);
   // Ends both directions at once, so that threads in the other functions return.
   void hang_up();
 
-  // When something was last received.
+  // When the client was last known to be there: something was received, or it made room for more
+  // of what is sent.
   Clock::time_point heard() const { return heard_; }
   bool is_closed() const { return closed_; }  // whether a close was sent, or can't be any more
 
  private:
+  class Turn;
   void handle(const Message& message, const std::function<void(const Message&)>& on_message);
-  bool send_locked(std::string_view frame, const std::function<bool()>& give_up);
+  bool send_in_turn(std::string_view frame, const std::function<bool()>& give_up);
 
   const Upgraded& upgraded_;
   const Limits limits_;
@@ -67,8 +71,10 @@ class Connection {
   bool is_over_ = false;  // the client has sent a close
 
   std::atomic<Clock::time_point> heard_ = Clock::now();
-  std::mutex sending_;
-  std::atomic<bool> closed_ = false;  // changed with the mutex
+  std::mutex mutex_;
+  std::condition_variable sent_;
+  bool is_sending_ = false;           // whether a thread has its turn to send
+  std::atomic<bool> closed_ = false;  // changed by the thread that has its turn
   std::atomic<bool> closing_ = false;
 };
 

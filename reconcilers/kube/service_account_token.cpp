@@ -1,7 +1,5 @@
 #include "reconcilers/kube/service_account_token.h"
 
-#include <exception>
-
 #include "controller/base/clock.h"
 
 namespace berth::kube {
@@ -27,25 +25,42 @@ ServiceAccountToken::ServiceAccountToken(Client& client, const Kubeconfig& confi
 Access ServiceAccountToken::now() {
   Access access = authorities_.now({});
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return !under_way_; });
-  if (!token_ || token_->expires - system_time() < renewal) {
-    under_way_ = true;
-    lock.unlock();
-    std::optional<IssuedToken> issued;
-    std::exception_ptr failure;
-    try {
-      issued = client_.request_token(name_space_, account_, life);
-    } catch (...) {
-      failure = std::current_exception();
+  while (true) {
+    if (!under_way_) {
+      if (!token_ || token_->expires - system_time() < renewal) renew(lock);
+      break;
     }
-    lock.lock();
-    under_way_ = false;
-    done_.notify_all();
-    if (issued) token_ = std::move(issued);
-    if (failure && (!token_ || token_->expires <= system_time())) std::rethrow_exception(failure);
+    const std::uint64_t before = finished_;
+    done_.wait(lock, [&] { return finished_ != before; });
+    if (is_valid()) break;
+    // If each of those who wait tried again by themselves, one after the other, the last one would
+    // wait for a server that doesn't answer as often as there are callers.
+    if (failure_) std::rethrow_exception(failure_);
   }
   access.authorization = "Bearer " + token_->token;
   return access;
+}
+
+bool ServiceAccountToken::is_valid() const { return token_ && token_->expires > system_time(); }
+
+// Unlocks meanwhile.
+void ServiceAccountToken::renew(std::unique_lock<std::mutex>& lock) {
+  under_way_ = true;
+  lock.unlock();
+  std::optional<IssuedToken> issued;
+  std::exception_ptr failure;
+  try {
+    issued = client_.request_token(name_space_, account_, life);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  under_way_ = false;
+  ++finished_;
+  failure_ = failure;
+  if (issued) token_ = std::move(issued);
+  done_.notify_all();
+  if (failure && !is_valid()) std::rethrow_exception(failure);
 }
 
 void ServiceAccountToken::refused(const Access& shown) {

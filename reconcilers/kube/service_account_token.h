@@ -1,6 +1,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,19 +27,25 @@ class ServiceAccountToken {
 
   // What a connection presents: a token that is valid for a while, and nothing else of the
   // kubeconfig's user. Requests a token if needed; one caller does so while the others wait. If
-  // that fails, the previous token is used as long as it is valid. Throws ApiError, or
-  // std::runtime_error if the file of the authorities can't be read.
+  // that fails, the previous token is used as long as it is valid; without one, those who have
+  // waited get the same error. Throws ApiError, or std::runtime_error if the file of the
+  // authorities can't be read.
   Access now();
   // The API server has refused this token (401): now() requests a new one.
   void refused(const Access& shown);
 
  private:
+  bool is_valid() const;
+  void renew(std::unique_lock<std::mutex>& lock);
+
   Client& client_;
   Credentials authorities_;
   const std::string name_space_, account_;
   std::mutex mutex_;
   std::condition_variable done_;
   bool under_way_ = false;
+  std::uint64_t finished_ = 0;  // the number of requests that have come to an end
+  std::exception_ptr failure_;  // of the last one; null if it gave a token
   std::optional<IssuedToken> token_;
 };
 

@@ -222,6 +222,28 @@ TEST_CASE("exec passes input, both outputs and the exit code on") {
   CHECK(head.find("Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n") != std::string::npos);
 }
 
+TEST_CASE("a command that writes without a pause doesn't keep input from it") {
+  constexpr size_t most = size_t{100} * 1024 * 1024;
+  std::atomic<bool> has_input = false;
+  std::atomic<bool> gave_up = false;
+  Server server([&](Socket& socket) {
+    std::thread output([&] {
+      const std::string message = "\1" + std::string(60'000, 'y');
+      for (size_t sent = 0; !has_input; sent += message.size()) {
+        socket.send(2, message);
+        if ((gave_up = sent >= most)) return;
+      }
+    });
+    has_input = socket.receive() == "\0stop"s;
+    output.join();
+    socket.send(2, exit_status(0));
+    socket.close(1000);
+  });
+  CHECK(server.berth({"exec", some_id, "--", "yes"}, "stop").code == 0);
+  CHECK(has_input);
+  CHECK_FALSE(gave_up);
+}
+
 TEST_CASE("exec says why a command couldn't run or was cut off") {
   const auto run = [](std::function<void(Socket&)> script) {
     Server server(std::move(script));

@@ -115,6 +115,15 @@ TEST_CASE("commands of simulated containers") {
   CHECK(both.end.failure.empty());
   // The names, and never the values.
   CHECK(world.run({"env"}).output == "COLOR\nPORT\n");
+  CHECK(world.run({"sleep", "nan"}).end.exit_code == 0);
+  const auto shells = world.open({.command = {"sh"}});
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "sh\n";
+  shells->send(many, 20s);
+  shells->close_input(20s);
+  const Told deep = all_of(*shells);
+  CHECK(deep.errors.find("sh: too many shells within each other\n") != std::string::npos);
+  CHECK(deep.end.exit_code == 2);
   const Told unknown = world.run({"psql"});
   CHECK(unknown.end.exit_code == 127);
   CHECK(unknown.end.failure == "exec: \"psql\": executable file not found in $PATH");

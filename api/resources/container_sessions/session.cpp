@@ -137,17 +137,18 @@ ContainerSession::Ending ContainerSession::pass_output(websocket::Connection& cl
                                                        const Upgraded& upgraded) {
   std::chrono::milliseconds patience{0};
   while (true) {
-    if (auto ending = reason_to_end(client, upgraded)) return *std::move(ending);
+    if (must_end(client, upgraded)) return *ending_;
+    // Also while output comes without a pause: a client that is sent no ping sends no pong.
+    if (Clock::now() - pinged_ >= parts_.limits.ping) {
+      pinged_ = Clock::now();
+      client.send(websocket::Kind::ping, "", [&] { return must_end(client, upgraded); });
+    }
     if (auto event = parts_.session->receive(patience)) {
       patience = std::chrono::milliseconds(0);
       if (const auto* end = std::get_if<exec::End>(&*event)) return finish(client, upgraded, *end);
       if (send_output(client, upgraded, std::get<exec::Output>(*event))) continue;
       return ending_.value_or(
           Ending{websocket::going_away, "the client is gone, or took nothing for too long"});
-    }
-    if (Clock::now() - pinged_ >= parts_.limits.ping) {
-      pinged_ = Clock::now();
-      client.send(websocket::Kind::ping, "", [&] { return bool(reason_to_end(client, upgraded)); });
     }
     std::array<pollfd, 3> waited = {
         {{.fd = parts_.session->descriptor(), .events = POLLIN, .revents = 0},
@@ -156,6 +157,11 @@ ContainerSession::Ending ContainerSession::pass_output(websocket::Connection& cl
     ::poll(waited.data(), waited.size(), int(std::min(step, parts_.limits.check).count()));
     patience = waited[0].revents == 0 ? std::chrono::milliseconds(0) : after_hint;
   }
+}
+
+bool ContainerSession::must_end(const websocket::Connection& client, const Upgraded& upgraded) {
+  if (!ending_) ending_ = reason_to_end(client, upgraded);
+  return ending_.has_value();
 }
 
 std::optional<ContainerSession::Ending> ContainerSession::reason_to_end(
@@ -199,10 +205,7 @@ bool ContainerSession::send_output(websocket::Connection& client, const Upgraded
   while (!bytes.empty()) {
     used_ = Clock::now();
     const std::string_view piece = bytes.substr(0, parts_.limits.frame_bytes);
-    const auto give_up = [&] {
-      ending_ = reason_to_end(client, upgraded);
-      return ending_.has_value();
-    };
+    const auto give_up = [&] { return must_end(client, upgraded); };
     const auto channel = from.stream == exec::Output::Stream::out ? output_channel : error_channel;
     const bool was_sent =
         has_channels ? client.send(websocket::Kind::binary, on_channel(channel, piece), give_up)
@@ -211,7 +214,7 @@ bool ContainerSession::send_output(websocket::Connection& client, const Upgraded
     bytes.remove_prefix(piece.size());
     if (bytes.empty()) break;
     // A large output is no reason not to look.
-    if ((ending_ = reason_to_end(client, upgraded))) return false;
+    if (must_end(client, upgraded)) return false;
   }
   return true;
 }
@@ -221,7 +224,7 @@ ContainerSession::Ending ContainerSession::finish(websocket::Connection& client,
   outcome_.exit_code = end.exit_code;
   if (parts_.kind == exec::SessionKind::exec) {
     client.send(websocket::Kind::binary, on_channel(status_channel, status_message(end)),
-                [&] { return bool(reason_to_end(client, upgraded)); });
+                [&] { return must_end(client, upgraded); });
     return {websocket::normal, end.problem};
   }
   return {end.problem.empty() ? websocket::normal : websocket::internal_error, end.problem};

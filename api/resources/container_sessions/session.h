@@ -29,9 +29,9 @@ struct SessionLimits {
   // How often it is checked whether the session may go on. It ends within five seconds after it
   // may not.
   std::chrono::milliseconds check = std::chrono::seconds(2);
-  // How often the client is pinged, and how long it may be silent. Common proxies close a
-  // connection after 60 s of silence. The cluster may take 30 s for an input, in which no pong is
-  // read.
+  // How often the client is pinged, and how long it may be silent, unless it goes on taking output
+  // that has had to wait for it. Common proxies close a connection after 60 s of silence. The
+  // cluster may take 30 s for an input, in which no pong is read.
   std::chrono::milliseconds ping = std::chrono::seconds(20);
   std::chrono::milliseconds silence = std::chrono::seconds(75);
   // How long the client may take to answer a close.
@@ -73,6 +73,8 @@ class ContainerSession {
 
   // Of the thread that passes output.
   Ending pass_output(websocket::Connection& client, const Upgraded& upgraded);
+  // Whether there is a reason to end, which ending_ then is.
+  bool must_end(const websocket::Connection& client, const Upgraded& upgraded);
   std::optional<Ending> reason_to_end(const websocket::Connection& client,
                                       const Upgraded& upgraded);
   std::optional<Ending> refusal_to_go_on();
@@ -91,7 +93,7 @@ class ContainerSession {
   std::atomic<Clock::time_point> used_ = Clock::now();  // when something was last passed on
   Clock::time_point checked_ = Clock::now();
   Clock::time_point pinged_ = Clock::now();
-  std::optional<Ending> ending_;  // what a send was given up for
+  std::optional<Ending> ending_;  // of the output's thread
   exec::Ended outcome_;
   int news_ = -1;  // an eventfd by which the input's thread wakes the other one
 

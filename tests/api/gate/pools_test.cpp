@@ -123,6 +123,20 @@ TEST_CASE("one account or network doesn't take all sessions in containers",
     return refusal([&] { open.back()->opening([] { return 0; }); });
   }) == "503 unavailable");
   CHECK(open.back()->opening([] { return 7; }) == 7);
+
+  ContainerSessions slow(nullptr, {.sessions = 96, .opening = 3, .opening_of_account = 1});
+  const auto permit = [&](const std::string& account) {
+    return as(account, "192.0.2.1", [&] { return slow.admit(exec::SessionKind::exec, account); });
+  };
+  const auto first = permit("ada");
+  const auto second = permit("ada");
+  const auto other = permit("bob");
+  first->opening([&] {
+    CHECK(refusal([&] { second->opening([] { return 0; }); }) == "429 rate_limited");
+    CHECK(other->opening([] { return 7; }) == 7);
+    return 0;
+  });
+  CHECK(second->opening([] { return 7; }) == 7);
 }
 
 TEST_CASE("one network doesn't take all threads for heavy reads",

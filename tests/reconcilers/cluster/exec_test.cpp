@@ -1,6 +1,8 @@
 #include "reconcilers/cluster/exec.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "controller/base/error.h"
 #include "reconcilers/cluster/kube_exec.h"
@@ -98,7 +100,8 @@ class ApiServer {
   std::vector<HttpRequest> seen() const { return server_.seen(); }
   std::atomic<int> tokens = 0;
   std::atomic<int> token_life_s = 600;
-  std::atomic<int> refused_status = 0;  // of sessions; 0: none
+  std::atomic<bool> gives_no_tokens = false;  // and says so after a second
+  std::atomic<int> refused_status = 0;        // of sessions; 0: none
   std::atomic<bool> forgets_first_token = false;
 
  private:
@@ -106,6 +109,10 @@ class ApiServer {
     if (request.target().ends_with("/serviceaccounts/berth-exec/token")) {
       if (request["Authorization"] != "Bearer of-berth") return {{401, "{}"}};
       const int number = ++tokens;
+      if (gives_no_tokens) {
+        std::this_thread::sleep_for(1s);
+        return {{500, "{}"}};
+      }
       const auto until = system_time() + std::chrono::seconds(token_life_s);
       return {{201, json{{"kind", "TokenRequest"},
                          {"status",
@@ -345,4 +352,27 @@ TEST_CASE("a token is used until it is about to end, and replaced when it is ref
   short_lived.token_life_s = 60;
   for (int i = 0; i < 3; ++i) short_lived.exec().open(some_container, command({"true"}));
   CHECK(short_lived.tokens == 3);
+}
+
+TEST_CASE("those who wait for a token share what comes of it, also if there is none") {
+  ApiServer server([](ServedSocket& socket) { socket.send("\3" + status_of(0)); });
+  server.gives_no_tokens = true;
+  std::atomic<int> refused = 0;
+  const auto since = std::chrono::steady_clock::now();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 8; ++i)
+    callers.emplace_back([&] {
+      try {
+        server.exec().open(some_container, command({"true"}));
+      } catch (const Error& error) {
+        refused += error.code == Code::unavailable ? 1 : 0;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(refused == 8);
+  // Not each after the other.
+  CHECK(server.tokens <= 4);
+  CHECK(std::chrono::steady_clock::now() - since < 6s);
+  server.gives_no_tokens = false;
+  CHECK(sentence_of([&] { server.exec().open(some_container, command({"true"})); }) == "no error");
 }

@@ -20,6 +20,9 @@ using std::chrono::steady_clock;
 constexpr std::size_t max_input_bytes = 64 * 1024;
 constexpr std::size_t piece_bytes = 16 * 1024;
 constexpr double max_sleep_seconds = 3600;
+// Each shell within another one takes some of the thread's stack.
+constexpr int most_shells = 16;
+constexpr int shell_too_many = 2;
 constexpr int shell_killed = 137;
 constexpr int shell_no_such_program = 127;
 constexpr char control_c = 3;
@@ -191,7 +194,8 @@ int Shell::cat() {
 }
 
 int Shell::sleep(double seconds) {
-  const auto time = std::chrono::duration<double>(std::clamp(seconds, 0.0, max_sleep_seconds));
+  if (!(seconds > 0)) return 0;  // also what is no number
+  const auto time = std::chrono::duration<double>(std::min(seconds, max_sleep_seconds));
   const auto until = steady_clock::now() + std::chrono::ceil<milliseconds>(time);
   for (;;) {
     const std::size_t at = request_.has_terminal ? input_.find(control_c) : std::string::npos;
@@ -215,8 +219,7 @@ int Shell::sleep(double seconds) {
 std::optional<int> Shell::known_program(const std::vector<std::string>& words) {
   const std::string& path = words.front();
   const std::string name = path.substr(path.rfind('/') + 1);
-  if (name == "sh" || name == "bash" || name == "ash")
-    return words.size() > 2 && words[1] == "-c" ? script(words[2]) : interactive();
+  if (name == "sh" || name == "bash" || name == "ash") return shell(words);
   if (name == "cat") return cat();
   if (name == "true") return 0;
   if (name == "false") return 1;
@@ -249,6 +252,17 @@ std::optional<int> Shell::known_program(const std::vector<std::string>& words) {
     return 1;
   }
   return std::nullopt;
+}
+
+int Shell::shell(const std::vector<std::string>& words) {
+  if (shells_ == most_shells) {
+    put("sh: too many shells within each other\n", To::errors);
+    return shell_too_many;
+  }
+  ++shells_;
+  const int code = words.size() > 2 && words[1] == "-c" ? script(words[2]) : interactive();
+  --shells_;
+  return code;
 }
 
 int Shell::program(const std::vector<std::string>& words) {

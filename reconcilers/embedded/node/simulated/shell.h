@@ -33,8 +33,8 @@ struct ShellWorld {
 //   true, false     end with 0 and 1
 // A shell also has `exit N`, ends with the code of its last command, and takes several commands
 // with ; between them; nothing is quoted or expanded. Another command ends with 127, by itself as
-// well as in a shell. A terminal echoes what is typed. The container's port answers one HTTP
-// request on each connection; all other ports refuse connections.
+// well as in a shell. At most 16 shells run within each other. A terminal echoes what is typed. The
+// container's port answers one HTTP request on each connection; all other ports refuse connections.
 class Shell {
  public:
   // Throws std::runtime_error if the process has too many open files.
@@ -58,6 +58,7 @@ class Shell {
   void serve_port();
   int program(const std::vector<std::string>& words);
   std::optional<int> known_program(const std::vector<std::string>& words);
+  int shell(const std::vector<std::string>& words);
   int script(const std::string& text);
   int interactive();
   int cat();
@@ -85,6 +86,7 @@ class Shell {
   std::string input_;  // that was read and not used
   bool was_interrupted_ = false;
   std::optional<int> exit_;  // what `exit` said
+  int shells_ = 0;           // that run within each other
   std::thread thread_;
 };
 

@@ -1,7 +1,9 @@
 // Commands in containers and connections to their ports: who may open them, what is passed on and
 // recorded, and when they end. The container is the test's.
 #include <catch2/catch.hpp>
+#include <thread>
 
+#include "api/resources/container_sessions/session.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "tests/api/gate_world.h"
@@ -328,6 +330,41 @@ TEST_CASE("a client that takes no output doesn't keep a session from its end") {
   s.g.world.stop(s.app, s.id);
   CHECK(s.container->wait([&] { return s.container->destroyed; }));
   CHECK(std::chrono::steady_clock::now() - since < 6s);
+}
+
+TEST_CASE("a client that sends pings, and takes no pongs, doesn't keep a session from its end") {
+  Shell s;
+  SocketClient client(s.open(s.exec_path()).takeover);
+  std::thread pings([&] {
+    for (int i = 0; i < 5000; ++i) client.send_frame(0x89, std::string(125, 'p'));
+  });
+  std::this_thread::sleep_for(500ms);
+  // Waits for the pong that isn't taken.
+  s.container->say(exec::Output{.stream = exec::Output::Stream::out, .bytes = "x"});
+  std::this_thread::sleep_for(100ms);
+  const auto since = std::chrono::steady_clock::now();
+  s.g.world.stop(s.app, s.id);
+  CHECK(s.container->wait([&] { return s.container->destroyed; }));
+  CHECK(std::chrono::steady_clock::now() - since < 6s);
+  pings.join();
+}
+
+TEST_CASE("a client is pinged while output comes without a pause, too") {
+  struct EndlessOutput : FakeSession {
+    using FakeSession::FakeSession;
+    std::optional<exec::Event> receive(std::chrono::milliseconds) override {
+      std::this_thread::sleep_for(1ms);
+      return exec::Output{.stream = exec::Output::Stream::out, .bytes = "x"};
+    }
+  };
+  const auto session = std::make_shared<ContainerSession>(ContainerSession::Parts{
+      .session = std::make_unique<EndlessOutput>(std::make_shared<FakeContainer>()),
+      .check = [] {},
+      .ended = [](const exec::Ended&) {},
+      .limits = {.ping = 100ms, .silence = 1500ms}});
+  SocketClient client([session](const Upgraded& upgraded) { session->run(upgraded); });
+  const auto since = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - since < 4s) REQUIRE(client.receive().opcode == 2);
 }
 
 TEST_CASE("a shutdown ends sessions, and says that it is one") {

@@ -163,11 +163,12 @@ class SocketClient {
     // Of a close.
     int code() const { return data.size() < 2 ? 0 : int(byte_at(data, 0) << 8 | byte_at(data, 1)); }
   };
-  // Returns the next frame that isn't a ping.
+  // Returns the next frame that isn't a ping. Pings are answered.
   Frame receive() {
     while (true) {
       Frame frame = next();
       if (frame.opcode != 9) return frame;
+      send_frame(0x8a, frame.data);
     }
   }
   // Returns the code of the close that comes next, after other messages; 0 if none comes.
