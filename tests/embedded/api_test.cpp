@@ -34,7 +34,7 @@ TEST_CASE("what the server says about itself") {
     CHECK(world.get(path).text == "ok");
   }
   CHECK(world.get("/api").body["versions"] == Json{"v1"});
-  CHECK(world.get("/apis").body["groups"].size() == 5);
+  CHECK(world.get("/apis").body["groups"].size() == 7);
   CHECK(world.get("/apis/apps/v1").body["resources"].size() == 4);
   check_status(world.get("/apis/apps/v1/namespaces/apps/statefulsets"), 404, "NotFound",
                "the server could not find the requested resource");

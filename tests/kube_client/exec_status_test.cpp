@@ -63,7 +63,7 @@ TEST_CASE("any bytes are read as a status or refused") {
     const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
     text.replace(at, *rc::gen::inRange<std::size_t>(0, text.size() - at), piece);
     const auto status = parse_exec_status(text);
-    RC_ASSERT(!status || !status->succeeded || status->exit_code == 0);
+    RC_ASSERT((!status || !status->succeeded || status->exit_code == 0));
   }));
   CHECK(rc::check("each exit code", [](int code) {
     RC_ASSERT(parse_exec_status(with_exit_code(std::to_string(code)).dump())->exit_code == code);
