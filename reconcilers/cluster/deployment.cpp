@@ -337,8 +337,13 @@ void DeploymentLoop::keep_paths(const std::string& id, std::vector<Object> desir
 
 std::optional<Outcome> DeploymentLoop::wait_for_release(const Deployment& row) {
   auto release = parts_.database.read([&](db::Tx& tx) { return releases::release_of(tx, row); });
-  if (release.state == releases::State::needed)
+  if (release.state == releases::State::needed) {
+    const std::int64_t needed = release.generation;
     release = parts_.database.write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+    // Meanwhile it was stopped, or changed to have no release. The row's rollout has had none.
+    if (release.generation != needed)
+      return Outcome::waiting("the newest generation to be looked at", look_again);
+  }
   if (release.lets_rollout_go_on()) return std::nullopt;
   if (release.state == releases::State::failed)
     return refuse(row, release_failed(row, look(row.id), releases::message_of(*release.run)),
