@@ -300,6 +300,16 @@ TEST_CASE("a release command that fails leaves the old version serving, with its
   }));
   CHECK(tenant.world.object(kube::deployments, tenant.id)["spec"] == before["spec"]);
 
+  // More of its containers are added.
+  deployments::Change more;
+  more.set(&deployments::ContainerSpec::replicas, 2);
+  tenant.change(more);
+  CHECK(eventually(
+      [&] { return tenant.world.object(kube::deployments, tenant.id)["spec"]["replicas"] == 2; }));
+  CHECK(tenant.world.object(kube::deployments, tenant.id)["spec"]["template"] ==
+        before["spec"]["template"]);
+  CHECK(tenant.cluster.count("create", "jobs") == 1);
+
   // The next change has a release of its own.
   tenant.set_release_command({"true"}, "ghcr.io/acme/web:3");
   REQUIRE(eventually([&] {
