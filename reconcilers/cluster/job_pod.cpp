@@ -141,7 +141,9 @@ JobState while_running(const Run& run, const Object& pod, Instant started, Insta
   state.seen.started_at = started;
   // A pod that is deleted from a lost node runs for ever, as far as the API server knows.
   const auto grace_ends = instant_at(pod, {"metadata", "deletionTimestamp"});
-  const Instant ends = started + run.timeout + late_end;
+  // A node whose clock is behind names a time before there was a Job.
+  const Instant began = std::max(started, run.made_at.value_or(started));
+  const Instant ends = began + run.timeout + late_end;
   if (grace_ends && *grace_ends + reported_within < now)
     state.seen.end = lost("the pod was deleted, and its node doesn't say how it ended", now);
   else if (now >= ends)
