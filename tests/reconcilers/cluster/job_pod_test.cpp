@@ -129,6 +129,15 @@ TEST_CASE("an image that can't be pulled fails the run; a full node only makes i
   CHECK(the_end(pod("Pending", waiting)).reason == Reason::image_pull_failed);
   CHECK(the_end(pod("Pending", waiting)).message == "not found");
 
+  // The registry may answer the next time.
+  const Object silent{
+      {"waiting",
+       {{"reason", "ErrImagePull"}, {"message", "rpc error: code = Unknown desc = i/o timeout"}}}};
+  CHECK_FALSE(state(pod("Pending", silent)).seen.end);
+  CHECK(state(pod("Pending", silent)).look_again == std::chrono::minutes(1));
+  const auto older = run_made(std::chrono::minutes(2));
+  CHECK(the_end(pod("Pending", silent), job(), older).reason == Reason::image_pull_failed);
+
   Object unscheduled{{"metadata", {{"name", "pod"}}},
                      {"status",
                       {{"phase", "Pending"},
