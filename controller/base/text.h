@@ -23,6 +23,14 @@ inline std::string cut(std::string_view utf8, size_t most) {
   return std::string(utf8.substr(0, end));
 }
 
+// The text with spaces in the place of NULs, which programs may write and PostgreSQL stores in no
+// text.
+inline std::string without_nuls(std::string_view text) {
+  std::string result(text);
+  std::ranges::replace(result, '\0', ' ');
+  return result;
+}
+
 // The text without the spaces and tabs at both of its ends, as fields of HTTP may have them
 // (RFC 9110, section 5.6.3).
 inline std::string_view trimmed(std::string_view text) {

@@ -1,5 +1,6 @@
 #include "reconcilers/cluster/autoscaler.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -112,7 +113,7 @@ std::optional<RequestLoad> Autoscaler::look(const std::vector<Scaled>& all, Load
     if (is_served(process)) services.insert(service_of(process));
   auto load = parts_.load ? parts_.load(services, now) : std::nullopt;
   const LoadTime end = parts_.now();
-  next_look_ = end + pause_in_looks * (end - now);
+  next_look_ = end + std::min<LoadTime::duration>(pause_in_looks * (end - now), longest_pause);
   (!load ? missing_ : load->is_complete ? complete_ : incomplete_).Increment();
   say_whether_known(load.has_value());
   const std::lock_guard lock(mutex_);

@@ -47,8 +47,9 @@ class Autoscaler {
   Autoscaler(Parts parts, Options options);
 
   Loop loop();
-  // Looks, decides and writes. The next look is due after ten times as long as this one took, so
-  // that a large ingress controller isn't kept busy by it. Throws Error `unavailable`.
+  // Looks, decides and writes. The next look is due after ten times as long as this one took, but
+  // within half a minute, so that a large ingress controller isn't kept busy by it. Throws Error
+  // `unavailable`.
   void run_once(Round& round);
 
   // The requests in flight of the deployment's web as they were seen last; nothing if it has no
@@ -64,6 +65,9 @@ class Autoscaler {
   static constexpr std::size_t batch = 50;
   // The least pause between two looks, in lengths of the one before.
   static constexpr int pause_in_looks = 9;
+  // The longest one. With that of the look itself, the time between two looks must stay below
+  // QuietTime::longest_gap, or no container would ever be removed.
+  static constexpr std::chrono::seconds longest_pause{15};
 
   struct Known {
     QuietTime quiet;

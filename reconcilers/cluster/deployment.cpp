@@ -205,6 +205,7 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
   if (auto waits = wait_for_release(row)) {
     keep_paths(row.id, desired);
+    waits->writes += add_containers(row.id, desired);
     return *std::move(waits);
   }
   result.applied += secrets_.write(desired);
@@ -335,10 +336,35 @@ void DeploymentLoop::keep_paths(const std::string& id, std::vector<Object> desir
   applier_.apply(desired, Applier::Missing::created);
 }
 
+int DeploymentLoop::add_containers(const std::string& id, const std::vector<Object>& desired) {
+  const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
+  int writes = 0;
+  for (const Object& object : desired) {
+    if (!is_deployment(object)) continue;
+    const Object& live = present(current, object);
+    const auto wanted = number_at(object, {"spec", "replicas"});
+    if (live.is_null() || is_being_deleted(live) || number_at(live, {"spec", "replicas"}) >= wanted)
+      continue;
+    parts_.cache.note(parts_.client.merge(
+        {{"apiVersion", kube::deployments.api_version},
+         {"kind", kube::deployments.kind},
+         {"metadata",
+          {{"name", name_of(live)}, {"namespace", namespace_of(live)}, {"uid", uid_of(live)}}},
+         {"spec", {{"replicas", wanted}}}}));
+    ++writes;
+  }
+  return writes;
+}
+
 std::optional<Outcome> DeploymentLoop::wait_for_release(const Deployment& row) {
   auto release = parts_.database.read([&](db::Tx& tx) { return releases::release_of(tx, row); });
-  if (release.state == releases::State::needed)
+  if (release.state == releases::State::needed) {
+    const std::int64_t needed = release.generation;
     release = parts_.database.write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
+    // Meanwhile it was stopped, or changed to have no release. The row's rollout has had none.
+    if (release.generation != needed)
+      return Outcome::waiting("the newest generation to be looked at", look_again);
+  }
   if (release.lets_rollout_go_on()) return std::nullopt;
   if (release.state == releases::State::failed)
     return refuse(row, release_failed(row, look(row.id), releases::message_of(*release.run)),

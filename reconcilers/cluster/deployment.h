@@ -80,6 +80,10 @@ class DeploymentLoop {
   std::optional<Outcome> wait_for_release(const deployments::Deployment& row);
   // Repairs what leads requests to containers that run, whichever their version is.
   void keep_paths(const std::string& id, std::vector<Object> desired);
+  // Gives processes whose containers run as many of them as are wanted, because the load doesn't
+  // wait for the release, which may take hours or have failed. Takes none away. Returns the number
+  // of writes.
+  int add_containers(const std::string& id, const std::vector<Object>& desired);
   // Records why the deployment isn't brought to the cluster as it is wanted.
   Outcome refuse(const deployments::Deployment& row, const deployments::Observation& seen,
                  std::optional<std::chrono::milliseconds> again);

@@ -196,27 +196,37 @@ Outcome JobLoop::resume(const Run& run, const Object& job) {
     parts_.database.write([&](db::Tx& tx) { return runs::record_made(tx, run.id); });
   const auto is_wanted = wanted(run);
   if (!is_wanted) return clean_up(run, job);  // it has been cancelled meanwhile
-  int writes = 0;
-  if (is_suspended(job)) {
-    for (Object& object : manifests::of_run(*is_wanted, parts_.settings)) {
-      if (is_job(object)) continue;
-      object["metadata"]["ownerReferences"] = {{{"apiVersion", kube::jobs.api_version},
-                                                {"kind", kube::jobs.kind},
-                                                {"name", name_of(job)},
-                                                {"uid", uid_of(job)}}};
-      parts_.client.apply(object);
-      ++writes;
-    }
-    const Object resumed = parts_.client.merge(
-        {{"apiVersion", kube::jobs.api_version},
-         {"kind", kube::jobs.kind},
-         {"metadata",
-          {{"name", name_of(job)}, {"namespace", namespace_of(job)}, {"uid", uid_of(job)}}},
-         {"spec", {{"suspend", false}}}});
-    parts_.cache.note(resumed);
-    writes += 2;
+  try {
+    const int writes = is_suspended(job) ? start(*is_wanted, job) : 0;
+    return {Outcome::Kind::applied, writes, look_again, "", true};
+  } catch (const kube::ApiError& error) {
+    // It hasn't started. A Secret may be refused for ever, by a quota or a webhook.
+    const bool is_late = run.made_at && system_time() - *run.made_at >= longest_start;
+    if (meaning_of(error) != Failure::refused || !is_late) throw;
+    return fail(run, Reason::not_started, error.what());
   }
-  return {Outcome::Kind::applied, writes, look_again, "", true};
+}
+
+// Makes the Secrets and resumes the Job. Returns the number of writes.
+int JobLoop::start(const runs::Wanted& wanted, const Object& job) {
+  int writes = 0;
+  for (Object& object : manifests::of_run(wanted, parts_.settings)) {
+    if (is_job(object)) continue;
+    object["metadata"]["ownerReferences"] = {{{"apiVersion", kube::jobs.api_version},
+                                              {"kind", kube::jobs.kind},
+                                              {"name", name_of(job)},
+                                              {"uid", uid_of(job)}}};
+    parts_.client.apply(object);
+    ++writes;
+  }
+  const Object resumed = parts_.client.merge(
+      {{"apiVersion", kube::jobs.api_version},
+       {"kind", kube::jobs.kind},
+       {"metadata",
+        {{"name", name_of(job)}, {"namespace", namespace_of(job)}, {"uid", uid_of(job)}}},
+       {"spec", {{"suspend", false}}}});
+  parts_.cache.note(resumed);
+  return writes + 2;
 }
 
 // What becomes of it. -----------------------------------------------------------------------------

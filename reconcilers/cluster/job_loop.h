@@ -49,6 +49,7 @@ class JobLoop {
   std::optional<runs::Wanted> wanted(const runs::Run& run);
   Outcome make(const runs::Run& run);
   Outcome resume(const runs::Run& run, const Object& job);
+  int start(const runs::Wanted& wanted, const Object& job);
   Outcome look_for_job(const runs::Run& run);
   Outcome look(const runs::Run& run, const Object& job);
   Outcome finish(const runs::Run& run, const Object& pod, const runs::Seen& seen);

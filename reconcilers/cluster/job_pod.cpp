@@ -1,7 +1,10 @@
 #include "reconcilers/cluster/job_pod.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
+#include "controller/base/ascii.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/runs.h"
 
@@ -114,6 +117,17 @@ JobState without_pod(const Run& run, const Object& job, const std::vector<Object
   return state;
 }
 
+// Whether trying the pull again changes nothing. Otherwise the registry may answer by then.
+bool is_final(const std::string& pull_failure) {
+  // "unknown" alone is in all messages of containerd, as the code of a gRPC error.
+  constexpr auto final_words = std::to_array<std::string_view>(
+      {"not found", "denied", "unauthorized", "manifest unknown", "name unknown",
+       "invalid reference", "no match for platform"});
+  const std::string text = lower_case(pull_failure);
+  return std::ranges::any_of(final_words,
+                             [&](std::string_view words) { return text.contains(words); });
+}
+
 // A pod whose container hasn't started.
 JobState before_start(const Run& run, const Object& pod, const std::vector<Object>& events,
                       const Patience& patience, Instant now) {
@@ -122,7 +136,11 @@ JobState before_start(const Run& run, const Object& pod, const std::vector<Objec
   state.look_again = now_is.look_again;
   const Instant since = run.made_at.value_or(run.inserted_at);
   const bool is_late = now - since >= longest_start;
-  if (now_is.trouble && now_is.trouble->reason == deployments::Reason::image_pull_failed) {
+  const bool cannot_pull =
+      now_is.trouble && now_is.trouble->reason == deployments::Reason::image_pull_failed;
+  if (cannot_pull && now - since < pull_tried_for && !is_final(now_is.trouble->message)) {
+    state.look_again = pull_tried_for - std::max(now - since, Duration(0));
+  } else if (cannot_pull) {
     state.seen.end =
         End{.at = now, .reason = Reason::image_pull_failed, .message = now_is.trouble->message};
   } else if (now_is.trouble && (is_late || now_is.step == PodState::Step::starting)) {
@@ -141,7 +159,9 @@ JobState while_running(const Run& run, const Object& pod, Instant started, Insta
   state.seen.started_at = started;
   // A pod that is deleted from a lost node runs for ever, as far as the API server knows.
   const auto grace_ends = instant_at(pod, {"metadata", "deletionTimestamp"});
-  const Instant ends = started + run.timeout + late_end;
+  // A node whose clock is behind names a time before there was a Job.
+  const Instant began = std::max(started, run.made_at.value_or(started));
+  const Instant ends = began + run.timeout + late_end;
   if (grace_ends && *grace_ends + reported_within < now)
     state.seen.end = lost("the pod was deleted, and its node doesn't say how it ended", now);
   else if (now >= ends)

@@ -15,6 +15,9 @@ namespace berth::reconcilers {
 // How long a run may wait until its container starts, for room on a node or in the quota. A run
 // that waits for longer has failed.
 inline constexpr std::chrono::minutes longest_start{10};
+// For how long the kubelet may try to pull the image of a run anew, which takes it some four
+// attempts, unless the registry has refused it for good.
+inline constexpr std::chrono::minutes pull_tried_for{2};
 // How much longer than its timeout a container may run before berthd ends it, because its node
 // doesn't.
 inline constexpr std::chrono::minutes late_end{2};

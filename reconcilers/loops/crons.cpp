@@ -1,5 +1,7 @@
 #include "reconcilers/loops/crons.h"
 
+#include <algorithm>
+
 #include "controller/base/log.h"
 
 namespace berth::reconcilers {
@@ -25,6 +27,7 @@ Loop CronLoop::loop() {
 }
 
 int CronLoop::run_once(Round& round) {
+  if (round.is_first()) correct(round);
   int looked = 0;
   while (!round.is_stopping()) {
     const auto keys = round.read([&](db::Tx& tx) { return crons::due(tx, batch_); });
@@ -33,6 +36,17 @@ int CronLoop::run_once(Round& round) {
     looked += int(keys.size());
   }
   return looked;
+}
+
+void CronLoop::correct(Round& round) {
+  const auto keys = round.read([](db::Tx& tx) { return crons::too_late(tx); });
+  for (std::size_t done = 0; done < keys.size() && !round.is_stopping();) {
+    const std::size_t end = std::min(keys.size(), done + std::size_t(batch_));
+    round.write([&](db::Tx& tx) {
+      for (std::size_t i = done; i < end; ++i) crons::correct(tx, keys[i]);
+    });
+    done = end;
+  }
 }
 
 // On PostgreSQL a write may be given up after many attempts, for example because the points of one

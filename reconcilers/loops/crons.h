@@ -38,6 +38,7 @@ class CronLoop {
   int run_once(Round& round);
 
  private:
+  void correct(Round& round);
   void look_at(Round& round, const std::vector<crons::Key>& keys);
   void look_at_together(Round& round, const std::vector<crons::Key>& keys);
 

@@ -21,7 +21,7 @@ bool leaving_holds_name(db::Tx& tx, const Deployment& deployment) {
 }
 
 std::optional<std::string> kept_message(const std::optional<std::string>& message) {
-  return message ? std::optional(cut(*message, max_message_length)) : std::nullopt;
+  return message ? std::optional(without_nuls(cut(*message, max_message_length))) : std::nullopt;
 }
 
 // Adds to the details who began a rollout and, at its end, how long it took.

@@ -178,11 +178,13 @@ bool waits_for_release(db::Tx& tx, const Deployment& deployment) {
   return state == State::needed || state == State::under_way;
 }
 
-// Then the image isn't to blame, and what ran before goes on, because the rollout hasn't begun.
-bool is_release_unpaid(db::Tx& tx, const Deployment& deployment) {
+// Whether the release has failed, and the image isn't to blame: the release wasn't paid, its node
+// was lost, or somebody cancelled it. What ran before goes on, because the rollout hasn't begun.
+bool has_failed_without_fault(db::Tx& tx, const Deployment& deployment) {
   if (deployment.reason != Reason::release_failed) return false;
   const auto run = releases::release_of(tx, deployment).run;
-  return run && run->reason == runs::Reason::points_missing;
+  return run && (run->reason == runs::Reason::points_missing || run->reason == runs::Reason::lost ||
+                 run->reason == runs::Reason::cancelled_by_owner);
 }
 
 std::string why(const Deployment& deployment) {
@@ -398,7 +400,7 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
   // With rollout_failed it is the old image that runs, whatever is wrong with the new one.
   const bool runs = deployment->status == Status::running &&
                     deployment->reason != Reason::rollout_failed && !has_failed(*deployment);
-  if (!is_current || (is_over && runs) || is_release_unpaid(tx, *deployment)) {
+  if (!is_current || (is_over && runs) || has_failed_without_fault(tx, *deployment)) {
     end_trial(*row);
     store(tx, id, *row);
     return Verdict::passed;

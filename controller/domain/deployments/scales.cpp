@@ -87,8 +87,12 @@ void container_changed(db::Tx& tx, const std::string& deployment_id,
                        const ContainerSpec& container) {
   // Only web can have `scale` (process_rules.cpp), so that there is one row at most.
   std::optional<Scale> scale;
+  int present = 1;
   for (const ProcessSpec& each : processes_of(container))
-    if (each.scale) scale = each.scale;
+    if (each.scale) {
+      scale = each.scale;
+      present = each.replicas;
+    }
   if (!scale) {
     tx.execute_later(R"(DELETE FROM deployment_scales WHERE deployment_id = $1)", deployment_id);
     return;
@@ -96,8 +100,12 @@ void container_changed(db::Tx& tx, const std::string& deployment_id,
   tx.execute_later(R"(
       INSERT INTO deployment_scales (deployment_id, process, replicas, updated_at)
       VALUES ($1, $2, $3, $4)
-      ON CONFLICT (deployment_id, process) DO NOTHING)",
-                   deployment_id, web_process, scale->min, tx.now());
+      ON CONFLICT (deployment_id, process) DO UPDATE
+      SET replicas = CASE WHEN deployment_scales.replicas < $5 THEN $5 ELSE $6 END,
+          updated_at = $4
+      WHERE deployment_scales.replicas < $5 OR deployment_scales.replicas > $6)",
+                   deployment_id, web_process, within(*scale, present), tx.now(), scale->min,
+                   std::max(scale->min, scale->max));
 }
 
 }  // namespace berth::deployments::scales

@@ -8,8 +8,8 @@
 #include "controller/domain/deployments/deployments.h"
 
 // How many containers the autoscaler wants of each process that has `scale`
-// (reconcilers/cluster/autoscaler.h). Such a process always has a row; it begins with the least
-// number.
+// (reconcilers/cluster/autoscaler.h). Such a process always has a row. It begins with `replicas`,
+// which is what runs before it gets `scale`, within the limits.
 namespace berth::deployments::scales {
 
 struct Scaled {

@@ -154,7 +154,7 @@ TEST_CASE_METHOD(Fixture, "a long release command doesn't use up the time of the
   CHECK(judged() == pushes::Verdict::rolled_back);
 }
 
-TEST_CASE_METHOD(Fixture, "an image isn't rejected because its release couldn't be paid",
+TEST_CASE_METHOD(Fixture, "an image isn't rejected for a release that failed without its fault",
                  "[pushes_test]") {
   begin();
   Change wanted;
@@ -162,7 +162,8 @@ TEST_CASE_METHOD(Fixture, "an image isn't rejected because its release couldn't 
   change(adas, row.id, wanted);
   REQUIRE(answered('b'));
   const auto release = write([&](db::Tx& tx) { return releases::begin(tx, row.id); });
-  const auto why = GENERATE(runs::Reason::points_missing, runs::Reason::command_failed);
+  const auto why = GENERATE(runs::Reason::points_missing, runs::Reason::lost,
+                            runs::Reason::cancelled_by_owner, runs::Reason::command_failed);
   write([&](db::Tx& tx) {
     runs::record(tx, release.run->id, {.end = runs::End{.at = tx.now(), .reason = why}});
   });
@@ -170,9 +171,9 @@ TEST_CASE_METHOD(Fixture, "an image isn't rejected because its release couldn't 
   seen.status = Status::running;
   seen.reason = Reason::release_failed;
   record(row.id, now().generation, seen);
-  const bool is_paid = why == runs::Reason::command_failed;
-  CHECK(judged() == (is_paid ? pushes::Verdict::rolled_back : pushes::Verdict::passed));
-  CHECK(view().rejected.size() == (is_paid ? 1 : 0));
+  const bool is_to_blame = why == runs::Reason::command_failed;
+  CHECK(judged() == (is_to_blame ? pushes::Verdict::rolled_back : pushes::Verdict::passed));
+  CHECK(view().rejected.size() == (is_to_blame ? 1 : 0));
   CHECK_FALSE(view().trial_until);
 }
 

@@ -84,6 +84,19 @@ TEST_CASE("a deployment with scale begins with the least number, and without it 
   CHECK(f.rows() == 0);
 }
 
+TEST_CASE("containers that run stay when they get a scale") {
+  Fixture f;
+  deployments::Order wanted = order();
+  wanted.container.replicas = 2;
+  const std::string id = f.world.deploy(f.app, wanted).id;
+  f.observe(id, Status::running);
+  f.scale(id, one_to_three);
+  CHECK(f.scaled_to(id) == 2);
+  f.scale(id, std::nullopt);
+  f.scale(id, Scale{.min = 3, .max = 3, .in_flight = 20});
+  CHECK(f.scaled_to(id) == 3);
+}
+
 TEST_CASE("the number is kept within limits that change") {
   Fixture f;
   const std::string id = f.deploy(one_to_three);

@@ -270,6 +270,24 @@ TEST_CASE("a slow look is followed by a long pause") {
   CHECK(f.load.looks == 2);
 }
 
+TEST_CASE("however slow looks are, containers that aren't needed go") {
+  Fixture f;
+  f.set(55);
+  f.look();
+  REQUIRE(f.number() == 3);
+  f.set(0);
+  f.autoscaler = std::make_unique<Autoscaler>(
+      Autoscaler::Parts{.load =
+                            [&](const std::set<std::string>& services, LoadTime now) {
+                              f.load.now += 8s;
+                              return f.load.source()(services, now);
+                            },
+                        .registry = f.registry = std::make_shared<prometheus::Registry>(),
+                        .now = [&] { return f.load.now; }});
+  f.pass(400s);
+  CHECK(f.number() == 1);
+}
+
 TEST_CASE("the simulated cluster gets the containers that its load needs") {
   embedded::Cluster cluster(reconcilers::test::quick());
   reconcilers::test::World world(reconcilers::test::config_of(cluster));

@@ -105,7 +105,8 @@ TEST_CASE("a running command is running, until its node has missed its end") {
   CHECK(seen.look_again == std::chrono::minutes(6));
 
   const Object forgotten{{"running", {{"startedAt", "2026-05-01T12:00:00Z"}}}};
-  CHECK(the_end(pod("Running", forgotten)).reason == Reason::timed_out);
+  CHECK(the_end(pod("Running", forgotten), job(), run_made(std::chrono::minutes(11))).reason ==
+        Reason::timed_out);
 
   Object leaving = pod("Running", running);
   leaving["metadata"]["deletionTimestamp"] = "2026-05-01T12:09:40Z";
@@ -114,10 +115,28 @@ TEST_CASE("a running command is running, until its node has missed its end") {
   CHECK(the_end(leaving).reason == Reason::lost);
 }
 
+TEST_CASE("a node whose clock is behind ends no command early") {
+  const Object behind{{"running", {{"startedAt", "2026-05-01T11:00:00Z"}}}};
+  const auto early = state(pod("Running", behind), job(), run_made(std::chrono::minutes(6)));
+  CHECK_FALSE(early.seen.end);
+  CHECK(early.look_again == std::chrono::minutes(1));
+  CHECK(the_end(pod("Running", behind), job(), run_made(std::chrono::minutes(7))).reason ==
+        Reason::timed_out);
+}
+
 TEST_CASE("an image that can't be pulled fails the run; a full node only makes it wait") {
   const Object waiting{{"waiting", {{"reason", "ErrImagePull"}, {"message", "not found"}}}};
   CHECK(the_end(pod("Pending", waiting)).reason == Reason::image_pull_failed);
   CHECK(the_end(pod("Pending", waiting)).message == "not found");
+
+  // The registry may answer the next time.
+  const Object silent{
+      {"waiting",
+       {{"reason", "ErrImagePull"}, {"message", "rpc error: code = Unknown desc = i/o timeout"}}}};
+  CHECK_FALSE(state(pod("Pending", silent)).seen.end);
+  CHECK(state(pod("Pending", silent)).look_again == std::chrono::minutes(1));
+  const auto older = run_made(std::chrono::minutes(2));
+  CHECK(the_end(pod("Pending", silent), job(), older).reason == Reason::image_pull_failed);
 
   Object unscheduled{{"metadata", {{"name", "pod"}}},
                      {"status",

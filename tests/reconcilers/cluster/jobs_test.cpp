@@ -214,6 +214,23 @@ TEST_CASE("a run that was made before berthd could say so isn't made again") {
   CHECK(tenant.cluster.count("create", "jobs") == 1);
 }
 
+TEST_CASE("a run whose variables the cluster refuses for long has failed, and leaves nothing") {
+  Tenant tenant;
+  REQUIRE(tenant.world.is(tenant.id, Status::running));
+  tenant.cluster.fail_next(1'000'000, 403, std::nullopt, {"apply", "secrets"});
+  const std::string run = tenant.run({"sleep", "1"});
+  REQUIRE(eventually([&] { return tenant.row(run).made_at.has_value(); }));
+  CHECK_FALSE(runs::is_over(tenant.row(run).status));
+  tenant.world.database().write([&](db::Tx& tx) {
+    tx.execute("UPDATE deployment_runs SET made_at = $2 WHERE id = $1", run,
+               tx.now() - std::chrono::minutes(11));
+  });
+  tenant.world.engine().enqueue_run(run);
+  REQUIRE(tenant.ends(run, runs::Status::failed));
+  CHECK(tenant.row(run).reason == runs::Reason::not_started);
+  CHECK(tenant.is_clean());
+}
+
 TEST_CASE("a run whose Job or pod somebody deletes is lost, and never starts again") {
   Tenant tenant;
   REQUIRE(tenant.world.is(tenant.id, Status::running));
@@ -282,6 +299,16 @@ TEST_CASE("a release command that fails leaves the old version serving, with its
     return !now.is_null() && uid_of(now) != uid_of(service);
   }));
   CHECK(tenant.world.object(kube::deployments, tenant.id)["spec"] == before["spec"]);
+
+  // More of its containers are added.
+  deployments::Change more;
+  more.set(&deployments::ContainerSpec::replicas, 2);
+  tenant.change(more);
+  CHECK(eventually(
+      [&] { return tenant.world.object(kube::deployments, tenant.id)["spec"]["replicas"] == 2; }));
+  CHECK(tenant.world.object(kube::deployments, tenant.id)["spec"]["template"] ==
+        before["spec"]["template"]);
+  CHECK(tenant.cluster.count("create", "jobs") == 1);
 
   // The next change has a release of its own.
   tenant.set_release_command({"true"}, "ghcr.io/acme/web:3");

@@ -65,3 +65,28 @@ TEST_CASE("a cron that can't be processed doesn't hold up the others, and is tri
   run(loop, round);
   CHECK(world.all_runs(broken).size() == 1);
 }
+
+TEST_CASE("a loop that begins corrects minutes that a clock set which was ahead") {
+  RunsWorld world;
+  const std::string id = world.running_with(with_cron("* * * * *"));
+  const auto next = world.crons_of(id).at(0).next_at;
+  world.write([&](db::Tx& tx) {
+    const Instant later = *next + 24h * 365;
+    tx.execute("UPDATE deployment_crons SET next_at = $1, due_at = $1", later);
+  });
+  CronLoop loop(1);
+  Round round(world.db);
+  CHECK(run(loop, round) == 0);
+  CHECK(world.crons_of(id).at(0).next_at == next);
+  // One that is put off stays so.
+  world.clock.advance(1min);
+  world.write([&](db::Tx& tx) {
+    crons::postpone(tx, {.deployment_id = id, .name = "tick"}, tx.now() + 10s);
+  });
+  CronLoop another(1);
+  Round of_another(world.db);
+  CHECK(run(another, of_another) == 0);
+  world.clock.advance(10s);
+  CHECK(run(another, of_another) == 1);
+  CHECK(world.all_runs(id).at(0).minute == next);
+}

@@ -232,6 +232,29 @@ Outcome settle_due(db::Tx& tx, const Key& key) {
   return Outcome::started;
 }
 
+std::vector<Key> too_late(db::Tx& tx) {
+  std::vector<Key> keys;
+  auto rows = tx.query(R"(
+      SELECT deployment_id, name, schedule, zone, next_at
+      FROM deployment_crons
+      WHERE due_at > $1
+      ORDER BY due_at)",
+                       tx.now());
+  while (rows.next()) {
+    const auto next = next_after(rows.text("schedule"), rows.text("zone"), tx.now());
+    if (next && *next < rows.instant("next_at"))
+      keys.push_back({.deployment_id = rows.text("deployment_id"), .name = rows.text("name")});
+  }
+  return keys;
+}
+
+void correct(db::Tx& tx, const Key& key) {
+  const auto row = row_for(tx, key);
+  if (!row || !row->next_at) return;
+  const auto next = next_after(row->schedule, row->zone, tx.now());
+  if (next && *next < *row->next_at) set_next(tx, key, next);
+}
+
 void postpone(db::Tx& tx, const Key& key, Instant until) {
   tx.execute(R"(
       UPDATE deployment_crons

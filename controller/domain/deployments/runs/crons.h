@@ -65,6 +65,13 @@ constexpr auto texts_of(Outcome) {
 // next minute. `missed` means that the minute was longer ago than caught_up_for. Does nothing if
 // the cron isn't due (any more). Needs a serializable write.
 Outcome settle_due(db::Tx& tx, const Key& key);
+// For when a loop begins: returns the crons whose next minute is later than their schedule and the
+// present time make it, because the clock was ahead when it was set and was set back since, or
+// because the zone has changed. Reads every cron that isn't due.
+std::vector<Key> too_late(db::Tx& tx);
+// Gives such a cron its next minute; does nothing to another one. A minute that had its run has no
+// second one.
+void correct(db::Tx& tx, const Key& key);
 // To be called if settle_due() has failed: the cron isn't due again before `until`.
 void postpone(db::Tx& tx, const Key& key, Instant until);
 

@@ -9,9 +9,14 @@ namespace {
 using deployments::Deployment;
 using runs::Run;
 
-// The newest rollout, if it has a release command and hasn't run yet. One that ran had its release,
-// whose row may be gone.
-std::optional<std::int64_t> rollout_with_release(db::Tx& tx, const std::string& deployment_id) {
+struct Rollout {
+  std::int64_t generation = 0;
+  // It has a release command and hasn't run yet. One that ran had its release, whose row may be
+  // gone.
+  bool has_release = false;
+};
+
+std::optional<Rollout> newest_rollout(db::Tx& tx, const std::string& deployment_id) {
   auto rows = tx.query(R"(
       SELECT generation, release_command, succeeded_at
       FROM deployment_revisions
@@ -20,9 +25,8 @@ std::optional<std::int64_t> rollout_with_release(db::Tx& tx, const std::string& 
       LIMIT 1)",
                        deployment_id);
   if (!rows.next()) return std::nullopt;
-  const std::int64_t generation = rows.integer("generation");
-  const bool has_command = rows.text("release_command") != "[]";
-  return has_command && rows.null("succeeded_at") ? std::optional(generation) : std::nullopt;
+  return Rollout{.generation = rows.integer("generation"),
+                 .has_release = rows.text("release_command") != "[]" && rows.null("succeeded_at")};
 }
 
 State state_of(const Run& run) {
@@ -73,14 +77,19 @@ std::string cause_of(const Run& run) {
 Release release_of(db::Tx& tx, const Deployment& deployment) {
   using deployments::Status;
   if (deployment.status == Status::stopped || deployment.status == Status::destroyed) return {};
-  const auto generation = rollout_with_release(tx, deployment.id);
-  if (!generation) return {};
-  if (auto run = runs::release_run(tx, deployment.id, *generation))
-    return {.state = state_of(*run), .generation = *generation, .run = std::move(run)};
+  const auto rollout = newest_rollout(tx, deployment.id);
+  if (!rollout) return {};
+  const std::int64_t generation = rollout->generation;
+  // The newer rollout may need no release where the one of `deployment` did.
+  if (generation > deployment.generation)
+    return {.state = State::under_way, .generation = generation, .run = {}};
+  if (!rollout->has_release) return {};
+  if (auto run = runs::release_run(tx, deployment.id, generation))
+    return {.state = state_of(*run), .generation = generation, .run = std::move(run)};
   // Two releases must not run side by side, and one that runs isn't cut off by the next rollout.
   if (auto earlier = runs::open_release(tx, deployment.id))
-    return {.state = State::under_way, .generation = *generation, .run = std::move(earlier)};
-  return {.state = State::needed, .generation = *generation, .run = {}};
+    return {.state = State::under_way, .generation = generation, .run = std::move(earlier)};
+  return {.state = State::needed, .generation = generation, .run = {}};
 }
 
 std::string message_of(const Run& run) {

@@ -30,8 +30,9 @@ struct Release {
   bool lets_rollout_go_on() const { return state == State::none || state == State::succeeded; }
 };
 // Returns the release of the deployment's newest rollout: `none` if it has no command, if it has
-// run, and while the deployment is stopped. Up to three look-ups in indexes; one if there is no
-// command.
+// run, and while the deployment is stopped. If a newer rollout than that of `deployment` has begun
+// since it was read, it is `under_way`: the older one must not go on. Up to three look-ups in
+// indexes; one if there is no command.
 Release release_of(db::Tx& tx, const deployments::Deployment& deployment);
 
 // What an observation says of a release that failed, after Reason::release_failed.

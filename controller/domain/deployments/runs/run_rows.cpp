@@ -296,7 +296,7 @@ bool record(db::Tx& tx, const std::string& id, const Seen& seen) {
     next.reason = end->reason;
     if (!next.reason && end->exit_code.value_or(0) != 0) next.reason = Reason::command_failed;
     next.status = next.reason ? Status::failed : Status::succeeded;
-    if (!end->message.empty()) next.message = cut(end->message, max_message_length);
+    if (!end->message.empty()) next.message = without_nuls(cut(end->message, max_message_length));
     next.finished_at = std::min(end->at, tx.now());
     if (next.started_at) next.finished_at = std::max(*next.finished_at, *next.started_at);
   }
@@ -327,15 +327,13 @@ void store_log(db::Tx& tx, const std::string& id, const Log& log) {
     kept.remove_prefix(std::min(kept.find('\n'), kept.size() - 1) + 1);
     is_cut = true;
   }
-  std::string text(kept);
-  std::ranges::replace(text, '\0', ' ');  // which PostgreSQL stores in no text
   tx.execute(R"(
       INSERT INTO deployment_run_logs (run_id, lines, is_cut)
       SELECT id, $2, CAST($3 AS BIGINT)
       FROM deployment_runs
       WHERE id = $1
       ON CONFLICT DO NOTHING)",
-             id, text, is_cut);
+             id, without_nuls(kept), is_cut);
   tx.notify(db::Topic::run, id);
 }
 

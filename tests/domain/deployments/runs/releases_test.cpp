@@ -142,6 +142,19 @@ TEST_CASE("a release that the cluster doesn't have yet gives way to the next rol
   CHECK(f.state() == State::needed);
 }
 
+TEST_CASE("a rollout whose release hasn't run doesn't begin because a newer one needs none") {
+  Fixture f;
+  const auto before = f.find_deployment(f.id);
+  deployments::Change change;
+  change.set(&ContainerSpec::image, std::string("ghcr.io/acme/web:2"));
+  change.set(&ContainerSpec::release_command, runs::Texts{});
+  f.change(f.id, change);
+  CHECK(f.state() == State::none);
+  const auto release = f.read([&](db::Tx& tx) { return releases::release_of(tx, before); });
+  CHECK(release.state == State::under_way);
+  CHECK(f.all_runs(f.id).empty());
+}
+
 TEST_CASE("a stopped deployment has its release when it starts") {
   Fixture f;
   f.ends(f.begun());

@@ -74,6 +74,24 @@ TEST_CASE("a command that fails is a log entry and an event, once") {
   CHECK(details["run_id"] == run.id);
 }
 
+TEST_CASE("what a command wrote last may have any characters") {
+  Fixture f;
+  const Run run = f.run_command(f.id);
+  const std::string words("no\0table", 8);
+  REQUIRE(f.see(run, {.started_at = f.clock.now(),
+                      .end = runs::End{.at = f.clock.now(), .exit_code = 1, .message = words}}));
+  CHECK(f.find_run(run.id).message == "no table");
+  // That of the deployment's own containers, too.
+  deployments::Observation seen;
+  seen.status = deployments::Status::errored;
+  seen.reason = deployments::Reason::crash_loop;
+  seen.message = words;
+  const auto generation = f.find_deployment(f.id).generation;
+  REQUIRE(f.record(f.id, generation, seen));
+  CHECK(f.find_deployment(f.id).message == "no table");
+  CHECK_FALSE(deployments::differs(f.find_deployment(f.id), seen));
+}
+
 TEST_CASE("times that can't be are cut to what is possible") {
   Fixture f;
   const Run run = f.run_command(f.id);
