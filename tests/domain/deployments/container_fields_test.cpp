@@ -76,12 +76,13 @@ TEST_CASE("each field of a container is stored, changed and told by its row") {
     wanted.container = expected;
     CHECK(f.deploy(f.adas, wanted).container == expected);
 
+    ++walked;
+    if (!field.replaces_container) continue;  // there is nothing to go back to
     f.runs();
     const auto back = f.write([&](db::Tx& tx) {
       return deployments::rollback(tx, f.actor(f.adas), f.row.id, {}, f.rules, f.keys.data);
     });
-    CHECK(back.container == (field.replaces_container ? f.row.container : expected));
-    ++walked;
+    CHECK(back.container == f.row.container);
   }
   std::cout << "fields of a container: " << walked << "\n";
   CHECK(walked >= 3);
