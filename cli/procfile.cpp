@@ -39,6 +39,7 @@ json order_in_procfile(const std::string& text, const std::string& source) {
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string where = source + ", line " + std::to_string(++number);
+    if (line.ends_with('\r')) line.pop_back();
     line = std::string(trimmed(line));
     if (line.empty() || line.starts_with('#')) continue;
     const size_t colon = std::min(line.find(':'), line.size());

@@ -38,8 +38,7 @@ json encode(const Tier& tier) {
           {"limits",
            {{"memory_mb", tier.memory_limit_mb},
             {"cpus", tier.cpu_limit_millicores / 1000.0},
-            {"max_deployments", or_null(tier.max_deployments)},
-            {"max_replicas", tier.max_replicas}}}};
+            {"max_deployments", or_null(tier.max_deployments)}}}};
 }
 
 json encode_all(db::Tx& tx) {

@@ -236,7 +236,7 @@ void add_run_commands(CLI::App& root, Run& run) {
   CLI::App* command = add_command(
       root, "run",
       "Run a command with a deployment's image and variables, in a container of its own",
-      "berth run hello -- ./migrate --verbose", [&run, flags] { run_command(run, *flags); });
+      "berth run hello -- ./migrate up", [&run, flags] { run_command(run, *flags); });
   add_deployment(*command, flags->deployment);
   may_be_empty(*command
                     ->add_option("WORDS", flags->words,

@@ -86,8 +86,8 @@ TEST_CASE("each field of a container has a flag, a key in berth.yaml and a line 
     const json& value = row.at(std::string(field.answered_as));
     CHECK(value == file.at(std::string(field.name)));
     CHECK(shown.find(std::string(field.title) + ":") != std::string::npos);
-    CHECK(shown.find(value.is_string() ? value.get<std::string>() : value.dump()) !=
-          std::string::npos);
+    const std::string as_text = value.is_string() ? value.get<std::string>() : value.dump();
+    CHECK(shown.find(value.is_boolean() ? "yes" : as_text) != std::string::npos);
   }
   const berth::process::TempDir dir;
   const Words up = {"deploy", "up", "--yes", "-f", dir.write("berth.yaml", file.dump())};

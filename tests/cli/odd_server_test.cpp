@@ -159,7 +159,7 @@ TEST_CASE("each reason of a deployment has advice") {
     INFO(reason);
     CHECK_FALSE(berth::cli::advice_for(reason, "shop").empty());
   }
-  CHECK(reasons.size() == 19);
+  CHECK(reasons.size() == 20);
 }
 
 TEST_CASE("waiting continues while the server is away for a moment") {

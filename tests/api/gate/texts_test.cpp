@@ -40,6 +40,7 @@ const std::map<std::string, std::string> raw_texts = {
     {"ClientTokenRequest.token_type_hint", compared},
     {"CreateDeploymentRequest.env.*", sealed},
     {"CreateDeploymentRequest.env_vars.*", sealed},
+    {"CreatePreviewRequest.env_vars.*", sealed},
     {"CreateDeploymentRequest.registry_credentials.password", sealed},
     {"CreateDeploymentRequest.registry_credentials.username", sealed},
     {"DeviceAuthorizationRequest.client_id", compared},
@@ -82,13 +83,16 @@ const std::map<std::string, std::string> raw_texts = {
 // An argument of a program is given to it as it is; the domain refuses controls but tabs and line
 // ends in it.
 std::set<std::string> arguments() {
-  std::set<std::string> names;
-  for (const auto& field : deployments::container_fields)
-    if (field.kind() == deployments::ContainerField::Kind::texts)
-      for (const char* body :
-           {"CreateDeploymentRequest.", "ChangeDeploymentRequest.",
-            "DryRunRequest.operations.0.create.", "DryRunRequest.operations.0.change."})
+  std::set<std::string> names = {"CreateRunRequest.command.0"};
+  for (const std::string body :
+       {"CreateDeploymentRequest.", "ChangeDeploymentRequest.",
+        "DryRunRequest.operations.0.create.", "DryRunRequest.operations.0.change."}) {
+    for (const auto& field : deployments::container_fields)
+      if (field.kind() == deployments::ContainerField::Kind::texts)
         names.insert(body + std::string(field.name) + ".0");
+    for (const char* words : {"processes.*.command.0", "processes.*.args.0", "crons.0.command.0"})
+      names.insert(body + words);
+  }
   return names;
 }
 

@@ -32,7 +32,7 @@ std::string last_words(ImageBehaviour behaviour) {
 
 ContainerOutput::ContainerOutput(std::string name, std::string image, ImageBehaviour behaviour,
                                  std::string port, std::int64_t began,
-                                 std::vector<std::string> lines)
+                                 std::optional<std::vector<std::string>> lines)
     : name_(std::move(name)),
       image_(std::move(image)),
       behaviour_(behaviour),
@@ -46,6 +46,7 @@ void ContainerOutput::end(std::int64_t at) {
 }
 
 std::vector<std::string> ContainerOutput::words() const {
+  if (lines_) return *lines_;
   std::vector<std::string> lines{"simulated container " + name_ + " of image " + image_};
   const std::string words = last_words(behaviour_);
   for (size_t begin = 0; begin < words.size();) {
@@ -54,7 +55,6 @@ std::vector<std::string> ContainerOutput::words() const {
     begin = end + 1;
   }
   if (!port_.empty()) lines.push_back("listening on port " + port_);
-  lines.insert(lines.end(), lines_.begin(), lines_.end());
   return lines;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,10 @@ namespace berth::embedded {
 // has to be stored. Thread-safe.
 class ContainerOutput {
  public:
-  // `port` is the port that the container claims to listen on; empty if it doesn't listen. `lines`
-  // is what its command writes.
+  // `port` is the port that the container claims to listen on; empty if it doesn't listen. If
+  // it runs a command, `lines` is all that it writes.
   ContainerOutput(std::string name, std::string image, ImageBehaviour behaviour, std::string port,
-                  std::int64_t began, std::vector<std::string> lines = {});
+                  std::int64_t began, std::optional<std::vector<std::string>> lines = {});
 
   void end(std::int64_t at);
   bool has_ended() const { return ended_ != 0; }
@@ -42,7 +43,7 @@ class ContainerOutput {
   const ImageBehaviour behaviour_;
   const std::string port_;
   const std::int64_t began_;
-  const std::vector<std::string> lines_;
+  const std::optional<std::vector<std::string>> lines_;
   std::atomic<std::int64_t> ended_ = 0;  // 0: not yet
 };
 

@@ -169,7 +169,7 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
     command = command_of(request.command, request.args);
   place.output = std::make_shared<ContainerOutput>(
       run.container, image, behaviour, listens(behaviour) ? port : "", nanoseconds_now(),
-      command ? command->output : std::vector<std::string>());
+      command ? std::optional(command->output) : std::nullopt);
   place.finishes.reset();
   if (command) {
     place.finishes = now + timing_.start + command->seconds * timing_.second;

@@ -344,6 +344,17 @@ class Life {
                                     .addresses = {}});
       REQUIRE(custom_domains::begin_issuing(tx, claim.id, claim.generation));
       const auto row = deployments::find(tx, id).value();
+      deployments::Observation runs;
+      runs.status = deployments::Status::running;
+      REQUIRE(deployments::record(tx, id, row.generation, runs));
+    });
+    ask({manage}, "POST", "/api/deploy/apps/{id}/runs", {id}, {{"command", {word}}});
+    const std::string preview = ask(
+        {manage}, "POST", "/api/deploy/apps/{id}/previews", {id},
+        {{"name", name + "-2"}, {"env_vars", {{"ZQMARKER", word}}}})["preview"]["deployment"]["id"];
+    ask({manage}, "DELETE", "/api/deploy/apps/{id}", {preview});
+    g.world.write([&](db::Tx& tx) {
+      const auto row = deployments::find(tx, id).value();
       REQUIRE(deployments::record(tx, id, row.generation,
                                   {.status = deployments::Status::errored,
                                    .phase = "pulling",

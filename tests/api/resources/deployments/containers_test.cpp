@@ -87,11 +87,10 @@ TEST_CASE("more containers than the tier allows are refused, with the field and 
 
 TEST_CASE("admins set how many containers a tier allows, and what runs keeps its number") {
   Priced p;
-  for (const json& bad : {json(0), json(101), json(1.5), json("3"), json()})
+  for (const json& bad : {json(0), json(101), json(1.5), json("3")})
     CHECK(p.change_tier({{"max_replicas", bad}}).error() == "422 validation_failed");
   const json tier = p.change_tier({{"max_replicas", 5}, {"exec_allowed", true}}).body["tier"];
   CHECK(tier["max_replicas"] == 5);
-  CHECK(tier["limits"]["max_replicas"] == 5);
   CHECK(tier["exec_allowed"] == true);
   const auto made = p.create({{"replicas", 5}});
   REQUIRE(made.status == 201);

@@ -62,14 +62,23 @@ const Member members[] = {{"spendPoints",
 // Operations that an app's token may call, and that take points from the account of the app itself,
 // for which its owner's budgets are there. transferPoints and topUpApp take the tokens of the
 // built-in client, which stand for the user themselves; the first one is tried below.
-const std::set<std::string_view> others = {"createDeployment",  "changeDeployment",
-                                           "restartDeployment", "rollbackDeployment",
-                                           "createCampaign",    "createMarketCampaign",
-                                           "changeCampaign",    "buyAdPackage",
-                                           "createRun",         "runCron",
-                                           "createBuild",       "createFirstBuild",
-                                           "transferPoints",    "refundSpend",
-                                           "topUpApp",          "answerRefundRequest"};
+const std::set<std::string_view> others = {"createPreview",
+                                           "createDeployment",
+                                           "changeDeployment",
+                                           "restartDeployment",
+                                           "rollbackDeployment",
+                                           "createCampaign",
+                                           "createMarketCampaign",
+                                           "changeCampaign",
+                                           "buyAdPackage",
+                                           "createRun",
+                                           "runCron",
+                                           "createBuild",
+                                           "createFirstBuild",
+                                           "transferPoints",
+                                           "refundSpend",
+                                           "topUpApp",
+                                           "answerRefundRequest"};
 
 bool takes_apps_token(const Route& route) {
   return route.guards.access.kind == Access::Kind::oauth ||
