@@ -116,7 +116,7 @@ void add_tier_commands(CLI::App& root, Run& run) {
                                 {"MEMORY (MB)", "limits.memory_mb"},
                                 {"CPUS", "limits.cpus"},
                                 {"DEPLOYMENTS", "limits.max_deployments"},
-                                {"CONTAINERS", "limits.max_replicas"},
+                                {"CONTAINERS", "max_replicas"},
                                 {"POINTS A MONTH", "monthly_cost_points"},
                                 {"POINTS AN HOUR", "points_per_hour"},
                                 {"PAID IN", "payment_method"},

@@ -17,14 +17,14 @@ using runs::Seen;
 using runs::Status;
 
 // A refused Job is tried again after this time: a quota may have room by then.
-constexpr std::chrono::milliseconds after_refusal{5'000};
+constexpr std::chrono::milliseconds after_refused_run{5'000};
 constexpr std::chrono::milliseconds soon{200};
 // How long the end of a run waits for a log that can't be read.
 constexpr std::chrono::seconds log_patience{15};
 // How many lines are read of a log whose last runs::max_log_bytes are kept.
 constexpr int most_log_lines = 4096;
 // How far the database's clock is ahead of the machine's, by which the cluster names its times.
-Duration ahead_of_machine(db::Tx& tx) {
+Duration ahead_of_cluster(db::Tx& tx) {
   return std::chrono::round<std::chrono::seconds>(tx.now() - system_time());
 }
 
@@ -36,7 +36,7 @@ void shift(std::optional<Instant>& at, Duration by) {
 std::optional<Run> find_run(db::Tx& tx, const std::string& id) {
   auto run = runs::find(tx, id);
   if (!run) return run;
-  const Duration ahead = ahead_of_machine(tx);
+  const Duration ahead = ahead_of_cluster(tx);
   run->inserted_at -= ahead;
   shift(run->made_at, -ahead);
   shift(run->started_at, -ahead);
@@ -44,7 +44,7 @@ std::optional<Run> find_run(db::Tx& tx, const std::string& id) {
 }
 
 Seen by_our_clock(db::Tx& tx, Seen seen) {
-  const Duration ahead = ahead_of_machine(tx);
+  const Duration ahead = ahead_of_cluster(tx);
   shift(seen.started_at, ahead);
   if (seen.end) seen.end->at += ahead;
   return seen;
@@ -107,7 +107,7 @@ class KeptLines {
   int count_ = 0;
 };
 
-bool has_log(const Object& pod) {
+bool has_written(const Object& pod) {
   const Object& state = field(container_status(pod), {"state"});
   return state.is_object() && (state.contains("running") || state.contains("terminated"));
 }
@@ -145,7 +145,7 @@ Outcome JobLoop::reconcile(const std::string& run_id, Subject& subject) {
   if (!parts_.cache.serves(kube::jobs)) {
     if (is_over) return {};
     if (system_time() - run->inserted_at < longest_start)
-      return Outcome::waiting("the cluster", after_refusal);
+      return Outcome::waiting("the cluster", after_refused_run);
     return fail(*run, Reason::not_started,
                 "the cluster has no Jobs, or doesn't let berth use them");
   }
@@ -185,7 +185,7 @@ Outcome JobLoop::make(const Run& run) {
     const Failure failure = meaning_of(error);
     if (failure != Failure::refused && failure != Failure::leaving && error.status != 409) throw;
     if (is_late) return fail(run, Reason::not_started, error.what());
-    return {Outcome::Kind::refused, 0, after_refusal, error.what(), false};
+    return {Outcome::Kind::refused, 0, after_refused_run, error.what(), false};
   }
   parts_.cache.note(job);
   return resume(run, job);
@@ -296,7 +296,7 @@ Outcome JobLoop::look(const Run& run, const Object& job) {
 // Keeps the log and records the end in one transaction, and then removes the Job.
 Outcome JobLoop::finish(const Run& run, const Object& pod, const Seen& seen) {
   std::optional<runs::Log> log;
-  if (has_log(pod) && seen.end->reason != Reason::not_started) {
+  if (has_written(pod) && seen.end->reason != Reason::not_started) {
     try {
       log = read_log(pod);
     } catch (const kube::ApiError& error) {
@@ -317,7 +317,7 @@ Outcome JobLoop::finish(const Run& run, const Object& pod, const Seen& seen) {
 Outcome JobLoop::clean_up(const Run& run, const Object& job) {
   if (is_being_deleted(job)) return {};
   const ObjectPtr pod = pod_of(run);
-  if (pod && has_log(*pod)) {
+  if (pod && has_written(*pod)) {
     const bool is_kept =
         parts_.database.read([&](db::Tx& tx) { return runs::log_of(tx, run.id).has_value(); });
     try {

@@ -6,7 +6,7 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr std::chrono::milliseconds gathering{50};
+constexpr std::chrono::milliseconds gathering_runs{50};
 
 using Took = std::chrono::duration<double, std::milli>;
 
@@ -37,7 +37,9 @@ void JobWorkers::start() {
 
 void JobWorkers::stop() { queue_.stop(); }
 
-void JobWorkers::enqueue_soon(const std::string& run_id) { queue_.add_after(run_id, gathering); }
+void JobWorkers::enqueue_soon(const std::string& run_id) {
+  queue_.add_after(run_id, gathering_runs);
+}
 
 void JobWorkers::stall(const std::string& id) {
   const std::lock_guard lock(mutex_);

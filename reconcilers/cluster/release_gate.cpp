@@ -13,7 +13,7 @@ std::optional<std::string> known(std::string text) {
   return text.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
-void describe(Observation& seen, const Object& pod) {
+void describe_serving(Observation& seen, const Object& pod) {
   const Object& status = container_status(pod);
   seen.container_id = known(text_at(status, {"containerID"}));
   seen.image_digest = known(text_at(status, {"imageID"}));
@@ -29,7 +29,7 @@ Observation releasing(const deployments::Deployment& row, const Live& live) {
   seen.status = row.status == Status::pending && !serving ? Status::pending : Status::deploying;
   seen.phase = releasing_phase;
   seen.health_status = HealthStatus::unknown;
-  if (serving) describe(seen, *serving);
+  if (serving) describe_serving(seen, *serving);
   return seen;
 }
 
@@ -41,7 +41,7 @@ Observation release_failed(const deployments::Deployment& row, const Live& live,
   seen.reason = deployments::Reason::release_failed;
   seen.message = message;
   seen.health_status = HealthStatus::unhealthy;
-  if (serving) describe(seen, *serving);
+  if (serving) describe_serving(seen, *serving);
   return seen;
 }
 

@@ -112,7 +112,7 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
         : null,
     [deployment.id, deployment.status, has_scale, deployment.scaled_to],
   );
-  const most = tiers.value?.find((one) => one.slug === deployment.tier)?.limits.max_replicas;
+  const most = tiers.value?.find((one) => one.slug === deployment.tier)?.max_replicas;
   const save = async (numbers: Numbers) => {
     await change(deployment, body_of(deployment, asking!.name, numbers));
     note(t.scale.changed);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* job_component = "job-controller";
 
-std::optional<Moment> sooner(std::optional<Moment> a, std::optional<Moment> b) {
+std::optional<Moment> earlier(std::optional<Moment> a, std::optional<Moment> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
 }
@@ -129,7 +129,7 @@ std::optional<Moment> JobController::reconcile(const Key& key, Moment now) {
     end(*job, status, pods, "Complete", "CompletionsReached",
         "Reached expected number of succeeded pods");
   else
-    due = sooner(due, go_on(*job, completions, counts, now));
+    due = earlier(due, go_on(*job, completions, counts, now));
 
   set_count(status, "active", counts.active);
   set_count(status, "succeeded", counts.succeeded);
