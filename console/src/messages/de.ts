@@ -570,6 +570,7 @@ export const de: Messages = {
     cancel_release: 'Sein Container wird beendet, und der Rollout beginnt nicht.',
     again: 'Noch einmal',
     again_title: 'Diesen Befehl noch einmal ausführen?',
+    price: (points) => `Er kostet ${points} Punkte in der Stunde, solange er läuft.`,
     crons: 'Crons',
     next: 'Nächster Lauf',
     no_next: 'Läuft nicht, solange das Deployment angehalten ist',

@@ -560,6 +560,7 @@ export const en = {
     cancel_release: 'Its container is told to end, and the rollout doesn’t begin.',
     again: 'Run again',
     again_title: 'Run this command again?',
+    price: (points: number) => `It costs ${points} points an hour while it runs.`,
     crons: 'Crons',
     next: 'Next',
     no_next: 'Doesn’t run while the deployment is stopped',

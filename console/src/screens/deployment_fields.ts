@@ -88,7 +88,6 @@ const container: { [F in keyof Container]-?: Row } = {
     label: t.create.release_command,
     hint: t.create.release_command_hint,
     kind: 'texts',
-    placeholder: './migrate',
     card: t.create.more,
   },
   auto_deploy: { label: t.create.auto_deploy, hint: t.create.auto_deploy_hint, kind: 'check', card: t.create.more },

@@ -5,7 +5,7 @@ import { Confirm } from '../components/form';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Empty, Failed, Time } from '../components/ui';
 import { useReading, useReturn } from '../components/use';
-import { type Deployment, news } from '../data';
+import { type Deployment, news, tiers } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
 import { me } from '../session';
@@ -85,6 +85,7 @@ async function repeat(deployment: Deployment, run: Run) {
 function Row({ deployment, run, again }: { deployment: Deployment; run: Run; again: () => void }) {
   const [open, show] = useState(!is_over(run));
   const [asking, ask] = useState<'cancel' | 'repeat' | null>(null);
+  const price = tiers.value?.find((tier) => tier.slug === deployment.tier)?.points_per_hour ?? 0;
   return (
     <li class="stack tight">
       <div class="row">
@@ -142,6 +143,7 @@ function Row({ deployment, run, again }: { deployment: Deployment; run: Run; aga
           <p>
             <code class="break">{run.command.join(' ')}</code>
           </p>
+          {price !== 0 && <p class="sum">{t.runs.price(price)}</p>}
         </Confirm>
       )}
     </li>
