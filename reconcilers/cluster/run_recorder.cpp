@@ -25,10 +25,6 @@ std::vector<Run> by_our_clock(db::Tx& tx, std::vector<Run> runs) {
   return runs;
 }
 
-bool has(const std::vector<Run>& runs, const std::string& name) {
-  return std::ranges::find(runs, name, &Run::name) != runs.end();
-}
-
 bool any_open(const std::vector<Run>& runs) {
   return std::ranges::any_of(runs, [](const Run& run) { return !run.ended_at; });
 }
@@ -154,7 +150,8 @@ bool RunRecorder::follows_pods() const {
   return pods.synced && pods.connected;
 }
 
-// The runs of the pods that are there, and of those that have left.
+// The runs of the pods that are there, and of those that have left. The store may still have a pod
+// as it was before it left; its last word counts.
 std::vector<Run> RunRecorder::known_runs(const std::string& id) const {
   std::vector<Run> runs;
   const Instant now = system_time();
@@ -163,8 +160,13 @@ std::vector<Run> RunRecorder::known_runs(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(id);
   if (entry == entries_.end()) return runs;
-  for (const Left& left : entry->second.left)
-    if (!has(runs, left.run.name)) runs.push_back(left.run);
+  for (const Left& left : entry->second.left) {
+    const auto run = std::ranges::find(runs, left.run.name, &Run::name);
+    if (run == runs.end())
+      runs.push_back(left.run);
+    else if (!run->ended_at)
+      *run = left.run;
+  }
   return runs;
 }
 
@@ -208,12 +210,14 @@ void RunRecorder::recorded(const News& news, const metering::Recorded& done) {
   settle_locked(news.deployment_id, news.runs);
 }
 
-// The meter has these runs.
+// The meter has these runs. A pod may have left since they were looked at: the end of its run is
+// kept until the meter has that, too.
 void RunRecorder::settle_locked(const std::string& id, const std::vector<Run>& runs) {
   Entry& entry = entries_[id];
   entry.recorded = runs;
   std::erase_if(entry.left, [&](const Left& left) {
-    if (!has(runs, left.run.name)) return false;
+    const auto settled = std::ranges::find(runs, left.run.name, &Run::name);
+    if (settled == runs.end() || !settled->ended_at) return false;
     std::erase_if(entry.recorded, [&](const Run& run) { return run.name == left.run.name; });
     --left_;
     return true;

@@ -57,6 +57,14 @@ Instant watched_until(World& world) {
   return world.database().read([](db::Tx& tx) { return metering::watched_until(tx); });
 }
 
+// The pod as its DELETED event shows it: its container ended in the second in which it began.
+Object with_end(Object pod) {
+  Object& state = pod["status"]["containerStatuses"][0]["state"];
+  const Object started = state["running"]["startedAt"];
+  state = {{"terminated", {{"startedAt", started}, {"finishedAt", started}, {"exitCode", 0}}}};
+  return pod;
+}
+
 // The only pod that isn't being deleted.
 Object living_pod(World& world, const std::string& id) {
   for (Object& pod : world.objects(kube::pods, id))
@@ -301,13 +309,8 @@ TEST_CASE("until when pods were followed isn't stored before all that runs was l
   CHECK_FALSE(recorder.news(r.id));
 
   // A pod that has left is kept until it is recorded, and only what is new is recorded.
-  Object gone = r.pod;
+  Object gone = with_end(r.pod);
   gone["metadata"]["uid"] = "another-pod";
-  Object& state = gone["status"]["containerStatuses"][0]["state"];
-  state = {{"terminated",
-            {{"startedAt", state["running"]["startedAt"]},
-             {"finishedAt", state["running"]["startedAt"]},
-             {"exitCode", 0}}}};
   recorder.left(gone, system_time());
   const auto news = recorder.news(r.id);
   REQUIRE(news);
@@ -320,6 +323,47 @@ TEST_CASE("until when pods were followed isn't stored before all that runs was l
   recorder.recorded(*news, done);
   CHECK_FALSE(recorder.news(r.id));
   CHECK(interval(r.world, "another-pod/0")->ended_at);
+  cache.stop();
+}
+
+TEST_CASE("the end of a pod that leaves while an earlier look is recorded isn't lost") {
+  Running r;
+  r.world.sleep();
+  kube::Client client(config_of(r.cluster));
+  Cache cache(client, manifests::selector(r.world.settings()),
+              {.deployment_changed = [](const std::string&, const Object&) {},
+               .app_changed = [](const std::string&) {},
+               .connected = [] {}});
+  prometheus::Registry registry;
+  RunRecorder recorder(r.world.database(), cache, registry);
+  cache.start();
+  REQUIRE(eventually([&] { return cache.synced(); }));
+  const auto row = r.world.row(r.id);
+  r.world.database().read([&](db::Tx& tx) {
+    recorder.look(tx, r.id, &row);
+    return true;
+  });
+  const auto record = [&](const RunRecorder::News& news) {
+    return r.world.database().write([&](db::Tx& tx) { return RunRecorder::record(tx, news); });
+  };
+  Object another = with_end(r.pod);
+  another["metadata"]["uid"] = "another-pod";
+  recorder.left(another, system_time());
+  const auto first = recorder.news(r.id);
+  REQUIRE(first);
+  const auto opened = record(*first);
+  recorder.left(with_end(r.pod), system_time());  // the store has it as it was before
+  recorder.recorded(*first, opened);
+  REQUIRE(open_runs(r.world, r.id) == 1);
+
+  const auto second = recorder.news(r.id);
+  REQUIRE(second);
+  const auto closed = record(*second);
+  CHECK(closed.closed == 1);
+  CHECK(closed.vanished == 0);
+  recorder.recorded(*second, closed);
+  CHECK(interval(r.world, r.run)->ending == Ending::finished);
+  CHECK(open_runs(r.world, r.id) == 0);
   cache.stop();
 }
 
