@@ -303,7 +303,8 @@ class Link final : public WebSocket::State {
                                                        websocket::stream_base::none(), false});
     socket_.set_option(websocket::stream_base::decorator(
         [this](websocket::request_type& request) { decorate(request); }));
-    socket_.read_message_max(WebSocket::max_message_bytes);
+    // take() checks the size. Beast would end only after the server has closed the connection.
+    socket_.read_message_max(0);
     socket_.binary(true);
     // The server takes each frame for a message (golang.org/x/net/websocket).
     socket_.auto_fragment(false);
@@ -343,12 +344,22 @@ class Link final : public WebSocket::State {
     reads_ = !has_ended() && has_room();
     if (!reads_) return;
     heard_ = std::max(heard_, resumed_);
-    socket_.async_read(buffer_,
-                       [self = self()](const Failed& failed, std::size_t) { self->take(failed); });
+    read_piece();
+  }
+  // Reads at most one byte more than a message may have, whatever length a frame claims.
+  void read_piece() {
+    socket_.async_read_some(
+        buffer_, WebSocket::max_message_bytes + 1 - buffer_.size(),
+        [self = self()](const Failed& failed, std::size_t) { self->take(failed); });
   }
   void take(const Failed& failed) {
+    if (!failed && buffer_.size() <= WebSocket::max_message_bytes && !socket_.is_message_done())
+      return read_piece();
     reads_ = false;
     if (failed) return end(failed == websocket::error::closed ? "" : failed.message());
+    if (buffer_.size() > WebSocket::max_message_bytes)
+      return end("the API server sent a message of more than " +
+                 std::to_string(WebSocket::max_message_bytes) + " bytes");
     heard_ = steady_clock::now();
     deliver(beast::buffers_to_string(buffer_.data()));
     buffer_.clear();

@@ -21,7 +21,7 @@ struct WebSocketRequest {
 // One connection, which is open. All functions but the destructor are thread-safe.
 class WebSocket {
  public:
-  // A message from the server. Larger ones end the connection.
+  // A message from the server. Larger ones end the connection at once.
   static constexpr std::size_t max_message_bytes = std::size_t{1} << 20;
   // Nothing more is read from the server while messages of so many bytes wait for receive().
   static constexpr std::size_t max_queued_bytes = std::size_t{256} << 10;

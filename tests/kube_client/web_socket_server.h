@@ -34,7 +34,8 @@ using HttpRequest = beast::http::request<beast::http::string_body>;
 class ServedSocket {
  public:
   virtual ~ServedSocket() = default;
-  virtual bool send(const std::string& message) = 0;
+  // Sends the message in several frames, or in one.
+  virtual bool send(const std::string& message, bool in_one_frame = false) = 0;
   virtual std::optional<std::string> receive() = 0;
   // Reads and writes nothing until the server is destroyed.
   virtual void hang() = 0;
@@ -99,8 +100,9 @@ class WebSocketServer {
    public:
     Served(beast::websocket::stream<Stream>& stream, std::atomic<bool>& ending)
         : stream_(stream), ending_(ending) {}
-    bool send(const std::string& message) override {
+    bool send(const std::string& message, bool in_one_frame) override {
       beast::error_code failed;
+      stream_.auto_fragment(!in_one_frame);
       stream_.binary(true);
       stream_.write(asio::buffer(message), failed);
       return !failed;

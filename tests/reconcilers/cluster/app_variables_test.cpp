@@ -92,10 +92,16 @@ TEST_CASE("a changed variable of an app replaces the containers that inherit it,
 
   world.restart(stopped);
   REQUIRE(world.is(stopped, Status::running));
-  // Without any variable there is no Secret.
+  // Without any variable the Secret is emptied. It stays, because the container that serves until
+  // the new one is ready still names it.
   set(world, app, {{"LEVEL", std::nullopt}});
   CHECK(eventually([&] {
-    return world.row(bare).status == Status::running && world.objects(kube::secrets, bare).empty();
+    const Object secret = world.object(kube::secrets, bare);
+    return !secret.is_null() && !secret.contains("data");
+  }));
+  CHECK(eventually([&] {
+    const Object pod = world.object(kube::deployments, bare)["spec"]["template"]["spec"];
+    return world.row(bare).status == Status::running && !pod["containers"][0].contains("envFrom");
   }));
   CHECK(variable(world, inherits, "LEVEL") == "aW5mbw==");
 }
