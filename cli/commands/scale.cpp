@@ -88,8 +88,8 @@ class NumbersChange {
   json& entry_of(const std::string& process) {
     if (!processes_.contains(process)) {
       std::string names;
-      for (const auto& each : processes_in(deployment_).items())
-        names += (names.empty() ? "" : ", ") + each.key();
+      const json known = processes_in(deployment_);
+      for (const auto& each : known.items()) names += (names.empty() ? "" : ", ") + each.key();
       throw Failure(Exit::usage, "the deployment has no process " + process,
                     "It has " + names + ".");
     }
@@ -165,7 +165,8 @@ void show(Run& run, const ScaleFlags& flags) {
   const json instances =
       run.api().get(deployment_path(run.api(), flags.name, "/instances")).at("instances");
   json rows = json::array();
-  for (const auto& each : processes_in(deployment).items()) {
+  const json processes = processes_in(deployment);
+  for (const auto& each : processes.items()) {
     const std::string& process = each.key();
     const json scale = scale_of(deployment, process);
     json row = {{"process", process},

@@ -108,7 +108,8 @@ void add_procfile(json& order, const fs::path& folder) {
   const fs::path file = folder / "Procfile";
   const auto text = read_file(file);
   if (!text || order.contains("processes") || order.contains("command")) return;
-  for (const auto& [field, value] : order_in_procfile(*text, file.string()).items())
+  const json said = order_in_procfile(*text, file.string());
+  for (const auto& [field, value] : said.items())
     if (!order.contains(field)) order[field] = value;
 }
 
