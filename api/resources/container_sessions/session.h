@@ -43,7 +43,7 @@ struct SessionLimits {
 // It takes two threads, one for each direction, so that input that the container doesn't take never
 // holds up its output. Neither keeps more than one message: who doesn't take what they are sent
 // makes the other side wait. What the client's messages mean is said in
-// docs/tasks/look-into-a-container.md.
+// docs/guides/operators.md, "Sessions without the client".
 class ContainerSession {
  public:
   struct Parts {
