@@ -169,7 +169,7 @@ TEST_CASE("admins add tiers and change them") {
   REQUIRE(made.status == 201);
   const std::string id = made.body["tier"]["id"];
   CHECK(made.body["tier"]["limits"] ==
-        json{{"memory_mb", 4096}, {"cpus", 2.0}, {"max_deployments", 1}, {"max_replicas", 3}});
+        json{{"memory_mb", 4096}, {"cpus", 2.0}, {"max_deployments", 1}});
   CHECK(made.body["tier"]["ad_reach_multiplier"] == "1.0");
   const auto listed = t.g.ask("GET", "/api/internal/deploy/tiers", t.g.admin).body["tiers"];
   CHECK(listed.back() == made.body["tier"]);
