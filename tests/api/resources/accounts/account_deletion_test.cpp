@@ -354,6 +354,7 @@ class Life {
         {{"name", name + "-2"}, {"env_vars", {{"ZQMARKER", word}}}})["preview"]["deployment"]["id"];
     ask({manage}, "DELETE", "/api/deploy/apps/{id}", {preview});
     g.world.write([&](db::Tx& tx) {
+      deployments::mark_removed(tx, preview);
       const auto row = deployments::find(tx, id).value();
       REQUIRE(deployments::record(tx, id, row.generation,
                                   {.status = deployments::Status::errored,
@@ -465,11 +466,11 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   // What may be left then: answers to others, what the cluster still needs, and a name that others
   // use.
   life.run_loops();
-  const Places of_leaving = {"app_events.data",          "audit_log.details",
-                             "custom_domains.domain",    "deploy_logs.details",
-                             "deployments.container_id", "deployments.custom_domain",
-                             "deployments.image",        "deployments.image_digest",
-                             "deployments.name",         "deployments.request_id"};
+  const Places of_leaving = {
+      "app_events.data",          "audit_log.details",         "custom_domains.domain",
+      "deploy_logs.details",      "deployment_runs.command",   "deployment_runs.image",
+      "deployments.container_id", "deployments.custom_domain", "deployments.image",
+      "deployments.image_digest", "deployments.name",          "deployments.request_id"};
   // Kept for a day: the keys of others' requests, which contain the word in this test, and the
   // answers to them, such as those of whoever answered the person's refund request. Kept for a
   // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
