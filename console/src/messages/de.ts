@@ -468,6 +468,7 @@ export const de: Messages = {
     more: 'Frühere Läufe zeigen',
   },
   scale: {
+    each: (price) => `Jeder Container kostet ${price}.`,
     heading: 'Prozesse und Anzahl',
     text: (most) => `Wie viele Container jedes Prozesses laufen. Die Stufe erlaubt zusammen ${most}.`,
     ready: (ready, wanted) => `${ready} von ${wanted} bereit`,

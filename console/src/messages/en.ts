@@ -459,6 +459,7 @@ export const en = {
     more: 'Show earlier runs',
   },
   scale: {
+    each: (price: string) => `Each container costs ${price}.`,
     heading: 'Processes and scale',
     text: (most: string) => `How many containers of each process run. The tier allows ${most} together.`,
     ready: (ready: string, wanted: string) => `${ready} of ${wanted} ready`,

@@ -112,7 +112,9 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
         : null,
     [deployment.id, deployment.status, has_scale, deployment.scaled_to],
   );
-  const most = tiers.value?.find((one) => one.slug === deployment.tier)?.max_replicas;
+  const tier = tiers.value?.find((one) => one.slug === deployment.tier);
+  const most = tier?.max_replicas;
+  const price = tier && t.tiers.price(tier.monthly_cost_points ?? 0, tier.points_per_hour ?? 0);
   const save = async (numbers: Numbers) => {
     await change(deployment, body_of(deployment, asking!.name, numbers));
     note(t.scale.changed);
@@ -121,6 +123,7 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
   return (
     <Card title={t.scale.heading} bare>
       {most !== undefined && <p class="body soft">{t.scale.text(number(most))}</p>}
+      {price && <p class="body sum">{t.scale.each(price)}</p>}
       <ul class="list">
         {Object.keys(processes_of(deployment)).map((name) => (
           <Row
