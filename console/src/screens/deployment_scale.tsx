@@ -123,7 +123,7 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
   return (
     <Card title={t.scale.heading} bare>
       {most !== undefined && <p class="body soft">{t.scale.text(number(most))}</p>}
-      {price && <p class="body sum">{t.scale.each(price)}</p>}
+      {price && <p class="sum">{t.scale.each(price)}</p>}
       <ul class="list">
         {Object.keys(processes_of(deployment)).map((name) => (
           <Row
