@@ -81,6 +81,7 @@ class Processes(World):
     def test_3_three_containers_serve_while_they_come_and_go(self):
         shop = self.deployed("trio")
         first = self.pods(shop, "web")
+        serves("trio", FIRST)  # the ingress controller takes a moment to learn of it
         with Visitors("trio") as visitors:
             self.change(shop, replicas=3)
             self.settles(shop, web=3)
