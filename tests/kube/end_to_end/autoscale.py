@@ -64,6 +64,18 @@ class Crowd:
                 connection.close()
 
 
+def answers(name):
+    """Whether the ingress controller knows the app, and its container answers."""
+    connection = http.client.HTTPConnection(*INGRESS, timeout=ANSWER_LIMIT)
+    try:
+        connection.request("GET", "/", headers={"Host": f"{name}.apps.localhost"})
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
 class Autoscale(World):
     flags = ("--tiers", TIERS, "--scale-down-after", f"{QUIET}s", "--traefik-metrics-url", "http://127.0.0.1:8082/metrics")
 
@@ -85,6 +97,7 @@ class Autoscale(World):
         busy = self.ada.deploy("busy", command=slow(), scale={"min": 1, "max": MOST, "in_flight": IN_FLIGHT})
         self.ada.wait(busy, "running")
         self.assertEqual((self.number(busy), self.ready(busy)), (1, 1))
+        eventually(lambda: answers("busy"), "the app is served", LIMIT)
         with Crowd("busy") as crowd:
             took = eventually(lambda: self.ready(busy) == MOST, f"{MOST} containers serve", LIMIT,
                               seen=lambda: self.seen(busy))
