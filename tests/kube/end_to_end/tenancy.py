@@ -135,5 +135,5 @@ class Tenancy(World):
 
     def test_the_quota_is_for_what_the_operator_deployed(self):
         quota = self.cluster.get(f"/api/v1/namespaces/{self.ada.namespace}/resourcequotas/tenant")
-        self.assertEqual(quota["spec"]["hard"]["pods"], "5")
-        self.assertEqual(quota["spec"]["hard"]["limits.memory"], str(5 * 64) + "Mi")
+        self.assertEqual(quota["spec"]["hard"]["pods"], "11")  # five for the container, and six for runs
+        self.assertEqual(quota["spec"]["hard"]["limits.memory"], str(11 * 64) + "Mi")
