@@ -1,5 +1,7 @@
 #include "reconcilers/cluster/custom_domain.h"
 
+#include <random>
+
 #include "reconcilers/cluster/custom_domain_check.h"
 
 namespace berth::reconcilers {
@@ -45,6 +47,17 @@ struct DomainLoop::View {
   }
 };
 
+namespace {
+
+// Adds up to a tenth.
+milliseconds with_jitter(milliseconds wait) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return wait +
+         milliseconds(std::uniform_int_distribution<std::int64_t>(0, wait.count() / 10)(random));
+}
+
+}  // namespace
+
 DomainLoop::DomainLoop(Parts parts)
     : parts_(std::move(parts)), objects_(parts_.client, parts_.cache, parts_.settings) {}
 
@@ -67,6 +80,22 @@ void DomainLoop::name(Subject& subject, const View& view) {
 }
 
 Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject) {
+  Outcome outcome = pass(deployment_id, subject);
+  if (outcome.again) outcome.again = with_jitter(*outcome.again);
+  return outcome;
+}
+
+void DomainLoop::log_pass(log::Level level, const std::string& deployment_id,
+                          const Subject& subject, const std::string& reason, Took took) {
+  log::write(level, "domain reconciled",
+             {{"deployment", deployment_id},
+              {"domain", subject.domain},
+              {"state", subject.state},
+              {"reason", reason},
+              {"duration_ms", took.count()}});
+}
+
+Outcome DomainLoop::pass(const std::string& deployment_id, Subject& subject) {
   auto view = view_of(deployment_id);
   if (!view) return {};
   name(subject, *view);

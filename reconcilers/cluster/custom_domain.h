@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/base/log.h"
 #include "controller/base/shares.h"
 #include "reconcilers/cluster/custom_domain_objects.h"
 #include "reconcilers/cluster/keyed_mutex.h"
@@ -21,10 +22,14 @@ namespace berth::reconcilers {
 // it expires. Thread-safe for different ids.
 class DomainLoop {
  public:
-  // How many domains are looked up at the same time, each by a thread of DomainWorkers. They mostly
+  // How many domains are looked up at the same time, each by a thread of its own. They mostly
   // wait for name servers, so this many silent ones can be asked. An owner has a share of them
   // (base/shares.h).
   static constexpr std::size_t look_ups = 16;
+  // For LoopWorkers.
+  static constexpr const char* label = "domain";
+  static constexpr const char* thread_name = "domains";
+  static constexpr int workers = int(look_ups);
 
   struct Parts {
     db::Database& database;
@@ -48,11 +53,15 @@ class DomainLoop {
   // Brings the domain of one deployment to the state that the row wants. Fills `subject` if there
   // is a claim, also if the pass ends early or fails. Throws kube::ApiError if the cluster has to
   // be tried again, and berth::Error if the database has to be. May take as long as check_domain()
-  // needs for the DNS.
+  // needs for the DNS. The pauses differ a little, so that domains that were claimed together
+  // aren't checked together for ever.
   Outcome reconcile(const std::string& deployment_id, Subject& subject);
+  static void log_pass(log::Level level, const std::string& deployment_id, const Subject& subject,
+                       const std::string& reason, Took took);
 
  private:
   struct View;
+  Outcome pass(const std::string& deployment_id, Subject& subject);
   static void name(Subject& subject, const View& view);
   enum class Proof { none, fresh };  // fresh: the DNS confirmed the claim in this very pass
 

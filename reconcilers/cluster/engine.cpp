@@ -51,8 +51,6 @@ std::string words_of(const Outcome& outcome) {
   return "";
 }
 
-using Took = std::chrono::duration<double, std::milli>;
-
 void log_reconciled(log::Level level, const std::string& id, const DeploymentLoop::Subject& subject,
                     const std::string& outcome, const std::string& reason, Took took) {
   log::write(level, "reconciled",
@@ -63,11 +61,6 @@ void log_reconciled(log::Level level, const std::string& id, const DeploymentLoo
               {"outcome", outcome},
               {"reason", reason},
               {"duration_ms", took.count()}});
-}
-
-log::Level level_of(const Outcome& outcome) {
-  const bool quiet = outcome.writes == 0 && !outcome.recorded;
-  return quiet ? log::Level::debug : log::Level::info;
 }
 
 }  // namespace
@@ -110,10 +103,7 @@ Engine::Engine(Parts parts, Options options)
              .wake = [this](const std::string& id) { queue_.add(id); },
              .images = images_,
              .runs = runs_,
-             .has_user_namespaces =
-                 [this] {
-                   return options_.user_namespaces.value_or(user_namespaces_.known().possible);
-                 },
+             .has_user_namespaces = [this] { return has_user_namespaces(); },
              .why_new_ones_wait = std::move(parts.why_new_ones_wait)}),
       resolver_(options_.dns),
       domain_loop_({.database = database_,
@@ -131,14 +121,15 @@ Engine::Engine(Parts parts, Options options)
                  .settings = settings_,
                  .data_key = data_key_,
                  .patience = options_.patience,
-                 .has_user_namespaces =
-                     [this] {
-                       return options_.user_namespaces.value_or(user_namespaces_.known().possible);
-                     },
+                 .has_user_namespaces = [this] { return has_user_namespaces(); },
                  .registry = *parts.registry}),
       jobs_(parts.registry, host_of(parts.cluster.server), job_loop_, [this] { return leads(); }) {}
 
 Engine::~Engine() { stop(); }
+
+bool Engine::has_user_namespaces() const {
+  return options_.user_namespaces.value_or(user_namespaces_.known().possible);
+}
 
 void Engine::start() {
   if (leader_) leader_->start();
@@ -175,7 +166,7 @@ void Engine::notice(const std::string& id, const Object& object) {
     return;
   }
   if (const std::string run = label_of(object, manifests::run_label); !run.empty()) {
-    jobs_.enqueue_soon(run);
+    jobs_.enqueue_after(run, gathering);
     if (text_at(object, {"kind"}) == kube::jobs.kind) return;
   }
   if (text_at(object, {"kind"}) == kube::pods.kind) runs_.changed(id);

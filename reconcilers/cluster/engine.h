@@ -9,11 +9,12 @@
 #include <string>
 #include <thread>
 
-#include "reconcilers/cluster/custom_domain_workers.h"
+#include "reconcilers/cluster/custom_domain.h"
 #include "reconcilers/cluster/deployment.h"
 #include "reconcilers/cluster/image_check.h"
-#include "reconcilers/cluster/job_workers.h"
+#include "reconcilers/cluster/job_loop.h"
 #include "reconcilers/cluster/leader.h"
+#include "reconcilers/cluster/loop_workers.h"
 #include "reconcilers/cluster/metrics.h"
 #include "reconcilers/cluster/pod_health.h"
 #include "reconcilers/cluster/run_recorder.h"
@@ -123,6 +124,8 @@ class Engine {
 
  private:
   void notice(const std::string& id, const Object& object);
+  // Whether pods can have a user namespace where their tier leaves that open.
+  bool has_user_namespaces() const;
   void handle(const std::string& id);
   bool leads() const { return !leader_ || leader_->write_time(); }
   void begin_to_lead();
@@ -154,9 +157,9 @@ class Engine {
   DeploymentLoop loop_;
   dns::Resolver resolver_;
   DomainLoop domain_loop_;
-  DomainWorkers domains_;
+  LoopWorkers<DomainLoop> domains_;
   JobLoop job_loop_;
-  JobWorkers jobs_;
+  LoopWorkers<JobLoop> jobs_;
 
   std::mutex mutex_;
   std::condition_variable_any keeper_wakes_;

@@ -135,6 +135,16 @@ JobLoop::JobLoop(Parts parts)
   }
 }
 
+void JobLoop::log_pass(log::Level level, const std::string& run_id, const Subject& subject,
+                       const std::string& reason, Took took) {
+  log::write(level, "run reconciled",
+             {{"run", run_id},
+              {"deployment", subject.deployment_id},
+              {"kind", subject.kind},
+              {"reason", reason},
+              {"duration_ms", took.count()}});
+}
+
 Outcome JobLoop::reconcile(const std::string& run_id, Subject& subject) {
   const auto run = parts_.database.read([&](db::Tx& tx) { return find_run(tx, run_id); });
   // A database that was restored doesn't know the newest runs. Their Jobs end by themselves.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "controller/base/log.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/cache.h"
 #include "reconcilers/cluster/job_pod.h"
@@ -36,6 +37,11 @@ class JobLoop {
   };
   explicit JobLoop(Parts parts);
 
+  // For LoopWorkers.
+  static constexpr const char* label = "run";
+  static constexpr const char* thread_name = "runs";
+  static constexpr int workers = 4;
+
   // What a reconcile was about, for the log; empty if the run has no row.
   struct Subject {
     std::string deployment_id;
@@ -44,6 +50,8 @@ class JobLoop {
   // Does what is due for the run. Throws kube::ApiError if the cluster has to be tried again, and
   // what the database throws.
   Outcome reconcile(const std::string& run_id, Subject& subject);
+  static void log_pass(log::Level level, const std::string& run_id, const Subject& subject,
+                       const std::string& reason, Took took);
 
  private:
   std::optional<runs::Wanted> wanted(const runs::Run& run);

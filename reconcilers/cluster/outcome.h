@@ -6,6 +6,9 @@
 
 namespace berth::reconcilers {
 
+// How long a pass took, as the log has it.
+using Took = std::chrono::duration<double, std::milli>;
+
 // The result of one reconcile.
 struct Outcome {
   enum class Kind {
