@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/base/log.h"
+#include "controller/base/sooner.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/runs/releases.h"
 #include "reconcilers/cluster/custom_domain_objects.h"
@@ -24,12 +25,6 @@ constexpr std::chrono::milliseconds after_refusal{30'000};
 // How long an API server usually takes to act on a new RoleBinding. Until then it refuses.
 constexpr std::chrono::milliseconds rights_take_effect{250};
 constexpr const char* waiting_for_certificate = "waiting for the certificate";
-
-std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milliseconds> a,
-                                                std::optional<std::chrono::milliseconds> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
 
 bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
   const std::string name = name_of(*tracked.object);

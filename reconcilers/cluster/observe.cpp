@@ -5,9 +5,21 @@
 #include <ranges>
 #include <set>
 
+#include "controller/base/sooner.h"
 #include "manifests/manifests.h"
 
 namespace berth::reconcilers {
+
+void describe(deployments::Observation& seen, const Object& pod) {
+  const auto known = [](std::string text) {
+    return text.empty() ? std::nullopt : std::optional(std::move(text));
+  };
+  const Object& status = container_status(pod);
+  seen.container_id = known(text_at(status, {"containerID"}));
+  seen.image_digest = known(text_at(status, {"imageID"}));
+  seen.host_server = known(text_at(pod, {"spec", "nodeName"}));
+}
+
 namespace {
 
 using deployments::Deployment;
@@ -73,16 +85,6 @@ bool rollout_is_complete(const Part& part) {
          number_at(deployment, {"status", "updatedReplicas"}) == wanted &&
          number_at(deployment, {"status", "replicas"}) == wanted &&
          number_at(deployment, {"status", good}) >= wanted;
-}
-
-void describe(Observation& seen, const Object& pod) {
-  const auto known = [](std::string text) {
-    return text.empty() ? std::nullopt : std::optional(std::move(text));
-  };
-  const Object& status = container_status(pod);
-  seen.container_id = known(text_at(status, {"containerID"}));
-  seen.image_digest = known(text_at(status, {"imageID"}));
-  seen.host_server = known(text_at(pod, {"spec", "nodeName"}));
 }
 
 // The status of a rollout that isn't finished: pending until the first container has started,
@@ -243,11 +245,6 @@ bool is_worse(const PodState& one, const PodState& other) {
            std::pair(other.trouble->reason, other.trouble->message);
   if (one.trouble || other.trouble) return one.trouble.has_value();
   return one.step < other.step;
-}
-
-std::optional<Duration> sooner(std::optional<Duration> a, std::optional<Duration> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
 }
 
 Unready look_at_pods(const Part& part, const Pods& pods, const Live& live, const Patience& patience,

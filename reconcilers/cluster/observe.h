@@ -42,6 +42,9 @@ struct Seen {
 Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
              Instant now);
 
+// Puts the pod's container, image and node into the observation.
+void describe(deployments::Observation& seen, const Object& pod);
+
 // A pod that does the deployment's work as before, while it isn't brought to the cluster as it is
 // wanted: one of web, if it is to have web, because workers that go on don't answer for it. Null if
 // there is none.

@@ -1,7 +1,5 @@
 #include "reconcilers/cluster/release_gate.h"
 
-#include "reconcilers/cluster/pod_trouble.h"
-
 namespace berth::reconcilers {
 namespace {
 
@@ -9,15 +7,8 @@ using deployments::HealthStatus;
 using deployments::Observation;
 using deployments::Status;
 
-std::optional<std::string> known(std::string text) {
-  return text.empty() ? std::nullopt : std::optional(std::move(text));
-}
-
 void describe_serving(Observation& seen, const Object& pod) {
-  const Object& status = container_status(pod);
-  seen.container_id = known(text_at(status, {"containerID"}));
-  seen.image_digest = known(text_at(status, {"imageID"}));
-  seen.host_server = known(text_at(pod, {"spec", "nodeName"}));
+  describe(seen, pod);
   seen.health_status = HealthStatus::healthy;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/base/clock.h"
+#include "controller/base/sooner.h"
 #include "reconcilers/embedded/apiserver/conditions.h"
 #include "reconcilers/embedded/apiserver/object_life.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
@@ -11,11 +12,6 @@ namespace berth::embedded {
 namespace {
 
 constexpr const char* job_component = "job-controller";
-
-std::optional<Moment> earlier(std::optional<Moment> a, std::optional<Moment> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
 
 Json pod_of_job(const Json& job) {
   const Json& pod_template = at_path(job, "/spec/template");
@@ -129,7 +125,7 @@ std::optional<Moment> JobController::reconcile(const Key& key, Moment now) {
     end(*job, status, pods, "Complete", "CompletionsReached",
         "Reached expected number of succeeded pods");
   else
-    due = earlier(due, go_on(*job, completions, counts, now));
+    due = sooner(due, go_on(*job, completions, counts, now));
 
   set_count(status, "active", counts.active);
   set_count(status, "succeeded", counts.succeeded);

@@ -4,6 +4,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
+#include "controller/base/sooner.h"
 #include "controller/base/text.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
 #include "reconcilers/embedded/node/variables.h"
@@ -107,11 +108,6 @@ int probed_port(const Json& spec, const Json& probe) {
   for (const char* action : {"/httpGet/port", "/tcpSocket/port", "/grpc/port"})
     if (const Json& port = at_path(probe, action); !port.is_null()) return port_number(spec, port);
   return 0;
-}
-
-std::optional<Moment> earliest(std::optional<Moment> a, std::optional<Moment> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
 }
 
 // How long ago the machine's clock showed this time; zero if that can't be read.
@@ -411,7 +407,7 @@ void Container::probe(const Look& look, ProbeKind kind) {
       const Run run = next_run(look);
       const auto result = look.node.runtime.probe_result(run, kind, look.now, again);
       if (!result) {
-        due_ = earliest(due_, again);
+        due_ = sooner(due_, again);
         return;
       }
       now.under_way = false;
@@ -426,7 +422,7 @@ void Container::probe(const Look& look, ProbeKind kind) {
     if (look.now < *now.next) break;
     begin_probe(look, kind, spec);
   }
-  due_ = earliest(due_, now.next);
+  due_ = sooner(due_, now.next);
 }
 
 void Container::begin_probe(const Look& look, ProbeKind kind, const Json& spec) {
@@ -508,7 +504,7 @@ bool Container::stopped(const Look& look, RunState& state, Ending ending) {
   using State = RunState::Stage;
   if (state.stage == State::ended || state.stage == State::unknown || state.stage == State::refused)
     return true;
-  due_ = earliest(again, stop_at_);
+  due_ = sooner(again, stop_at_);
   if (look.now < *stop_at_) return false;
   if (!stop_sent_) {
     if (!look.node.store.save() && ending == Ending::known_after_a_crash) {
@@ -521,7 +517,7 @@ bool Container::stopped(const Look& look, RunState& state, Ending ending) {
     if (state.stage == State::ended || state.stage == State::unknown) return true;
   }
   const Moment last = *stop_at_ + stop_grace_ + stop_patience * second;
-  due_ = earliest(again, last);
+  due_ = sooner(again, last);
   if (look.now < last) return false;
   log::warning("a container doesn't end", {{"pod", words_about(look.pod)}});
   return true;

@@ -5,6 +5,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
+#include "controller/base/sooner.h"
 #include "reconcilers/embedded/apiserver/conditions.h"
 #include "reconcilers/embedded/apiserver/quantity.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
@@ -25,11 +26,6 @@ constexpr std::chrono::seconds shortest_look{1};
 bool has_ended(const Json& pod) {
   const std::string phase = text_at(pod["status"], "phase");
   return phase == "Failed" || phase == "Succeeded";
-}
-
-std::optional<Moment> sooner(std::optional<Moment> a, std::optional<Moment> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
 }
 
 std::string unready_message(const std::string& names) {
