@@ -22,14 +22,6 @@ json command_of(const std::string& text) {
   return needs_shell ? json::array({"/bin/sh", "-c", text}) : shell_command(text);
 }
 
-bool is_process_name(const std::string& name) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  };
-  return !name.empty() && name.size() <= deployments::max_process_name_length &&
-         std::ranges::all_of(name, fits) && name.front() >= 'a' && name.back() != '-';
-}
-
 }  // namespace
 
 json order_in_procfile(const std::string& text, const std::string& source) {
@@ -49,7 +41,7 @@ json order_in_procfile(const std::string& text, const std::string& source) {
     if (command.empty())
       throw Failure(Exit::usage, where + ": there is no command",
                     "A line has the form `worker: ./worker --verbose`.");
-    if (!is_process_name(name))
+    if (!deployments::is_process_name(name))
       throw Failure(Exit::usage,
                     where + ": \"" + name +
                         "\" can't be the name of a process: it has to have 1 to 20 lower-case "

@@ -1,5 +1,7 @@
 #include "controller/base/processes.h"
 
+#include <algorithm>
+
 namespace berth::deployments {
 namespace {
 
@@ -20,6 +22,14 @@ void take(const json& from, const char* name, std::optional<Value>& value) {
 }
 
 }  // namespace
+
+bool is_process_name(std::string_view name) {
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && name.size() <= max_process_name_length && letter(name.front()) &&
+         name.back() != '-' &&
+         std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c) || c == '-'; });
+}
 
 void to_json(json& to, const Scale& scale) {
   to = {{"min", scale.min}, {"max", scale.max}, {"in_flight", scale.in_flight}};

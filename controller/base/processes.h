@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The processes of a deployment, what each of them runs and how often, and its commands at set
@@ -19,6 +20,9 @@ inline constexpr std::size_t max_processes = 10;
 inline constexpr std::size_t max_crons = 20;
 // Of a process and of a cron. Their names become parts of the names of objects and pods.
 inline constexpr std::size_t max_process_name_length = 20;
+// Whether it can be the name of a process or a cron: a part of the names of objects and pods
+// (RFC 1123), which begins with a letter.
+bool is_process_name(std::string_view name);
 // Tiers allow less (tiers::Tier::max_replicas).
 inline constexpr int max_replicas = 100;
 inline constexpr int max_in_flight = 10'000;

@@ -16,15 +16,6 @@ constexpr const char* name_must =
     "must be a name of 1 to 20 lower-case letters, digits and hyphens, with a letter at its "
     "beginning and no hyphen at its end";
 
-// A part of the names of objects and pods (RFC 1123).
-bool is_process_name(std::string_view name) {
-  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && name.size() <= max_process_name_length && letter(name.front()) &&
-         name.back() != '-' &&
-         std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c) || c == '-'; });
-}
-
 void check_words(const Texts& words, const std::string& field, Details& wrong) {
   ContainerSpec container;
   container.command = words;
