@@ -210,24 +210,30 @@ json env_of(const deployments::ProcessSpec& process) {
   return json::array({{{"name", "PORT"}, {"value", std::to_string(*process.port)}}});
 }
 
-// A process has what it asks for, or the tier's memory and CPU, and never more than those.
-Values container_values(const deployments::Deployment& deployment,
-                        const deployments::ProcessSpec& process) {
+// What a container of the process may use, and is guaranteed: what the process asks for, or the
+// tier's memory and CPU, and never more than those.
+Values resources_of(const deployments::Deployment& deployment,
+                    const deployments::ProcessSpec& process) {
+  // A process of an earlier generation may be larger than the tier that the deployment has now.
   const int most_cpu = deployment.cpu_limit_millicores;
   const int most_memory = deployment.memory_limit_mb;
   const int cpu = std::min(process.cpu_millicores.value_or(most_cpu), most_cpu);
   const int memory = std::min(process.memory_mb.value_or(most_memory), most_memory);
+  return {{"limits_cpu", millicores(cpu)},
+          {"limits_memory", mebibytes(memory)},
+          {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
+          {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
+          {"limit_disk", disk_size(limit_disk)},
+          {"request_disk", disk_size(request_disk)}};
+}
+
+Values container_values(const deployments::Deployment& deployment,
+                        const deployments::ProcessSpec& process) {
   return {{"image", deployment.container.image},
           {"command", argv(process.command)},
           {"args", argv(process.args)},
           {"ports", ports_of(process)},
           {"env", env_of(process)},
-          {"limits_cpu", millicores(cpu)},
-          {"limits_memory", mebibytes(memory)},
-          {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
-          {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
-          {"limit_disk", disk_size(limit_disk)},
-          {"request_disk", disk_size(request_disk)},
           {"readiness_probe", readiness_probe(process)},
           // Only requests that are still on their way are worth waiting for.
           {"lifecycle", process.port ? filled("pre_stop.yaml", {}) : json()}};
@@ -264,6 +270,7 @@ Object deployment_object(const Parts& parts, const deployments::ProcessSpec& pro
   const bool has_variables = !parts.state.secrets.env.empty();
   const json pods = process_selector(deployment.id, process.name);
   Values values = container_values(deployment, process);
+  values.merge(resources_of(deployment, process));
   values.merge(confinement_values(parts.state.confinement, parts.settings));
   values["name"] = process_object_name(deployment.id, process.name);
   values["namespace"] = namespace_of(deployment.app_id);
@@ -416,23 +423,12 @@ Parts parts_of_run(const runs::Wanted& wanted, const Settings& settings) {
 
 Object job(const runs::Wanted& wanted, const Parts& parts) {
   const auto& deployment = wanted.state.deployment;
-  // A process of an earlier generation may be larger than the tier that the deployment has now.
-  const int cpu = std::min(wanted.process.cpu_millicores.value_or(deployment.cpu_limit_millicores),
-                           deployment.cpu_limit_millicores);
-  const int memory = std::min(wanted.process.memory_mb.value_or(deployment.memory_limit_mb),
-                              deployment.memory_limit_mb);
   const bool has_credentials = wanted.state.secrets.registry_credentials.has_value();
   const auto timeout = wanted.run.timeout;
   Values values =
       parts.with({{"image", deployment.container.image},
                   {"command", argv(wanted.process.command)},
                   {"args", argv(wanted.process.args)},
-                  {"limits_cpu", millicores(cpu)},
-                  {"limits_memory", mebibytes(memory)},
-                  {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
-                  {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
-                  {"limit_disk", disk_size(limit_disk)},
-                  {"request_disk", disk_size(request_disk)},
                   {"timeout", timeout.count()},
                   {"job_deadline", (timeout + job_starts_within).count()},
                   {"kept_seconds", job_kept_for.count()},
@@ -442,6 +438,7 @@ Object job(const runs::Wanted& wanted, const Parts& parts) {
                   {"pull_secrets",
                    has_credentials ? json::array({{{"name", run_registry_secret_name(wanted.run)}}})
                                    : json()}});
+  values.merge(resources_of(deployment, wanted.process));
   values.merge(confinement_values(wanted.state.confinement, parts.settings));
   return finished("job.yaml", values);
 }
