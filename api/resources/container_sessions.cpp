@@ -273,6 +273,15 @@ constexpr Param port_query[] = {{.name = "port",
                                 process_param,
                                 app_param};
 
+constexpr Answer web_socket = {.status = switching_protocols,
+                               .schema = {},
+                               .upgrade = "The connection is a WebSocket (RFC 6455) from now on."};
+constexpr Errors session_errors = {
+    Code::deployment_not_found, Code::forbidden,
+    Code::exec_not_allowed,     Code::deployment_suspended,
+    Code::invalid_state,        Code::malformed_request,
+    Code::upgrade_required,     Code::insufficient_user_authentication};
+
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/exec",
      .name = "execInContainer",
@@ -292,12 +301,8 @@ constexpr Route rows[] = {
      .stores = Stores::sessions,
      .in_path = {&deployment_in_path},
      .query = exec_query,
-     .answer = {.status = switching_protocols,
-                .schema = {},
-                .upgrade = "The connection is a WebSocket (RFC 6455) from now on."},
-     .errors = {Code::deployment_not_found, Code::forbidden, Code::exec_not_allowed,
-                Code::deployment_suspended, Code::invalid_state, Code::malformed_request,
-                Code::upgrade_required, Code::insufficient_user_authentication},
+     .answer = web_socket,
+     .errors = session_errors,
      .served_by = {"berth exec", "/console"},
      .run = FreeHandler{exec_in_container}},
     {.request = "GET /api/deploy/apps/{id}/port-forward",
@@ -313,12 +318,8 @@ constexpr Route rows[] = {
      .stores = Stores::sessions,
      .in_path = {&deployment_in_path},
      .query = port_query,
-     .answer = {.status = switching_protocols,
-                .schema = {},
-                .upgrade = "The connection is a WebSocket (RFC 6455) from now on."},
-     .errors = {Code::deployment_not_found, Code::forbidden, Code::exec_not_allowed,
-                Code::deployment_suspended, Code::invalid_state, Code::malformed_request,
-                Code::upgrade_required, Code::insufficient_user_authentication},
+     .answer = web_socket,
+     .errors = session_errors,
      .served_by = {"berth port-forward", {}},
      .run = FreeHandler{forward_port}},
 };
