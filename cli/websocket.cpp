@@ -1,6 +1,5 @@
 #include "cli/websocket.h"
 
-#include <openssl/evp.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
+#include "controller/base/websocket_frame.h"
 
 namespace berth::cli {
 namespace {
@@ -25,89 +25,54 @@ constexpr size_t most_of_head = 64 * 1024;
 constexpr size_t most_of_refusal = 1024 * 1024;
 constexpr int switching_protocols = 101;
 
-constexpr std::string_view accept_salt = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // section 1.3
-
-// The bits of a frame's first two bytes (section 5.2).
-constexpr unsigned final_bit = 0x80;
-constexpr unsigned reserved_bits = 0x70;
-constexpr unsigned opcode_bits = 0x0f;
-constexpr unsigned mask_bit = 0x80;
-constexpr unsigned length_bits = 0x7f;
-constexpr unsigned length_of_16_bits = 126;
-constexpr unsigned length_of_64_bits = 127;
-constexpr unsigned continuation = 0;
-constexpr size_t mask_bytes = 4;
-
-unsigned byte_of(std::string_view text, size_t at) { return static_cast<unsigned char>(text[at]); }
-
-void append_big_endian(std::string& text, std::uint64_t number, size_t bytes) {
-  for (size_t i = bytes; i > 0; --i) text += char(number >> (8 * (i - 1)) & 0xff);
-}
+using websocket_frame::byte_at;
 
 [[noreturn]] void break_off(const std::string& why) { throw NoAnswer(why, NoAnswer::Why::broken); }
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  const size_t last = text.find_last_not_of(" \t");
-  return first == std::string_view::npos ? "" : std::string(text.substr(first, last - first + 1));
-}
 
 }  // namespace
 
 namespace websocket {
 
 std::string encode(Kind kind, std::string_view data, std::string_view mask) {
-  std::string frame;
-  frame += char(final_bit | unsigned(kind));
-  if (data.size() < length_of_16_bits) {
-    frame += char(mask_bit | data.size());
-  } else if (data.size() <= 0xffff) {
-    frame += char(mask_bit | length_of_16_bits);
-    append_big_endian(frame, data.size(), 2);
-  } else {
-    frame += char(mask_bit | length_of_64_bits);
-    append_big_endian(frame, data.size(), 8);
-  }
+  using namespace websocket_frame;
+  std::string frame = head(std::uint8_t(kind), data.size(), Masked::yes);
   frame += mask;
   for (size_t i = 0; i < data.size(); ++i)
-    frame += char(byte_of(data, i) ^ byte_of(mask, i % mask_bytes));
+    frame += char(byte_at(data, i) ^ byte_at(mask, i % mask_bytes));
   return frame;
 }
 
 std::optional<Message> Reader::next() {
   while (true) {
     if (input_.size() < 2) return std::nullopt;
-    const unsigned first = byte_of(input_, 0);
-    const unsigned second = byte_of(input_, 1);
-    if ((first & reserved_bits) != 0 || (second & mask_bit) != 0)
+    const unsigned first = byte_at(input_, 0);
+    const unsigned second = byte_at(input_, 1);
+    if ((first & websocket_frame::reserved_bits) != 0 || (second & websocket_frame::mask_bit) != 0)
       break_off("the server doesn't speak WebSocket as the standard says");
-    std::uint64_t size = second & length_bits;
-    size_t head = 2;
-    if (size >= length_of_16_bits) {
-      const size_t of_length = size == length_of_16_bits ? 2 : 8;
-      if (input_.size() < head + of_length) return std::nullopt;
-      size = 0;
-      for (size_t i = 0; i < of_length; ++i) size = size << 8 | byte_of(input_, head + i);
-      head += of_length;
-    }
+    const unsigned announced = second & websocket_frame::length_bits;
+    const size_t of_length = websocket_frame::bytes_of_length(announced);
+    const size_t head = 2 + of_length;
+    if (input_.size() < head) return std::nullopt;
+    const std::uint64_t size =
+        of_length == 0 ? announced : websocket_frame::number_at(input_, 2, of_length);
     if (size > most_of_message || message_.size() + size > most_of_message)
       break_off("the server sends a longer message than any of berth's");
     if (input_.size() < head + size) return std::nullopt;
     std::string data = input_.substr(head, size);
     input_.erase(0, head + size);
-    const unsigned opcode = first & opcode_bits;
-    const bool is_final = (first & final_bit) != 0;
+    const unsigned opcode = first & websocket_frame::opcode_bits;
+    const bool is_final = (first & websocket_frame::final_bit) != 0;
     if (opcode >= unsigned(Kind::close)) {
       if (opcode > unsigned(Kind::pong) || !is_final)
         break_off("the server doesn't speak WebSocket as the standard says");
       Message control = {.kind = Kind(opcode), .data = std::move(data)};
       if (control.kind == Kind::close && control.data.size() >= 2) {
-        control.code = std::uint16_t(byte_of(control.data, 0) << 8 | byte_of(control.data, 1));
+        control.code = std::uint16_t(byte_at(control.data, 0) << 8 | byte_at(control.data, 1));
         control.data.erase(0, 2);
       }
       return control;
     }
-    const bool continues = opcode == continuation;
+    const bool continues = opcode == websocket_frame::continuation;
     if (continues != in_message_ || (!continues && opcode > unsigned(Kind::binary)))
       break_off("the server doesn't speak WebSocket as the standard says");
     if (!continues) kind_ = Kind(opcode);
@@ -115,15 +80,6 @@ std::optional<Message> Reader::next() {
     in_message_ = !is_final;
     if (is_final) return Message{.kind = kind_, .data = std::exchange(message_, {})};
   }
-}
-
-std::string accept_of(const std::string& key) {
-  const std::string text = key + std::string(accept_salt);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1)
-    throw std::runtime_error("SHA-1 isn't available");
-  return base64({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 }  // namespace websocket
@@ -169,7 +125,7 @@ void WebSocket::shake_hands(const HttpRequest& request, const std::string& subpr
   }
   read_answer();
   if (answer_.status == switching_protocols &&
-      answer_.header("sec-websocket-accept") != websocket::accept_of(key))
+      answer_.header("sec-websocket-accept") != websocket_frame::accept_of(key))
     break_off("the server doesn't speak WebSocket as the standard says");
 }
 
@@ -198,7 +154,8 @@ void WebSocket::read_answer() {
     const std::string line = head.substr(at, line_end - at);
     const size_t colon = line.find(':');
     if (colon != std::string::npos)
-      answer_.headers[lower_case(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
+      answer_.headers[lower_case(line.substr(0, colon))] =
+          std::string(trimmed(std::string_view(line).substr(colon + 1)));
     at = line_end + 2;
   }
   if (answer_.status == switching_protocols) {
@@ -254,13 +211,13 @@ std::optional<websocket::Message> WebSocket::receive() {
 }
 
 void WebSocket::send(websocket::Kind kind, std::string_view data) {
-  out_ += websocket::encode(kind, data, random_bytes(mask_bytes));
+  out_ += websocket::encode(kind, data, random_bytes(websocket_frame::mask_bytes));
   flush();
 }
 
 void WebSocket::close(std::uint16_t code) {
   std::string data;
-  append_big_endian(data, code, 2);
+  websocket_frame::append_number(data, code, 2);
   send(websocket::Kind::close, data);
 }
 

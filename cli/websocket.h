@@ -47,9 +47,6 @@ class Reader {
   std::string message_;
 };
 
-// The value of Sec-WebSocket-Accept that belongs to a key (section 4.2.2).
-std::string accept_of(const std::string& key);
-
 }  // namespace websocket
 
 class WebSocket {

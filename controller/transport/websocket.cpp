@@ -1,7 +1,5 @@
 #include "controller/transport/websocket.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -9,47 +7,16 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/visible_text.h"
+#include "controller/base/websocket_frame.h"
 #include "controller/transport/request_head.h"
 
 namespace berth::api::websocket {
 namespace {
 
-constexpr std::string_view accept_salt = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // section 1.3
+using namespace websocket_frame;
+
 constexpr std::size_t key_bytes = 16;
 constexpr std::size_t max_control_bytes = 125;
-
-// The bits of a frame's first two bytes (section 5.2), and what announces longer lengths.
-constexpr unsigned final_bit = 0x80;
-constexpr unsigned reserved_bits = 0x70;
-constexpr unsigned opcode_bits = 0x0f;
-constexpr unsigned mask_bit = 0x80;
-constexpr unsigned length_bits = 0x7f;
-constexpr unsigned length_of_16_bits = 126;
-constexpr unsigned length_of_64_bits = 127;
-
-constexpr std::uint8_t continuation = 0;
-
-unsigned byte_at(std::string_view text, std::size_t at) {
-  return static_cast<unsigned char>(text[at]);
-}
-
-std::uint64_t number_at(std::string_view text, std::size_t at, std::size_t bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < bytes; ++i) number = number << 8 | byte_at(text, at + i);
-  return number;
-}
-
-void append_number(std::string& text, std::uint64_t number, std::size_t bytes) {
-  for (std::size_t i = bytes; i > 0; --i) text += static_cast<char>(number >> (8 * (i - 1)) & 0xff);
-}
-
-std::string sha1(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1)
-    throw std::runtime_error("SHA-1 isn't available");
-  return {reinterpret_cast<const char*>(digest.data()), size};
-}
 
 // Whether a field that is a list has this member, without regard to case.
 bool has_member(const Headers& headers, std::string_view name, std::string_view wanted) {
@@ -87,7 +54,7 @@ std::string accept(const Request& request) {
   const auto bytes = parse_base64(key);
   if (headers.count("Sec-WebSocket-Key") != 1 || !bytes || bytes->size() != key_bytes)
     throw Refusal(400, "Sec-WebSocket-Key must be 16 bytes in base64");
-  return base64(sha1(std::string(key) + std::string(accept_salt)));
+  return accept_of(key);
 }
 
 void Reader::read(std::string_view input, const std::function<void(Message)>& on_message) {
@@ -102,7 +69,6 @@ void Reader::read(std::string_view input, const std::function<void(Message)>& on
 // Returns whether a head is complete.
 bool Reader::read_head(std::string_view& input) {
   constexpr std::size_t shortest = 2;
-  constexpr std::size_t of_mask = 4;
   const auto need = [&](std::size_t size) {
     const std::string_view more = input.substr(0, size - std::min(size, head_bytes_.size()));
     head_bytes_ += more;
@@ -115,19 +81,17 @@ bool Reader::read_head(std::string_view& input) {
   if ((first & reserved_bits) != 0) throw Violation(protocol_error, "a reserved bit is set");
   if ((second & mask_bit) == 0) throw Violation(protocol_error, "a frame isn't masked");
   const unsigned announced = second & length_bits;
-  const std::size_t of_length = announced == length_of_16_bits   ? 2
-                                : announced == length_of_64_bits ? 8
-                                                                 : 0;
+  const std::size_t of_length = bytes_of_length(announced);
   frame_.is_final = (first & final_bit) != 0;
   frame_.opcode = static_cast<std::uint8_t>(first & opcode_bits);
   if (is_control() && (announced > max_control_bytes || !frame_.is_final))
     throw Violation(protocol_error, "a control frame is too long or fragmented");
-  if (!need(shortest + of_length + of_mask)) return false;
+  if (!need(shortest + of_length + mask_bytes)) return false;
   frame_.left = of_length == 0 ? announced : number_at(head_bytes_, shortest, of_length);
   if ((of_length == 2 && frame_.left < length_of_16_bits) ||
       (of_length == 8 && (frame_.left <= 0xffff || frame_.left >> 63 != 0)))
     throw Violation(protocol_error, "a length isn't in its shortest form");
-  for (std::size_t i = 0; i < of_mask; ++i)
+  for (std::size_t i = 0; i < mask_bytes; ++i)
     frame_.mask[i] = static_cast<std::uint8_t>(byte_at(head_bytes_, shortest + of_length + i));
   head_bytes_.clear();
   begin_frame();
@@ -199,18 +163,7 @@ void Reader::end_frame(const std::function<void(Message)>& on_message) {
 }
 
 std::string encode(Kind kind, std::string_view data) {
-  std::string frame;
-  frame += static_cast<char>(final_bit | static_cast<unsigned>(kind));
-  if (data.size() < length_of_16_bits) {
-    append_number(frame, data.size(), 1);
-  } else if (data.size() <= 0xffff) {
-    append_number(frame, length_of_16_bits, 1);
-    append_number(frame, data.size(), 2);
-  } else {
-    append_number(frame, length_of_64_bits, 1);
-    append_number(frame, data.size(), 8);
-  }
-  return frame.append(data);
+  return head(static_cast<std::uint8_t>(kind), data.size(), Masked::no).append(data);
 }
 
 std::string encode_close(std::uint16_t code, std::string_view reason) {

@@ -15,6 +15,7 @@
 
 #include "cli/websocket.h"
 #include "controller/base/descriptor.h"
+#include "controller/base/websocket_frame.h"
 #include "tests/cli/person.h"
 
 using namespace berth::cli;
@@ -159,7 +160,7 @@ class Server {
     write(socket,
           "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
           "Sec-WebSocket-Accept: " +
-              websocket::accept_of(key) + "\r\n\r\n");
+              berth::websocket_frame::accept_of(key) + "\r\n\r\n");
     Socket upgraded(socket.get());
     script_(upgraded);
     // What the client has sent is read, because a reset would overtake what it still receives.
@@ -399,7 +400,8 @@ TEST_CASE("frames of a server mean the same in whatever pieces they come") {
     }
     RC_ASSERT(read == texts);
   });
-  CHECK(accept_of("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+  CHECK(berth::websocket_frame::accept_of("dGhlIHNhbXBsZSBub25jZQ==") ==
+        "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
   CHECK(encode(Kind::binary, "hi", "abcd") ==
         "\x82\x82"s + "abcd" + char('h' ^ 'a') + char('i' ^ 'b'));
   for (const std::string& wrong : {"\xc2\x01x"s, "\x82\x81"s + "abcdx", "\x80\x01x"s, "\x83\x01x"s,
