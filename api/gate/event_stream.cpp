@@ -122,6 +122,17 @@ std::string holder_of(const Call& call) {
 
 }  // namespace
 
+bool Voice::speak(const Sink& sink, const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (text.empty() && now < next_heartbeat()) return false;
+  spoke_ = now;
+  if (!text.empty())
+    sink(text);
+  else if (heartbeats_ == Heartbeats::yes)
+    sink(encode_heartbeat());
+  return !text.empty();
+}
+
 EventHub::Subscription::Subscription(EventHub& hub, Key key, std::shared_ptr<Waker> waker)
     : hub_(hub), key_(std::move(key)), waker_(std::move(waker)), channel_([&] {
         const std::lock_guard lock(hub.mutex_);

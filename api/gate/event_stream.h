@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct Event {
 // arrives as an LF. An empty `id` is left out, which keeps the previous id; an empty `name` means
 // "message".
 std::string encode_event(const Event& event);
+// The same for an event without an id whose data is JSON. Bytes that aren't UTF-8 are replaced.
+std::string encode_event(std::string_view name, const nlohmann::json& data);
 // A comment line, which clients ignore. If sending it fails, the client is gone.
 std::string encode_heartbeat();
 // A line that tells the client how long to wait before it resumes a broken stream.
@@ -204,6 +207,25 @@ inline constexpr std::chrono::seconds bearer_check_interval{5};
 // from closing the connection: common ones do so after 60 s of silence, and the standard recommends
 // a comment every 15 s (section 9.2.7).
 inline constexpr std::chrono::seconds heartbeat_interval{15};
+
+// What a stream says, and that it is there while it has nothing to say. Used by one thread at a
+// time.
+class Voice {
+ public:
+  enum class Heartbeats { no, yes };  // only streams of events have them
+  explicit Voice(Heartbeats heartbeats) : heartbeats_(heartbeats) {}
+  // Sends the text, if there is any, and otherwise a heartbeat, if nothing was sent for
+  // heartbeat_interval. Returns whether there was text.
+  bool speak(const Sink& sink, const std::string& text);
+  // When it is time for a heartbeat, if there is no text before.
+  std::chrono::steady_clock::time_point next_heartbeat() const {
+    return spoke_ + heartbeat_interval;
+  }
+
+ private:
+  const Heartbeats heartbeats_;
+  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+};
 
 // Checks whether the token of a call still gives access to its route. Copies what it needs from the
 // call.

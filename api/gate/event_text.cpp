@@ -1,6 +1,7 @@
 // How events are written to a stream, and how the ids that clients send back are read. This is a
 // file of its own so that the fuzzer can be linked without the streams.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "api/gate/event_stream.h"
 #include "controller/base/error.h"
@@ -28,6 +29,13 @@ std::string encode_event(const Event& event) {
   append_data(text, event.data);
   text += '\n';
   return text;
+}
+
+std::string encode_event(std::string_view name, const nlohmann::json& data) {
+  return encode_event(
+      {.id = "",
+       .name = std::string(name),
+       .data = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
 }
 
 std::string encode_heartbeat() { return ":\n\n"; }

@@ -151,25 +151,13 @@ class BuildLogStream {
       if (!text.empty()) sink(text);
       return Next::end;
     }
-    const auto now = std::chrono::steady_clock::now();
-    if (!text.empty()) {
-      spoke_ = now;
-      sink(text);
-      return Next::more;
-    }
-    if (as_events_ && now - spoke_ >= heartbeat_interval) {
-      spoke_ = now;
-      sink(encode_heartbeat());
-    }
-    return Next::on_news(now + log_patience);
+    if (voice_.speak(sink, text)) return Next::more;
+    return Next::on_news(std::chrono::steady_clock::now() + log_patience);
   }
 
  private:
   std::string status_event(const Build& build) const {
-    return encode_event(
-        {.id = "",
-         .name = "status",
-         .data = encode_build(build).dump(-1, ' ', false, json::error_handler_t::replace)});
+    return encode_event("status", encode_build(build));
   }
   // The last status comes after the last line.
   std::string status_if_new(const Build& build, bool ends) {
@@ -210,7 +198,7 @@ class BuildLogStream {
   const std::shared_ptr<Waker> waker_ = std::make_shared<Waker>();
   const std::unique_ptr<EventHub::Subscription> changes_;
   std::optional<builds::Status> shown_;
-  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+  Voice voice_{as_events_ ? Voice::Heartbeats::yes : Voice::Heartbeats::no};
 };
 
 bool follows(const Call& call) {

@@ -112,17 +112,13 @@ class LogStream {
         first_ ? *std::exchange(first_, std::nullopt) : read_(std::chrono::milliseconds(0));
     std::string text;
     if (batch.problem && form_ == Form::events)
-      text += encode_event({.id = "",
-                            .name = "problem",
-                            .data = json{{"message", *batch.problem}}.dump(
-                                -1, ' ', false, json::error_handler_t::replace)});
+      text += encode_event("problem", json{{"message", *batch.problem}});
     for (const container_logs::Line& line : batch.lines)
       text += form_ == Form::events ? encode_event({.id = line.id, .name = "", .data = line.text})
                                     : line.text + "\n";
     if (batch.ended) return Next::end;
     if (text.empty()) return idle(sink);
-    spoke_ = std::chrono::steady_clock::now();
-    sink(text);
+    voice_.speak(sink, text);
     return Next::more;
   }
 
@@ -133,12 +129,9 @@ class LogStream {
       looked_ = now;
       if (is_destroyed()) return Next::end;
     }
-    if (now - spoke_ >= heartbeat_interval) {
-      spoke_ = now;
-      if (form_ == Form::events) sink(encode_heartbeat());
-    }
-    return Next::on_news(std::min(
-        {bearer_.next_check(), looked_ + bearer_check_interval, spoke_ + heartbeat_interval}));
+    voice_.speak(sink, "");
+    return Next::on_news(
+        std::min({bearer_.next_check(), looked_ + bearer_check_interval, voice_.next_heartbeat()}));
   }
   bool is_destroyed() const {
     return services_.db.read([&](db::Tx& tx) {
@@ -154,8 +147,8 @@ class LogStream {
   const std::unique_ptr<EventHub::Permit> permit_;
   const container_logs::Reader read_;
   std::optional<Batch> first_;
-  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point looked_ = spoke_;
+  Voice voice_{form_ == Form::events ? Voice::Heartbeats::yes : Voice::Heartbeats::no};
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
 Reply container_log(const Call& call, const Services& services) {

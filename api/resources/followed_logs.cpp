@@ -39,11 +39,6 @@ std::vector<Wish> decode_wishes(const std::string& text) {
   return wishes;
 }
 
-std::string event(const char* name, const json& data) {
-  return encode_event(
-      {.id = "", .name = name, .data = data.dump(-1, ' ', false, json::error_handler_t::replace)});
-}
-
 // The logs that are being sent.
 class LogsStream {
  public:
@@ -69,17 +64,9 @@ class LogsStream {
     if (logs_.empty() && text.empty()) return Next::end;
     for (Log& log : logs_) read(log, text);
     std::erase_if(logs_, [](const Log& log) { return log.read == nullptr; });
-    if (!text.empty()) {
-      spoke_ = now;
-      sink(text);
-      return Next::more;
-    }
-    if (now - spoke_ >= heartbeat_interval) {
-      spoke_ = now;
-      sink(encode_heartbeat());
-    }
-    return Next::on_news(std::min(
-        {bearer_.next_check(), looked_ + bearer_check_interval, spoke_ + heartbeat_interval}));
+    if (voice_.speak(sink, text)) return Next::more;
+    return Next::on_news(
+        std::min({bearer_.next_check(), looked_ + bearer_check_interval, voice_.next_heartbeat()}));
   }
 
  private:
@@ -106,21 +93,22 @@ class LogsStream {
     try {
       const container_logs::Batch batch = log.read(std::chrono::milliseconds(0));
       for (const container_logs::Line& line : batch.lines)
-        text += event("line",
-                      {{"deployment_id", log.deployment_id}, {"id", line.id}, {"text", line.text}});
+        text += encode_event(
+            "line",
+            json{{"deployment_id", log.deployment_id}, {"id", line.id}, {"text", line.text}});
       if (batch.problem)
-        text +=
-            event("problem", {{"deployment_id", log.deployment_id}, {"message", *batch.problem}});
+        text += encode_event(
+            "problem", json{{"deployment_id", log.deployment_id}, {"message", *batch.problem}});
       if (!batch.ended) return;
-      text += event("end", {{"deployment_id", log.deployment_id}});
+      text += encode_event("end", json{{"deployment_id", log.deployment_id}});
     } catch (const Error& error) {
       text += ended(log.deployment_id, error);
     }
     log.read = nullptr;
   }
   static std::string ended(const std::string& id, const Error& error) {
-    return event("end",
-                 {{"deployment_id", id}, {"code", name(error.code)}, {"message", error.what()}});
+    return encode_event(
+        "end", json{{"deployment_id", id}, {"code", name(error.code)}, {"message", error.what()}});
   }
   void check(db::Tx& tx, const std::string& id) const {
     if (!app_id_.empty()) {
@@ -151,8 +139,8 @@ class LogsStream {
   const std::unique_ptr<EventHub::Permit> permit_;
   std::vector<Log> logs_;
   std::string waiting_;  // to be sent
-  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point looked_ = spoke_;
+  Voice voice_{Voice::Heartbeats::yes};
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
 Reply followed_logs(const Call& call, const Services& services) {

@@ -160,17 +160,8 @@ class RunLogStream {
       if (!text.empty()) sink(text);
       return Next::end;
     }
-    const auto now = std::chrono::steady_clock::now();
-    if (!text.empty()) {
-      spoke_ = now;
-      sink(text);
-      return Next::more;
-    }
-    if (as_events_ && now - spoke_ >= heartbeat_interval) {
-      spoke_ = now;
-      sink(encode_heartbeat());
-    }
-    return Next::on_news(now + look_interval);
+    if (voice_.speak(sink, text)) return Next::more;
+    return Next::on_news(std::chrono::steady_clock::now() + look_interval);
   }
 
  private:
@@ -236,12 +227,7 @@ class RunLogStream {
     }
     return text;
   }
-  std::string status_event(const Run& run) const {
-    return encode_event(
-        {.id = "",
-         .name = "status",
-         .data = encode_run(run).dump(-1, ' ', false, json::error_handler_t::replace)});
-  }
+  std::string status_event(const Run& run) const { return encode_event("status", encode_run(run)); }
   // The last status comes after the last line.
   std::string status_if_new(const Run& run) {
     if (!as_events_ || shown_ == run.status) return "";
@@ -264,7 +250,7 @@ class RunLogStream {
   bool read_ended_ = false;
   std::optional<std::chrono::steady_clock::time_point> over_since_;
   std::optional<runs::Status> shown_;
-  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+  Voice voice_{as_events_ ? Voice::Heartbeats::yes : Voice::Heartbeats::no};
 };
 
 Follow follow_of(const Call& call) {
