@@ -1,5 +1,6 @@
 #include "cli/event_stream.h"
 
+#include <iostream>
 #include <thread>
 
 #include "controller/base/text.h"
@@ -88,6 +89,18 @@ void follow(Api& api, const std::string& path, const std::function<bool(const Ev
     if (wanted)
       std::this_thread::sleep_for(std::max(parser.retry().value_or(default_pause), shortest_pause));
   }
+}
+
+void print_text(Api& api, const std::string& path) {
+  api.stream({.path = path,
+              .accept = "text/plain",
+              .headers = {},
+              .sink =
+                  [](std::string_view piece) {
+                    std::cout << piece << std::flush;
+                    return bool(std::cout);
+                  },
+              .has_end = true});
 }
 
 }  // namespace berth::cli

@@ -45,4 +45,8 @@ class EventParser {
 // reached for two minutes.
 void follow(Api& api, const std::string& path, const std::function<bool(const Event&)>& take);
 
+// Prints the text at this path as it comes, with the bytes that it has, until the server ends it or
+// nobody reads any more. Throws Failure if the server refuses or doesn't answer.
+void print_text(Api& api, const std::string& path);
+
 }  // namespace berth::cli

@@ -1,8 +1,7 @@
 // The commands builds, about images that the server has built from source.
-#include <iostream>
-
 #include "cli/commands/commands.h"
 #include "cli/commands/up_source.h"
+#include "cli/event_stream.h"
 
 namespace berth::cli {
 namespace {
@@ -20,15 +19,7 @@ void show_log(Run& run, const std::string& id, bool follows) {
     follow_build(run.api(), id, LogTo::output);
     return;
   }
-  run.api().stream({.path = build_path(id) + "/logs",
-                    .accept = "text/plain",
-                    .headers = {},
-                    .sink =
-                        [](std::string_view piece) {
-                          std::cout << piece << std::flush;
-                          return bool(std::cout);
-                        },
-                    .has_end = true});
+  print_text(run.api(), build_path(id) + "/logs");
 }
 
 }  // namespace

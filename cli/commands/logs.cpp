@@ -120,15 +120,7 @@ std::string path_of(const Source& source, const LogFlags& flags) {
 
 // Prints the bytes as the container wrote them, as all tools that show logs do.
 void bytes_of(Api& api, const Source& source, const LogFlags& flags) {
-  api.stream({.path = path_of(source, flags),
-              .accept = "text/plain",
-              .headers = {},
-              .sink =
-                  [](std::string_view piece) {
-                    std::cout << piece << std::flush;
-                    return bool(std::cout);
-                  },
-              .has_end = true});
+  print_text(api, path_of(source, flags));
 }
 
 // The id of an event gives the position of its line: the time at which it was written, a slash, and

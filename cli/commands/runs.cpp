@@ -98,15 +98,7 @@ void show_run_log(Run& run, const std::string& path, bool follows) {
     follow_run(run.api(), path);
     return;
   }
-  run.api().stream({.path = path + "/logs",
-                    .accept = "text/plain",
-                    .headers = {},
-                    .sink =
-                        [](std::string_view piece) {
-                          std::cout << piece << std::flush;
-                          return bool(std::cout);
-                        },
-                    .has_end = true});
+  print_text(run.api(), path + "/logs");
 }
 
 CLI::Option* add_run_id(CLI::App& command, std::string& id) {
