@@ -270,19 +270,32 @@ TEST_CASE("what vanished while berthd was away ended when pods were followed las
   CHECK(eventually([&] { return open_runs(r.world, r.id) == 1; }));
 }
 
+// A recorder of the test's own beside that of the world, which sleeps.
+struct Recording {
+  explicit Recording(Running& r)
+      : client(config_of(r.cluster)),
+        cache(client, manifests::selector(r.world.settings()),
+              {.deployment_changed = [](const std::string&, const Object&) {},
+               .app_changed = [](const std::string&) {},
+               .connected = [] {}}),
+        recorder(r.world.database(), cache, registry) {
+    cache.start();
+    REQUIRE(eventually([&] { return cache.synced(); }));
+  }
+  ~Recording() { cache.stop(); }
+
+  kube::Client client;
+  Cache cache;
+  prometheus::Registry registry;
+  RunRecorder recorder;
+};
+
 TEST_CASE("until when pods were followed isn't stored before all that runs was looked at") {
   Running r;
   r.world.sleep();
   r.world.database().write([](db::Tx& tx) { tx.execute("DELETE FROM meter_watch"); });
-  kube::Client client(config_of(r.cluster));
-  Cache cache(client, manifests::selector(r.world.settings()),
-              {.deployment_changed = [](const std::string&, const Object&) {},
-               .app_changed = [](const std::string&) {},
-               .connected = [] {}});
-  prometheus::Registry registry;
-  RunRecorder recorder(r.world.database(), cache, registry);
-  cache.start();
-  REQUIRE(eventually([&] { return cache.synced(); }));
+  Recording recording(r);
+  RunRecorder& recorder = recording.recorder;
   const auto row = r.world.row(r.id);
   const auto look = [&](const std::string& id, const deployments::Deployment* deployment) {
     r.world.database().read([&](db::Tx& tx) {
@@ -323,21 +336,13 @@ TEST_CASE("until when pods were followed isn't stored before all that runs was l
   recorder.recorded(*news, done);
   CHECK_FALSE(recorder.news(r.id));
   CHECK(interval(r.world, "another-pod/0")->ended_at);
-  cache.stop();
 }
 
 TEST_CASE("the end of a pod that leaves while an earlier look is recorded isn't lost") {
   Running r;
   r.world.sleep();
-  kube::Client client(config_of(r.cluster));
-  Cache cache(client, manifests::selector(r.world.settings()),
-              {.deployment_changed = [](const std::string&, const Object&) {},
-               .app_changed = [](const std::string&) {},
-               .connected = [] {}});
-  prometheus::Registry registry;
-  RunRecorder recorder(r.world.database(), cache, registry);
-  cache.start();
-  REQUIRE(eventually([&] { return cache.synced(); }));
+  Recording recording(r);
+  RunRecorder& recorder = recording.recorder;
   const auto row = r.world.row(r.id);
   r.world.database().read([&](db::Tx& tx) {
     recorder.look(tx, r.id, &row);
@@ -364,7 +369,6 @@ TEST_CASE("the end of a pod that leaves while an earlier look is recorded isn't 
   recorder.recorded(*second, closed);
   CHECK(interval(r.world, r.run)->ending == Ending::finished);
   CHECK(open_runs(r.world, r.id) == 0);
-  cache.stop();
 }
 
 TEST_CASE("a run that was closed by a process that no longer leads is opened again") {
