@@ -1,14 +1,13 @@
 // The images that were built from source for a deployment, each with its log.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type Answer, call, fill } from '../api';
+import { FollowedText } from '../components/followed_text';
 import { Confirm } from '../components/form';
 import { Bones, Button, Card, Empty, Failed, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { type Deployment, news } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
-import { me } from '../session';
-import { follow } from '../stream';
 
 type Build = Answer<'get', '/api/deploy/apps/{id}/builds'>['builds'][number];
 const marks: Record<Build['status'], string> = {
@@ -19,40 +18,6 @@ const marks: Record<Build['status'], string> = {
   cancelled: '',
 };
 const is_over = (build: Build) => build.status !== 'queued' && build.status !== 'building';
-
-// The log of a build, followed to its end. It is short enough (1 MiB at most) to be one text.
-function BuildLog({ deployment, build, onOver }: { deployment: Deployment; build: Build; onOver: () => void }) {
-  const [text, set] = useState('');
-  const [refused, refuse] = useState('');
-  useEffect(() => {
-    set('');
-    const url = fill(
-      '/api/deploy/apps/{id}/builds/{build_id}/logs',
-      { id: deployment.id, build_id: build.id },
-      { follow: true },
-    );
-    const end = follow(
-      { kind: 'url', url, app: deployment.app_id, account: me.value!.id },
-      {
-        onEvents: (events) => {
-          const lines = events.filter((event) => event.name !== 'status').map((event) => `${event.data}\n`);
-          if (lines.length) set((before) => before + lines.join(''));
-          const status = events.findLast((event) => event.name === 'status');
-          if (!status || !is_over(JSON.parse(status.data))) return;
-          end();
-          if (!is_over(build)) onOver();
-        },
-        onRefused: (error) => refuse(error.message),
-      },
-    );
-    return end;
-  }, [deployment.id, build.id]);
-  return (
-    <pre class="output" role="log" aria-live="off" aria-label={t.builds.log} tabIndex={0}>
-      {refused || text || t.builds.waiting}
-    </pre>
-  );
-}
 
 function text_of(build: Build): string {
   const parts = [build.message ?? ''];
@@ -86,7 +51,20 @@ function Row({ deployment, build, again }: { deployment: Deployment; build: Buil
           {t.builds.log}
         </Button>
       </div>
-      {open && <BuildLog deployment={deployment} build={build} onOver={again} />}
+      {open && (
+        <FollowedText
+          url={fill(
+            '/api/deploy/apps/{id}/builds/{build_id}/logs',
+            { id: deployment.id, build_id: build.id },
+            { follow: true },
+          )}
+          app={deployment.app_id}
+          label={t.builds.log}
+          empty={t.builds.waiting}
+          is_over={is_over}
+          onOver={() => !is_over(build) && again()}
+        />
+      )}
       {asking && (
         <Confirm
           title={t.builds.cancel_title}

@@ -1,6 +1,7 @@
 // The commands that a deployment has run, each with its output, and its crons.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type Answer, call, fill } from '../api';
+import { FollowedText } from '../components/followed_text';
 import { Confirm } from '../components/form';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Empty, Failed, Time } from '../components/ui';
@@ -8,8 +9,6 @@ import { useReading, useReturn } from '../components/use';
 import { type Deployment, news, tiers } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
-import { me } from '../session';
-import { follow } from '../stream';
 
 type Run = Answer<'get', '/api/deploy/apps/{id}/runs'>['runs'][number];
 type Cron = Answer<'get', '/api/deploy/apps/{id}/crons'>['crons'][number];
@@ -21,40 +20,6 @@ const marks: Record<Run['status'], string> = {
   cancelled: '',
 };
 const is_over = (run: Run) => run.status !== 'pending' && run.status !== 'running';
-
-// The output of a run, followed to its end.
-function Output({ deployment, run, onOver }: { deployment: Deployment; run: Run; onOver: () => void }) {
-  const [text, set] = useState('');
-  const [refused, refuse] = useState('');
-  useEffect(() => {
-    set('');
-    const url = fill(
-      '/api/deploy/apps/{id}/runs/{run_id}/logs',
-      { id: deployment.id, run_id: run.id },
-      { follow: true },
-    );
-    const end = follow(
-      { kind: 'url', url, app: deployment.app_id, account: me.value!.id },
-      {
-        onEvents: (events) => {
-          const lines = events.filter((event) => event.name !== 'status').map((event) => `${event.data}\n`);
-          if (lines.length) set((before) => before + lines.join(''));
-          const status = events.findLast((event) => event.name === 'status');
-          if (!status || !is_over(JSON.parse(status.data))) return;
-          end();
-          if (!is_over(run)) onOver();
-        },
-        onRefused: (error) => refuse(error.message),
-      },
-    );
-    return end;
-  }, [deployment.id, run.id]);
-  return (
-    <pre class="output" role="log" aria-live="off" aria-label={t.runs.output} tabIndex={0}>
-      {refused || text || t.runs.no_output}
-    </pre>
-  );
-}
 
 function text_of(run: Run): string {
   const parts: string[] = [run.kind === 'cron' ? t.runs.cron(run.name ?? '') : t.runs.kinds[run.kind]];
@@ -114,7 +79,20 @@ function Row({ deployment, run, again }: { deployment: Deployment; run: Run; aga
           {t.runs.output}
         </Button>
       </div>
-      {open && <Output deployment={deployment} run={run} onOver={again} />}
+      {open && (
+        <FollowedText
+          url={fill(
+            '/api/deploy/apps/{id}/runs/{run_id}/logs',
+            { id: deployment.id, run_id: run.id },
+            { follow: true },
+          )}
+          app={deployment.app_id}
+          label={t.runs.output}
+          empty={t.runs.no_output}
+          is_over={is_over}
+          onOver={() => !is_over(run) && again()}
+        />
+      )}
       {asking === 'cancel' && (
         <Confirm
           title={t.runs.cancel_title}

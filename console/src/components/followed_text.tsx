@@ -1,0 +1,47 @@
+// A text that the server goes on writing, such as the log of a build or the output of a run, followed to its end. It is
+// short enough to be one text.
+import { useEffect, useState } from 'preact/hooks';
+import { me } from '../session';
+import { follow } from '../stream';
+
+export function FollowedText<T>({
+  url,
+  app,
+  label,
+  empty,
+  is_over,
+  onOver,
+}: {
+  url: string;
+  app: string;
+  label: string;
+  empty: string; // while there is nothing
+  is_over: (thing: T) => boolean; // as its newest status says
+  onOver: () => void;
+}) {
+  const [text, set] = useState('');
+  const [refused, refuse] = useState('');
+  useEffect(() => {
+    set('');
+    const end = follow(
+      { kind: 'url', url, app, account: me.value!.id },
+      {
+        onEvents: (events) => {
+          const lines = events.filter((event) => event.name !== 'status').map((event) => `${event.data}\n`);
+          if (lines.length) set((before) => before + lines.join(''));
+          const status = events.findLast((event) => event.name === 'status');
+          if (!status || !is_over(JSON.parse(status.data))) return;
+          end();
+          onOver();
+        },
+        onRefused: (error) => refuse(error.message),
+      },
+    );
+    return end;
+  }, [url]);
+  return (
+    <pre class="output" role="log" aria-live="off" aria-label={label} tabIndex={0}>
+      {refused || text || empty}
+    </pre>
+  );
+}
