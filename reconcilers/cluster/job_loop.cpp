@@ -13,7 +13,6 @@ namespace {
 using runs::End;
 using runs::Reason;
 using runs::Run;
-using runs::Seen;
 using runs::Status;
 
 // A refused Job is tried again after this time: a quota may have room by then.
@@ -43,7 +42,7 @@ std::optional<Run> find_run(db::Tx& tx, const std::string& id) {
   return run;
 }
 
-Seen by_our_clock(db::Tx& tx, Seen seen) {
+runs::Seen by_our_clock(db::Tx& tx, runs::Seen seen) {
   const Duration ahead = ahead_of_cluster(tx);
   shift(seen.started_at, ahead);
   if (seen.end) seen.end->at += ahead;
@@ -304,7 +303,7 @@ Outcome JobLoop::look(const Run& run, const Object& job) {
 }
 
 // Keeps the log and records the end in one transaction, and then removes the Job.
-Outcome JobLoop::finish(const Run& run, const Object& pod, const Seen& seen) {
+Outcome JobLoop::finish(const Run& run, const Object& pod, const runs::Seen& seen) {
   std::optional<runs::Log> log;
   if (has_written(pod) && seen.end->reason != Reason::not_started) {
     try {
@@ -345,12 +344,12 @@ Outcome JobLoop::clean_up(const Run& run, const Object& job) {
 }
 
 Outcome JobLoop::fail(const Run& run, Reason reason, const std::string& message) {
-  const Seen seen{.end = End{.at = system_time(), .reason = reason, .message = message}};
+  const runs::Seen seen{.end = End{.at = system_time(), .reason = reason, .message = message}};
   const bool recorded = record(run, seen, {});
   return {Outcome::Kind::refused, 0, {}, message, recorded};
 }
 
-bool JobLoop::record(const Run& run, const Seen& seen, const std::optional<runs::Log>& log) {
+bool JobLoop::record(const Run& run, const runs::Seen& seen, const std::optional<runs::Log>& log) {
   const bool recorded = parts_.database.write([&](db::Tx& tx) {
     if (log) runs::store_log(tx, run.id, *log);
     return runs::record(tx, run.id, by_our_clock(tx, seen));
@@ -359,7 +358,7 @@ bool JobLoop::record(const Run& run, const Seen& seen, const std::optional<runs:
   return recorded;
 }
 
-void JobLoop::count(const Run& run, const Seen& seen) {
+void JobLoop::count(const Run& run, const runs::Seen& seen) {
   const std::string kind(to_string(run.kind));
   if (seen.started_at && !run.started_at) {
     const std::chrono::duration<double> waited = *seen.started_at - run.inserted_at;
