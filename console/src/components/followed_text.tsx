@@ -4,25 +4,28 @@ import { useEffect, useState } from 'preact/hooks';
 import { me } from '../session';
 import { follow } from '../stream';
 
-export function FollowedText<T>({
+export function FollowedText<T extends { status: string }>({
   url,
   app,
   label,
   empty,
+  shown,
   is_over,
-  onOver,
+  onStatus,
 }: {
   url: string;
   app: string;
   label: string;
   empty: string; // while there is nothing
-  is_over: (thing: T) => boolean; // as its newest status says
-  onOver: () => void;
+  shown: T['status']; // what the page says about the thing
+  is_over: (thing: T) => boolean;
+  onStatus: () => void; // the thing's status is no longer the shown one
 }) {
   const [text, set] = useState('');
   const [refused, refuse] = useState('');
   useEffect(() => {
     set('');
+    let last = shown;
     const end = follow(
       { kind: 'url', url, app, account: me.value!.id },
       {
@@ -30,9 +33,11 @@ export function FollowedText<T>({
           const lines = events.filter((event) => event.name !== 'status').map((event) => `${event.data}\n`);
           if (lines.length) set((before) => before + lines.join(''));
           const status = events.findLast((event) => event.name === 'status');
-          if (!status || !is_over(JSON.parse(status.data))) return;
-          end();
-          onOver();
+          if (!status) return;
+          const thing: T = JSON.parse(status.data);
+          if (is_over(thing)) end();
+          if (thing.status !== last) onStatus();
+          last = thing.status;
         },
         onRefused: (error) => refuse(error.message),
       },

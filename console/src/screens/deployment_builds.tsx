@@ -61,8 +61,9 @@ function Row({ deployment, build, again }: { deployment: Deployment; build: Buil
           app={deployment.app_id}
           label={t.builds.log}
           empty={t.builds.waiting}
+          shown={build.status}
           is_over={is_over}
-          onOver={() => !is_over(build) && again()}
+          onStatus={again}
         />
       )}
       {asking && (

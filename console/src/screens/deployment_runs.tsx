@@ -89,8 +89,9 @@ function Row({ deployment, run, again }: { deployment: Deployment; run: Run; aga
           app={deployment.app_id}
           label={t.runs.output}
           empty={t.runs.no_output}
+          shown={run.status}
           is_over={is_over}
-          onOver={() => !is_over(run) && again()}
+          onStatus={again}
         />
       )}
       {asking === 'cancel' && (
