@@ -13,7 +13,6 @@ namespace {
 using runs::End;
 using runs::Reason;
 using runs::Run;
-using runs::Status;
 
 // A refused Job is tried again after this time: a quota may have room by then.
 constexpr std::chrono::milliseconds after_refused_run{5'000};
