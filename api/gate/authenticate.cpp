@@ -248,9 +248,9 @@ Shown shown_by(const Request& request, const Services& services) {
           .app = std::move(app)};
 }
 
-Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown,
-                    const Services& services) {
-  if (!takes_token(access)) return {};
+namespace {
+
+Bearer bearer_of(db::Tx& tx, const Access& access, const Shown& shown, const Services& services) {
   if (shown.token.empty())
     throw Error(Code::invalid_token, "a token is required: Authorization: Bearer <token>");
   if (shown.is_console) return by_console(tx, shown, access, services);
@@ -270,6 +270,37 @@ Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown,
       break;
   }
   return {};
+}
+
+// Returns the id of the deployment that the path names; an empty text if it names none.
+std::string deployment_in(const Route& route, const PathValues& path) {
+  const auto names = placeholders_in(route.path());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (route.in_path[i]->component == "DeploymentId") return path.find(names[i])->second;
+  return "";
+}
+
+// Throws forbidden unless the caller may use the deployment that the path names.
+void require_deployment(const oauth::Caller& caller, const Route& route, const PathValues& path) {
+  if (caller.deployments.empty()) return;
+  const std::string id = deployment_in(route, path);
+  if (id.empty() && route.guards.access.keeps_to_deployments) return;
+  if (id.empty())
+    throw Error(Code::forbidden,
+                "this concerns the whole app, and the caller may only use some of its deployments");
+  if (std::ranges::find(caller.deployments, id) == caller.deployments.end())
+    throw Error(Code::forbidden, "the caller may only use other deployments of the app");
+}
+
+}  // namespace
+
+Bearer check_bearer(db::Tx& tx, const Route& route, const PathValues& path, const Shown& shown,
+                    const Services& services) {
+  const Access& access = route.guards.access;
+  if (!takes_token(access)) return {};
+  Bearer bearer = bearer_of(tx, access, shown, services);
+  if (bearer.caller) require_deployment(*bearer.caller, route, path);
+  return bearer;
 }
 
 namespace {
@@ -334,10 +365,12 @@ Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
   });
 }
 
-void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call) {
+void authenticate(db::Tx& tx, const Services& services, Call& call) {
+  const Access& access = call.route->guards.access;
   if (!takes_token(access)) return;
   const Shown shown = shown_by(call.http, services);
-  Bearer bearer = noting_refusals(shown, [&] { return check_bearer(tx, access, shown, services); });
+  Bearer bearer = noting_refusals(
+      shown, [&] { return check_bearer(tx, *call.route, call.path, shown, services); });
   // Routes that take nothing but a session token stay open, because they concern the session itself
   // and don't act as the user.
   if (bearer.play && access.kind == Access::Kind::session_or_play_session &&

@@ -44,9 +44,10 @@ struct Shown {
 };
 // Returns what the request presents. Checks none of it.
 Shown shown_by(const Request& request, const Services& services);
-// Checks that `shown` gives this access at this moment. Returns an empty Bearer for open and
-// internal access. Throws like authenticate().
-Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
+// Checks that `shown` gives access to the route, for the deployment that the path names, at this
+// moment. Returns an empty Bearer for open and internal access. Throws like authenticate().
+Bearer check_bearer(db::Tx& tx, const Route& route, const PathValues& path, const Shown& shown,
+                    const Services& services);
 
 // Returns the account of the user behind a token. Throws token_revoked if it was deleted.
 accounts::User account_of(db::Tx& tx, const std::string& user_id);
@@ -72,10 +73,11 @@ Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
 // don't.
 bool takes_token(const Access& access);
 
-// Finds out who calls, and sets the call's user, session_id, caller and play as the route's access
+// Finds out who calls, and sets the call's user, session_id, caller and play as its route's access
 // says; sets nothing if the route takes no token. Throws invalid_token, wrong_token_type,
-// token_expired, token_revoked, account_suspended or insufficient_scope. For the console and the
-// built-in client, which name an app by Berth-App, also throws what apps::choose_owned() throws.
-void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
+// token_expired, token_revoked, account_suspended, insufficient_scope, or forbidden for a caller
+// who may only use other deployments. For the console and the built-in client, which name an app by
+// Berth-App, also throws what apps::choose_owned() throws.
+void authenticate(db::Tx& tx, const Services& services, Call& call);
 
 }  // namespace berth::api

@@ -33,13 +33,15 @@ std::array<std::span<const Param>, 2> params_of(const Route& route);
 // Returns the names of the placeholders in a route's path, in its order.
 std::vector<std::string_view> placeholders_in(std::string_view path);
 
+// The values of a path's {placeholders}, by their names.
+using PathValues = std::map<std::string, std::string, std::less<>>;
+
 // A request that has passed the gate.
 struct Call {
   const Request& http;
   const Route* route;  // its row in the table
   std::string request_id = {};
-  // The values of the path's {placeholders}.
-  std::map<std::string, std::string, std::less<>> path = {};
+  PathValues path = {};
   json body = {};
   // Sentences about fields of the body that were ignored; the gate adds them to the answer.
   std::vector<std::string> warnings = {};

@@ -199,8 +199,8 @@ void EventHub::wake_all() {
 
 BearerCheck::BearerCheck(const Call& call, const Services& services)
     : services_(services),
-      check_([access = call.route->guards.access, shown = shown_by(call.http, services),
-              &services](db::Tx& tx) { check_bearer(tx, access, shown, services); }),
+      check_([route = call.route, path = call.path, shown = shown_by(call.http, services),
+              &services](db::Tx& tx) { check_bearer(tx, *route, path, shown, services); }),
       holder_(holder_of(call)) {}
 
 void BearerCheck::in(db::Tx& tx) const { check_(tx); }

@@ -122,6 +122,13 @@ bool request_changes(const Route& route) {
          (route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run));
 }
 
+void write_ids_in_lower_case(Router::Match& match) {
+  const auto placeholders = placeholders_in(match.route->path());
+  for (size_t i = 0; i < placeholders.size(); ++i)
+    if (match.route->in_path[i]->kind == Kind::uuid)
+      write_id_in_lower_case(match.parameters.find(placeholders[i])->second);
+}
+
 // Makes the caller the claimant of all pools' places for the rest of this request; the log names
 // the same person.
 void name_claimant(const Call& call) {
@@ -186,15 +193,16 @@ void Gate::handle(const Request& request, Response& response) {
 }
 
 std::optional<Upload> Gate::place_of_body(const Request& request) const {
-  const Router::Match match = router_.find(request.method, request.path);
+  Router::Match match = router_.find(request.method, request.path);
   if (match.route == nullptr || match.route->archive.empty()) return std::nullopt;
+  write_ids_in_lower_case(match);
   const auto& builds = services_.cluster.builds;
   const Upload unread = {.kind = Upload::Kind::unread};
   if (!builds) return unread;
   try {
     db::limited(db::RequestLimits(), [&] {
       services_.db.read_committed([&](db::Tx& tx) {
-        check_bearer(tx, match.route->guards.access, shown_by(request, services_), services_);
+        check_bearer(tx, *match.route, match.parameters, shown_by(request, services_), services_);
       });
     });
   } catch (const std::exception&) {
@@ -300,10 +308,7 @@ Reply Gate::answer(Passage& passage) {
   }
   passage.route = match.route;
   passage.shape = match.route->guards.shape;
-  const auto placeholders = placeholders_in(match.route->path());
-  for (size_t i = 0; i < placeholders.size(); ++i)
-    if (match.route->in_path[i]->kind == Kind::uuid)
-      write_id_in_lower_case(match.parameters.find(placeholders[i])->second);
+  write_ids_in_lower_case(match);
   Call call = {.http = request,
                .route = match.route,
                .request_id = passage.request_id,
@@ -337,7 +342,7 @@ Reply Gate::run(Passage& passage, Call& call) {
 Reply Gate::run_limited(Passage& passage, Call& call, const db::RequestLimits& limits) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
-    authenticate(tx, route.guards.access, services_, call);
+    authenticate(tx, services_, call);
     name_claimant(call);
     if (route.guards.access.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);

@@ -66,6 +66,9 @@ struct Access {
   // that it names by Berth-App; `one_or_all`: for all of them, unless it names one; `none`: for the
   // person, and for no app.
   enum class ForApp { one, one_or_all, none } for_app = ForApp::one;
+  // Whether a caller who may only use some of the app's deployments (oauth::Caller::deployments)
+  // may call although the path names none: the handler keeps to those.
+  bool keeps_to_deployments = false;
   Cors cors = Cors::none;
 };
 constexpr Access open_to_all() { return {}; }
@@ -97,6 +100,11 @@ constexpr Access jwt_or_oauth(Few<Scope, 3> any_of) {
 constexpr Access internal() { return {Access::Kind::internal, {}, Access::FirstParty::console}; }
 // The internal secret only.
 constexpr Access internal_secret() { return {Access::Kind::internal}; }
+// The same access, also for callers who may only use some of an app's deployments.
+constexpr Access keeping_to_deployments(Access access) {
+  access.keeps_to_deployments = true;
+  return access;
+}
 // The same access, also for the pages of apps, on the origins that the apps have registered.
 constexpr Access with_pages_of_apps(Access access) {
   access.cors = Cors::origins_of_apps;

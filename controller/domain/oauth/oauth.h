@@ -3,6 +3,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/enum_text.h"
@@ -116,6 +117,8 @@ struct Caller {
   // user's apps that the request is about, and empty if it is about none or all of them; grant_id
   // is empty in the console.
   bool first_party = false;
+  // The ids of the only deployments of the app that the caller may use; empty if they may use all.
+  std::vector<std::string> deployments = {};
   bool owns_app = false;         // the app is the user's own; false for first_party callers
   bool tells_of_spends = false;  // somebody wants the events of the app's spends
 };

@@ -52,7 +52,7 @@ struct Player {
       g.world.read([&](db::Tx& tx) {
         const Route route = row(access);
         Call made = {.http = request, .route = &route};
-        authenticate(tx, access, g.services, made);
+        authenticate(tx, g.services, made);
         look(made);
       });
     });

@@ -51,7 +51,7 @@ struct Followed {
                  .play = {},
                  .admin = {}};
     call.caller = op.g.world.read([&](db::Tx& tx) {
-      return check_bearer(tx, call.route->guards.access, {.token = bearer_token(request)},
+      return check_bearer(tx, *call.route, call.path, {.token = bearer_token(request)},
                           op.g.services)
           .caller;
     });
