@@ -448,7 +448,8 @@ test('the login’s cookie opens the API to berth’s own pages alone', async ()
 test('everything works without scripts, and with the keyboard alone', async () => {
   const page = await visitor({ javaScriptEnabled: false });
   await page.goto(`${platform.base}/login`);
-  await page.keyboard.type(ada.email); // the focus is in the first field
+  await page.locator('input[type=email]:focus').waitFor(); // the browser focuses the first field a moment after the load
+  await page.keyboard.type(ada.email);
   await page.keyboard.press('Tab');
   await page.keyboard.type(ada.password);
   await page.keyboard.press('Enter');

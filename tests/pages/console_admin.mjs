@@ -213,18 +213,18 @@ test('tiers, the market of ads, the shop and learning are filled in by forms', a
   await page.getByRole('cell', { name: '4,200' }).waitFor();
   // Another price by the hour shows what it will do, before it does it.
   await button('Change Large').click();
-  await fill('Points for an hour', '3');
+  await fill('Points for an hour', '7');
   await in_dialog('Save').click();
   await heading('Change what an hour on Large costs?').waitFor();
   await said('0 deployments of 0 apps');
   await look('admin-tier-price');
   await in_dialog('Cancel').click();
   await heading('Change Large').waitFor();
-  assert.equal(await dialog().getByLabel('Points for an hour').inputValue(), '3', 'what was typed stays');
+  assert.equal(await dialog().getByLabel('Points for an hour').inputValue(), '7', 'what was typed stays');
   await in_dialog('Save').click();
   await said('0 deployments of 0 apps');
   await in_dialog('Save').click();
-  await row(/Large/).getByRole('cell', { name: '3', exact: true }).waitFor();
+  await row(/Large/).getByRole('cell', { name: '7', exact: true }).waitFor();
   await look('admin-tiers');
   await link('Ad market').click();
   await button('New place').click();
