@@ -139,3 +139,14 @@ class Machine(World):
         self.berthd.start()
         self.ada.wait(self.shop, "running")
         serves("lasting", FIRST)
+
+    def test_8_a_container_that_lost_its_network(self):
+        """As when podman is killed while it sets a network up. The container runs, and nobody can reach it."""
+        [before] = [one for one in self.cluster.containers() if one["State"] == "running"]
+        run("nsenter", "--target", str(before["Pid"]), "--net", "ip", "link", "delete", "eth0")
+        self.assertNotEqual(page("lasting")[0], 200)
+        took = eventually(lambda: page("lasting") == (200, FIRST + "\n"), "the page is there again", 4 * BACK,
+                          seen=lambda: (page("lasting"), self.ada.status(self.shop)))
+        print(f"      the page is back after {took:.1f} s", flush=True)
+        self.ada.wait(self.shop, "running")
+        self.assertEqual(len(self.running()), 1)

@@ -446,17 +446,19 @@ void Container::conclude(const Look& look, ProbeKind kind, const Json& spec,
          std::string(name_of_probe(kind)) + " probe failed: " + result.message);
   const char* threshold = result.succeeded ? "/successThreshold" : "/failureThreshold";
   if (now.same < number_at(spec, threshold, result.succeeded ? 1 : 3)) return;
+  const std::int64_t grace =
+      number_at(spec, "/terminationGracePeriodSeconds",
+                number_at(look.pod, "/spec/terminationGracePeriodSeconds", 30));
   if (kind == ProbeKind::readiness) {
     ready_ = result.succeeded;
     passed_ = passed_ || result.succeeded;
+    // A start of its own gives it another network.
+    if (result.no_network) kill(look, "has no network", grace);
     return;
   }
-  if (!result.succeeded) {
-    const std::int64_t grace =
-        number_at(spec, "/terminationGracePeriodSeconds",
-                  number_at(look.pod, "/spec/terminationGracePeriodSeconds", 30));
-    return kill(look, kind == ProbeKind::startup ? "startup" : "liveness", grace);
-  }
+  if (!result.succeeded)
+    return kill(look, kind == ProbeKind::startup ? "failed startup probe" : "failed liveness probe",
+                grace);
   if (kind != ProbeKind::startup || started_) return;
   started_ = true;
   passed_ = true;
@@ -467,9 +469,9 @@ void Container::conclude(const Look& look, ProbeKind kind, const Json& spec,
 
 // The end. ----------------------------------------------------------------------------------------
 
-void Container::kill(const Look& look, const std::string& kind, std::int64_t grace_seconds) {
+void Container::kill(const Look& look, const std::string& why, std::int64_t grace_seconds) {
   tell(look, EventType::normal, "Killing",
-       "Container " + text_at(look.spec, "name") + " failed " + kind + " probe, will be restarted");
+       "Container " + text_at(look.spec, "name") + " " + why + ", will be restarted");
   stage_ = Stage::killing;
   stop_at_.reset();
   stop_grace_ = grace_seconds * look.node.timing.second;

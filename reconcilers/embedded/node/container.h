@@ -104,7 +104,7 @@ class Container {
   void begin_probe(const Look& look, ProbeKind kind, const Json& spec);
   void arm(const Look& look, ProbeKind kind);
   void conclude(const Look& look, ProbeKind kind, const Json& spec, const ProbeResult& result);
-  void kill(const Look& look, const std::string& kind, std::int64_t grace_seconds);
+  void kill(const Look& look, const std::string& why, std::int64_t grace_seconds);
   bool stopped(const Look& look, RunState& state, Ending ending);
   void exit(const Look& look, const RunState& state);
   void after_exit(const Look& look);

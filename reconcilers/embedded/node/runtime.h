@@ -117,6 +117,9 @@ struct ProbeRequest {
 struct ProbeResult {
   bool succeeded = false;
   std::string message;  // of a failure, in the kubelet's words, without `Readiness probe failed: `
+  // Whether nothing is at the container's address. The container can't cause that: its network is
+  // broken, for example because podman was killed while it set the network up.
+  bool no_network = false;
 };
 
 struct Usage {

@@ -138,7 +138,10 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
       return;
     }
     const std::string dial = "dial tcp " + probe_.shown + ": connect: " + words(error);
-    fail(probe_.http ? "Get \"" + url() + "\": " + dial : dial);
+    tell({.succeeded = false,
+          .message = probe_.http ? "Get \"" + url() + "\": " + dial : dial,
+          .no_network = error == EHOSTUNREACH && !probe_.behind_proxy});
+    finish();
   }
 
   void time_out() {
