@@ -69,6 +69,7 @@ json encode(const Deployment& row, const Services& services) {
                {"memory_limit_mb", row.memory_limit_mb},
                {"cpu_limit_millicores", row.cpu_limit_millicores},
                {"scaled_to", or_null(row.scaled_to)},
+               {"resized", or_null(row.resized)},
                {"inserted_at", to_iso8601(row.inserted_at)},
                {"billing_status", or_null(row.billing_status)},
                {"custom_domain", or_null(row.custom_domain)},
