@@ -281,6 +281,9 @@ Object deployment_object(const Parts& parts, const deployments::ProcessSpec& pro
   values["secrets_hash"] = hash_of_secrets(secrets, deployment.rollout);
   values["replicas"] = replicas_of(process, parts.state);
   values["rollout"] = std::to_string(deployment.rollout);
+  if (const auto own = deployment.process_rollouts.find(process.name);
+      own != deployment.process_rollouts.end())
+    values["rollout"] = std::to_string(deployment.rollout) + "." + std::to_string(own->second);
   values["env_from"] =
       has_variables ? json::array({{{"secretRef", {{"name", parts.name}}}}}) : json();
   values["env_hash"] =

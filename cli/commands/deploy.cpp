@@ -24,6 +24,7 @@ struct DeployFlags {
   std::string registry_username;
   bool registry_password_stdin = false;
   std::string to_log;
+  std::string process;
   size_t limit = 20;
   bool yes = false;
   WaitFlags waiting;
@@ -262,8 +263,14 @@ void add_actions(CLI::App& deploy, Run& run) {
   const SharedDeployFlags restarted = std::make_shared<DeployFlags>();
   CLI::App* restart = add_command(
       deploy, "restart", "Restart a deployment, pulling its image again",
-      "berth deploy restart hello --wait", [&run, restarted] { act(run, *restarted, "restart"); });
+      "berth deploy restart hello --process worker --wait", [&run, restarted] {
+        const json body =
+            restarted->process.empty() ? json::object() : json{{"process", restarted->process}};
+        act(run, *restarted, "restart", body);
+      });
   add_deployment(*restart, restarted->name);
+  restart->add_option("--process", restarted->process,
+                      "Replace the containers of this process alone");
   add_wait(*restart, restarted->waiting);
   const SharedDeployFlags back = std::make_shared<DeployFlags>();
   CLI::App* rollback = add_command(

@@ -57,7 +57,7 @@ const std::string select_deployments = R"(
            )" + std::string(container_columns) +
                                        R"(, d.env_keys, d.labels,
            d.custom_domain, c.domain AS served_domain,
-           d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout, d.resized,
+           d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout, d.resized, d.process_rollouts,
            d.status, d.phase, d.reason, d.cause, d.message,
            d.container_id, d.image_digest, d.host_server, d.health_status, d.billing_status,
            d.last_health_check, d.deployed_at, d.stopped_at, d.suspended_at, d.destroyed_at,
@@ -101,6 +101,8 @@ Deployment deployment_of(const db::Query& row) {
           .scaled_to = scaled_to_of(row),
           .generation = row.integer("generation"),
           .rollout = row.integer("rollout"),
+          .process_rollouts = from_json<std::map<std::string, std::int64_t>>(
+              row.text("process_rollouts"), "{}"),
           .resized = db::enum_or_null<Resize>(row, "resized"),
           .status = db::enum_of<Status>(row, "status"),
           .phase = row.text("phase"),

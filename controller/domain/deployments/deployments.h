@@ -124,6 +124,9 @@ struct Deployment {
   std::int64_t generation = 0;  // raised by each change of what is wanted
   // Raised if the container has to be replaced although nothing else differs.
   std::int64_t rollout = 0;
+  // How often each process was restarted by itself, by their names; those that never were aren't
+  // here.
+  std::map<std::string, std::int64_t> process_rollouts = {};
   // How the newest change came to the containers, if it was one of size alone and has reached any.
   // With in_place and the status deploying, it is under way, and may become a rollout.
   std::optional<Resize> resized = {};
@@ -247,6 +250,11 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
 // stopped by billing or an admin is no longer started again by them.
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id);
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id);
+// Restarts one process, and leaves the containers of the others. Like any restart it is a rollout,
+// with its release command. Throws as restart() does, validation_failed for a process that the
+// deployment doesn't have, and invalid_state if the deployment is stopped.
+Deployment restart_process(db::Tx& tx, const Actor& actor, const std::string& id,
+                           const std::string& process);
 // Changes a deployment. If its container is affected, it is replaced and the status is deploying;
 // but a stopped deployment stays stopped, and a pending one pending. Naming the present custom
 // domain again has its DNS checked at once. Another tier brings its memory and CPU, and its price
