@@ -436,6 +436,7 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
                             WHEN $2 IN ('stopped', 'destroyed') THEN stopped_at END,
           destroyed_at = CASE WHEN $2 = 'destroyed' THEN $7 END,
           labels = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE labels END,
+          process_rollouts = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE process_rollouts END,
           request_id = $6,
           updated_at = $7
       WHERE id = $1)",
