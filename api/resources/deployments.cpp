@@ -162,9 +162,9 @@ Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services) {
   const auto process = text_or_nothing(call.body, "process");
-  const Deployment row =
-      process ? deployments::restart_process(tx, actor_of(call), call.id(), *process)
-              : deployments::restart(tx, actor_of(call), call.id());
+  const Deployment row = process
+                             ? deployments::restart_process(tx, actor_of(call), call.id(), *process)
+                             : deployments::restart(tx, actor_of(call), call.id());
   return {.body = encode_both(row, services)};
 }
 

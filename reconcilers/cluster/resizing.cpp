@@ -101,11 +101,9 @@ std::vector<Resizing> resizings_of(const deployments::DesiredState& state,
   for (const deployments::ProcessSpec& process : deployments::processes_of(row.container))
     for (const ObjectPtr& deployment : current)
       if (manifests::process_of(*deployment) == process.name)
-        if (auto found =
-                resizing_of(*deployment, pods_of_template(*deployment, pods),
-                            manifests::size_of(row, process),
-                            manifests::replicas_of(process, state),
-                            row.status == deployments::Status::pending))
+        if (auto found = resizing_of(
+                *deployment, pods_of_template(*deployment, pods), manifests::size_of(row, process),
+                manifests::replicas_of(process, state), row.status == deployments::Status::pending))
           all.push_back(*std::move(found));
   return all;
 }

@@ -25,9 +25,10 @@ namespace berth::reconcilers {
 // A pod's status names the end of its present run and of the one before it, and no others. So the
 // ends that its events name are kept here until they are recorded: a container that crashes twice
 // within a moment would else have a run whose end nobody knows. A pod that leaves takes its status
-// with it, so what its DELETED event says is kept, too. A pod that leaves while its container runs, or that nobody saw leave, has vanished:
-// its last run ends when the pod was seen last. Thread-safe, but for one deployment, look(), news()
-// and what follows are called by one thread at a time.
+// with it, so what its DELETED event says is kept, too. A pod that leaves while its container runs,
+// or that nobody saw leave, has vanished: its last run ends when the pod was seen last.
+// Thread-safe, but for one deployment, look(), news() and what follows are called by one thread at
+// a time.
 class RunRecorder {
  public:
   // `cache` must have an informer of pods.

@@ -207,12 +207,11 @@ Object Client::resize(const std::string& name_space, const std::string& pod,
                       const std::string& container, const Object& resources) {
   const Query query = Query().add("fieldManager", state_->requests.options().field_manager);
   const Object change = {
-      {"spec",
-       {{"containers", Object::array({{{"name", container}, {"resources", resources}}})}}}};
-  return send_for_object(
-      state_->requests, write_call("merge", pods, "PATCH",
-                                   object_path(pods, name_space, pod) + "/resize" + query.text(),
-                                   change, "application/strategic-merge-patch+json"));
+      {"spec", {{"containers", Object::array({{{"name", container}, {"resources", resources}}})}}}};
+  return send_for_object(state_->requests,
+                         write_call("merge", pods, "PATCH",
+                                    object_path(pods, name_space, pod) + "/resize" + query.text(),
+                                    change, "application/strategic-merge-patch+json"));
 }
 
 Object Client::update(const Object& object) {

@@ -83,8 +83,8 @@ int BillingLoop::look_at_debts(Round& round, const std::string& app_id) {
 void BillingLoop::retry_releases(Round& round, const std::string& app_id) {
   releases::Unpaid last;
   while (!round.is_stopping()) {
-    const auto ids = round.read(
-        [&](db::Tx& tx) { return releases::unpaid(tx, last, app_id, options_.batch); });
+    const auto ids =
+        round.read([&](db::Tx& tx) { return releases::unpaid(tx, last, app_id, options_.batch); });
     if (ids.empty()) break;
     round.write([&](db::Tx& tx) {
       for (const std::string& id : ids) releases::retry_unpaid(tx, id);

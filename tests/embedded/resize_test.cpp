@@ -21,9 +21,10 @@ Json sized(const std::string& memory, const std::string& cpu) {
 }
 
 Json limits(const std::string& memory, const std::string& cpu) {
-  return {{"spec",
-           {{"containers",
-             {{{"name", "web"}, {"resources", {{"limits", {{"cpu", cpu}, {"memory", memory}}}}}}}}}}};
+  return {
+      {"spec",
+       {{"containers",
+         {{{"name", "web"}, {"resources", {{"limits", {{"cpu", cpu}, {"memory", memory}}}}}}}}}}};
 }
 
 struct Fixture {
@@ -126,9 +127,8 @@ TEST_CASE("what the machine has no room for waits, and a restart knows what a co
     Json change = limits(memory, "1");
     change["spec"]["containers"][0]["resources"]["requests"] = {{"memory", memory}, {"cpu", "10m"}};
     httplib::Client client(world.cluster().url());
-    const auto answer =
-        client.Patch(core + "pods/" + name_of(world.pods("web")[0]) + "/resize", change.dump(),
-                     strategic);
+    const auto answer = client.Patch(core + "pods/" + name_of(world.pods("web")[0]) + "/resize",
+                                     change.dump(), strategic);
     return answer ? answer->status : 0;
   };
   const auto given = [&] { return world.status("web")["resources"]["limits"].value("memory", ""); };

@@ -101,8 +101,8 @@ Deployment deployment_of(const db::Query& row) {
           .scaled_to = scaled_to_of(row),
           .generation = row.integer("generation"),
           .rollout = row.integer("rollout"),
-          .process_rollouts = from_json<std::map<std::string, std::int64_t>>(
-              row.text("process_rollouts"), "{}"),
+          .process_rollouts =
+              from_json<std::map<std::string, std::int64_t>>(row.text("process_rollouts"), "{}"),
           .resized = db::enum_or_null<Resize>(row, "resized"),
           .status = db::enum_of<Status>(row, "status"),
           .phase = row.text("phase"),

@@ -192,19 +192,19 @@ Deployment restart_process(db::Tx& tx, const Actor& actor, const std::string& id
   ++rollouts[process];
   tx.execute(R"(UPDATE deployments SET process_rollouts = $2 WHERE id = $1)", id,
              nlohmann::json(rollouts).dump());
-  begin_generation(tx, id,
-                   {.status = status_with_new_container(before.status),
-                    .request_id = actor.request_id});
+  begin_generation(
+      tx, id, {.status = status_with_new_container(before.status), .request_id = actor.request_id});
   const Deployment next = *find(tx, id);
   begin_revision(tx, id, RolloutKind::restart, actor.user_id);
   write_log(tx, id,
             {.action = LogAction::restart,
              .status = LogStatus::started,
              .initiated_by = actor.user_id,
-             .details = nlohmann::json{{"generation", next.generation},
-                                       {"image", next.container.image},
-                                       {"process", process}}
-                            .dump()});
+             .details = nlohmann::json{
+                 {"generation", next.generation},
+                 {"image", next.container.image},
+                 {"process",
+                  process}}.dump()});
   return next;
 }
 

@@ -327,8 +327,10 @@ ObjectPtr Registry::resize(PatchType how, const std::string& name_space, const s
   Json next = *live;
   Json others = wanted["spec"];
   if (at_path(others, "/containers").size() != next["spec"]["containers"].size())
-    throw invalid(type, name, {forbidden_field("spec.containers", "containers may not be added or "
-                                                                  "removed on resize")});
+    throw invalid(type, name,
+                  {forbidden_field("spec.containers",
+                                   "containers may not be added or "
+                                   "removed on resize")});
   for (size_t i = 0; i < next["spec"]["containers"].size(); ++i) {
     Json& own = next["spec"]["containers"][i]["resources"];
     Json& asked = others["containers"][i]["resources"];
@@ -347,8 +349,9 @@ ObjectPtr Registry::resize(PatchType how, const std::string& name_space, const s
   set_defaults(type, *live, next);
   validate(type, nullptr, next);
   if (quality_of_service(next) != quality_of_service(*live))
-    throw invalid(type, name, {invalid_value("metadata.name", name,
-                                             "Pod QOS Class may not change as a result of resizing")});
+    throw invalid(type, name,
+                  {invalid_value("metadata.name", name,
+                                 "Pod QOS Class may not change as a result of resizing")});
   check_pod_policies(store_, next);
   check_quotas(store_, type, next, live.get());
   if (spec_changed(type, *live, next))

@@ -53,8 +53,8 @@ class Registry {
   // Applies a JSON merge patch (RFC 7396), strategic merge patch or JSON patch (RFC 6902).
   ObjectPtr patch(PatchType how, const Type& type, const std::string& name_space,
                   const std::string& name, const Json& patch, const Request& request);
-  // PATCH of a pod's subresource `resize`: changes the memory and CPU of its containers, and nothing
-  // else. Its kubelet then gives them to the containers.
+  // PATCH of a pod's subresource `resize`: changes the memory and CPU of its containers, and
+  // nothing else. Its kubelet then gives them to the containers.
   ObjectPtr resize(PatchType how, const std::string& name_space, const std::string& name,
                    const Json& patch, const Request& request);
   ObjectPtr merge_patch(const Type& type, const std::string& name_space, const std::string& name,

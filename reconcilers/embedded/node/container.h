@@ -143,7 +143,7 @@ class Container {
   std::string image_id_;
   std::string waiting_reason_ = "ContainerCreating";
   std::string waiting_message_;
-  Json resources_;   // what the present run has, as its spec named it
+  Json resources_;  // what the present run has, as its spec named it
   bool is_resizing_ = false;
   std::string resize_failure_;
   Json last_end_;    // state.terminated of the run that ended last

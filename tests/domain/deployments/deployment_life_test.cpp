@@ -259,9 +259,8 @@ TEST_CASE("how a change of size came to the containers is known until the next c
   Fixture f;
   f.seen(Status::running);
   const auto stored = [&](std::int64_t generation, Resize how) {
-    return f.world.write([&](db::Tx& tx) {
-      return deployments::record_resize(tx, f.row.id, generation, how);
-    });
+    return f.world.write(
+        [&](db::Tx& tx) { return deployments::record_resize(tx, f.row.id, generation, how); });
   };
   const auto before = f.now();
   CHECK_FALSE(stored(before.generation + 1, Resize::in_place));

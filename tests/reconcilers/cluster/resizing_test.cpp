@@ -84,8 +84,8 @@ struct Tenant {
     });
   }
   std::optional<deployments::ContainerSize> size_of_template() {
-    return manifests::size_in(container_of(
-        field(world.object(kube::deployments, id), {"spec", "template", "spec"})));
+    return manifests::size_in(
+        container_of(field(world.object(kube::deployments, id), {"spec", "template", "spec"})));
   }
 };
 

@@ -14,9 +14,9 @@
 // The rollouts are those that have a revision: a creation, a change that replaces containers, and a
 // restart. A rollback has no release: what it goes back to had its own, and an older image's
 // command mostly fails at the newer database (docs/decisions/deployments.md). Neither has a change
-// of size that comes to the running containers. One that begins while the deployment is stopped has its release when the
-// deployment starts; a deployment that ran, is suspended and starts again unchanged has had its.
-// Releases of one deployment never run side by side.
+// of size that comes to the running containers. One that begins while the deployment is stopped has
+// its release when the deployment starts; a deployment that ran, is suspended and starts again
+// unchanged has had its. Releases of one deployment never run side by side.
 namespace berth::releases {
 
 enum class State {

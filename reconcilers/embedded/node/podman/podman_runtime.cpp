@@ -835,8 +835,7 @@ void PodmanRuntime::resize_now(const ContainerPtr& container, const Json& limits
     try {
       const UnixAnswer answer =
           request("POST", "/containers/" + container->name + "/update", limits.dump());
-      if (!answer.good())
-        done = {.stage = Resize::Stage::failed, .message = words_of(answer.body)};
+      if (!answer.good()) done = {.stage = Resize::Stage::failed, .message = words_of(answer.body)};
     } catch (const UnixHttpError& error) {
       if (error.kind() == UnixHttpError::Kind::cancelled) return;
       done = {.stage = Resize::Stage::failed, .message = error.what()};
