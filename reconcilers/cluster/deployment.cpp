@@ -238,7 +238,9 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
     seen.look_again = sooner(seen.look_again, look_again);
   }
   if (resized.is_under_way) {
-    if (seen.observation.status == Status::running && !seen.observation.reason) {
+    // One that is added to others doesn't make a running deployment a deploying one.
+    if (row.status != Status::running && seen.observation.status == Status::running &&
+        !seen.observation.reason) {
       seen.observation.status = Status::deploying;
       seen.observation.phase = "resizing";
     }

@@ -22,11 +22,17 @@ bool is_larger(const ContainerSize& one, const ContainerSize& other) {
   return one.memory_mb > other.memory_mb || one.cpu_millicores > other.cpu_millicores;
 }
 
-// Whether the pod's container has the size that its spec names. One that doesn't run gets it when
-// it starts.
-bool has_been_given(const Object& pod, const ContainerSize& wanted) {
+// Whether the kubelet has given a pod's container what the spec names by now. One that doesn't run
+// gets it when it starts. A kubelet that doesn't say what its containers have (before 1.33) can't
+// change it; `is_back` says that the container is to have what it was made with, so that such a one
+// has it.
+bool has_been_given(const Object& pod, const ContainerSize& wanted, bool is_back) {
   const Object& status = container_status(pod);
-  return !field(status, {"state", "running"}).is_object() || manifests::size_in(status) == wanted;
+  const auto observed = number_at(pod, {"status", "observedGeneration"});
+  if (observed > 0 && observed < number_at(pod, {"metadata", "generation"})) return false;
+  if (!field(status, {"state", "running"}).is_object()) return true;
+  const auto size = manifests::size_in(status);
+  return size ? size == wanted : is_back;
 }
 
 // Why the kubelet doesn't give the pod's container the size that its spec names; empty if it only
@@ -56,10 +62,17 @@ std::vector<ObjectPtr> pods_of_template(const Object& deployment,
   return found;
 }
 
-std::optional<Resizing> resizing_of(const Object& deployment, const std::vector<ObjectPtr>& pods,
-                                    const ContainerSize& wanted, int replicas, bool is_new) {
+std::optional<Resizing> resizing_of(const deployments::Deployment& row, const Object& deployment,
+                                    const std::vector<ObjectPtr>& pods, const ContainerSize& wanted,
+                                    int replicas) {
   const auto in_template = size_in_spec(field(deployment, {"spec", "template", "spec"}));
   if (!in_template || is_being_deleted(deployment) || pods.empty() || replicas == 0)
+    return std::nullopt;
+  const bool template_fits = *in_template == wanted;
+  // Pods of a template that fits were only changed by berth if the template is the one from before
+  // an earlier change, which is undone now. What else differs, and what somebody else has changed,
+  // isn't touched.
+  if (template_fits && !row.resized && row.status != deployments::Status::deploying)
     return std::nullopt;
   Resizing found{.process = manifests::process_of(deployment),
                  .wanted = wanted,
@@ -73,17 +86,15 @@ std::optional<Resizing> resizing_of(const Object& deployment, const std::vector<
     if (!is_asked_for) {
       found.pods.push_back(pod);
       found.is_under_way = true;
-    } else if (!has_been_given(*pod, wanted)) {
+    } else if ((!template_fits || row.resized) && !has_been_given(*pod, wanted, template_fits)) {
       found.is_under_way = true;
       if (found.refusal.empty()) found.refusal = refusal_of(*pod);
     }
   }
-  const bool template_fits = *in_template == wanted;
   if (template_fits && !found.is_under_way) return std::nullopt;
   if (!any_can_serve) {
-    if (!template_fits || is_new) return std::nullopt;
-    // The pods were changed before, and the template that is wanted now is the one they were made
-    // of, so that applying it changes nothing.
+    if (!template_fits) return std::nullopt;
+    // Applying the template would change nothing.
     found.refusal = "no container of the process is ready";
   }
   if (is_larger(*in_template, wanted) && int(pods.size()) < replicas) return std::nullopt;
@@ -101,9 +112,9 @@ std::vector<Resizing> resizings_of(const deployments::DesiredState& state,
   for (const deployments::ProcessSpec& process : deployments::processes_of(row.container))
     for (const ObjectPtr& deployment : current)
       if (manifests::process_of(*deployment) == process.name)
-        if (auto found = resizing_of(
-                *deployment, pods_of_template(*deployment, pods), manifests::size_of(row, process),
-                manifests::replicas_of(process, state), row.status == deployments::Status::pending))
+        if (auto found = resizing_of(row, *deployment, pods_of_template(*deployment, pods),
+                                     manifests::size_of(row, process),
+                                     manifests::replicas_of(process, state)))
           all.push_back(*std::move(found));
   return all;
 }

@@ -1,5 +1,4 @@
-"""Tests of another size for running containers: where the cluster can, they get it without being replaced, and the kernel
-holds them to it."""
+"""Tests of another size for running containers: where the cluster can, they get it without being replaced."""
 import time
 
 from .cluster import serves
@@ -69,9 +68,12 @@ class Resize(World):
         before = set(self.pods(shop))
         self.assertEqual(self.change(shop, tier="more"), "in_place")
         self.ada.ask("PATCH", f"/{shop}", {"replicas": 3})
-        eventually(lambda: len(self.pods(shop)) == 3 and all(
-            pod["status"].get("containerStatuses", [{}])[0].get("resources", {}).get("limits", {}).get("memory") == "128Mi"
-            for pod in self.pods(shop).values()), "all three have the larger size", LIMIT, seen=lambda: self.pods(shop))
+
+        def memory(pod):
+            status = pod["status"].get("containerStatuses", [{}])[0]
+            return status.get("resources", {}).get("limits", {}).get("memory")
+        eventually(lambda: [memory(pod) for pod in self.pods(shop).values()] == ["128Mi"] * 3,
+                   "all three have the larger size", LIMIT, seen=lambda: self.pods(shop))
         self.settles(shop)
         self.assertLess(before, set(self.pods(shop)))
 
@@ -81,8 +83,8 @@ class Resize(World):
         time.sleep(5)  # until it has taken its memory
         # A kubelet may refuse to lower the limit, or find that it is in use: both replace the containers.
         self.ada.ask("PATCH", f"/{shop}", {"processes": {"web": {}, "worker": {"command": HUNGRY, "memory_mb": 16}}})
-        eventually(lambda: self.ada.ask("GET", f"/{shop}")["resized"] == "rollout", "the containers are replaced", LIMIT,
-                   seen=lambda: self.ada.status(shop))
+        eventually(lambda: self.ada.ask("GET", f"/{shop}")["resized"] == "rollout", "the containers are replaced",
+                   LIMIT, seen=lambda: self.ada.status(shop))
         eventually(lambda: worker.isdisjoint(set(self.pods(shop, "worker"))) or
                    self.ada.status(shop)["reason"] == "rollout_failed", "another worker", LIMIT,
                    seen=lambda: self.ada.status(shop))

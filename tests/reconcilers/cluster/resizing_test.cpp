@@ -121,6 +121,7 @@ TEST_CASE("another tier comes to the running containers, and back") {
   CHECK(tenant.all_have(small_size));
   CHECK(tenant.uids() == before);
   CHECK(tenant.world.row(tenant.id).resized == Resize::in_place);
+  CHECK(tenant.size_of_template() == small_size);
 }
 
 TEST_CASE("the next rollout brings the new size into the template") {
@@ -304,4 +305,167 @@ TEST_CASE("sizes are read from the API server's own form of amounts") {
   CHECK_FALSE(size("128Mi", nullptr));
   CHECK_FALSE(manifests::size_in(json()));
   CHECK_FALSE(manifests::size_in({{"resources", json::object()}}));
+}
+
+namespace {
+
+// A process' Deployment and its pods as the cache has them, without a cluster.
+struct Shown {
+  deployments::DesiredState state;
+  json deployment;
+  std::vector<json> pods;
+
+  explicit Shown(int replicas = 1) {
+    deployments::Deployment& row = state.deployment;
+    row.id = "shop";
+    row.status = Status::deploying;
+    row.memory_limit_mb = large_size.memory_mb;
+    row.cpu_limit_millicores = large_size.cpu_millicores;
+    row.container.replicas = replicas;
+    const json labels = {{"berth/process", "web"}};
+    const json annotations = {{"berth/template", "1"}};
+    deployment = {
+        {"metadata", {{"name", "berth-shop"}, {"labels", labels}}},
+        {"spec",
+         {{"template",
+           {{"metadata", {{"annotations", annotations}}}, {"spec", spec_of(small_size)}}}}}};
+    for (int i = 0; i < replicas; ++i)
+      pods.push_back({{"metadata",
+                       {{"name", "pod-" + std::to_string(i)},
+                        {"labels", labels},
+                        {"annotations", annotations},
+                        {"generation", 1}}},
+                      {"spec", spec_of(small_size)},
+                      {"status",
+                       {{"phase", "Running"},
+                        {"conditions", json::array({{{"type", "Ready"}, {"status", "True"}}})},
+                        {"containerStatuses", json::array({status_of(small_size)})}}}});
+  }
+  static json resources_of(const deployments::ContainerSize& size) {
+    return {{"limits", manifests::changeable_resources(size)["limits"]}};
+  }
+  static json spec_of(const deployments::ContainerSize& size) {
+    return {{"containers", json::array({{{"name", "app"}, {"resources", resources_of(size)}}})}};
+  }
+  static json status_of(const deployments::ContainerSize& size) {
+    return {{"name", "app"},
+            {"state", {{"running", {{"startedAt", "2026-01-31T12:00:00Z"}}}}},
+            {"resources", resources_of(size)}};
+  }
+  json& status(size_t pod = 0) { return pods[pod]["status"]["containerStatuses"][0]; }
+  // The pod was asked to have the larger size.
+  void ask(size_t pod = 0) { pods[pod]["spec"] = spec_of(large_size); }
+  void say(const std::string& type, const std::string& reason) {
+    pods[0]["status"]["conditions"].push_back(
+        {{"type", type}, {"status", "True"}, {"reason", reason}, {"message", "why"}});
+  }
+
+  std::vector<Resizing> seen() const {
+    std::vector<ObjectPtr> all;
+    for (const json& pod : pods) all.push_back(std::make_shared<const Object>(pod));
+    return resizings_of(state, {std::make_shared<const Object>(deployment)}, all);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a pod is asked to have another size, and then its kubelet is waited for") {
+  Shown shown;
+  auto seen = shown.seen();
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].process == "web");
+  CHECK(seen[0].wanted == large_size);
+  CHECK(seen[0].in_template == small_size);
+  CHECK(seen[0].pods.size() == 1);
+  CHECK(seen[0].is_under_way);
+  shown.ask();
+  seen = shown.seen();
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].pods.empty());
+  CHECK(seen[0].is_under_way);
+  shown.status() = Shown::status_of(large_size);
+  seen = shown.seen();
+  REQUIRE(seen.size() == 1);  // the template keeps its size
+  CHECK_FALSE(seen[0].is_under_way);
+  // A kubelet of before 1.33 says nothing, and does nothing.
+  shown.status().erase("resources");
+  CHECK(shown.seen()[0].is_under_way);
+}
+
+TEST_CASE("a container that waits to be started gets its size by that") {
+  Shown shown(2);
+  shown.ask(0);
+  shown.ask(1);
+  shown.status(0) = Shown::status_of(large_size);
+  shown.status(1)["state"] = {{"waiting", {{"reason", "ContainerCreating"}}}};
+  CHECK_FALSE(shown.seen()[0].is_under_way);
+  shown.pods[1]["metadata"]["generation"] = 2;
+  shown.pods[1]["status"]["observedGeneration"] = 1;
+  CHECK(shown.seen()[0].is_under_way);
+}
+
+TEST_CASE("what a kubelet can't do is told in its words") {
+  Shown shown;
+  shown.ask();
+  SECTION("for want of room") { shown.say("PodResizePending", "Deferred"); }
+  SECTION("never") { shown.say("PodResizePending", "Infeasible"); }
+  SECTION("because the memory is in use") { shown.say("PodResizeInProgress", "Error"); }
+  CHECK(shown.seen()[0].refusal.ends_with(": why"));
+}
+
+TEST_CASE("what is under way is no refusal") {
+  Shown shown;
+  shown.ask();
+  shown.say("PodResizeInProgress", "");
+  CHECK(shown.seen()[0].refusal.empty());
+}
+
+TEST_CASE("a process is replaced if that was decided, or if none of its containers is ready") {
+  Shown shown;
+  SECTION("decided") { shown.state.deployment.resized = Resize::rollout; }
+  SECTION("none is ready") { shown.pods[0]["status"]["conditions"][0]["status"] = "False"; }
+  SECTION("there is none") { shown.pods.clear(); }
+  SECTION("they are going") {
+    shown.pods[0]["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:00Z";
+  }
+  SECTION("they are of an older template") {
+    shown.pods[0]["metadata"]["annotations"]["berth/template"] = "0";
+  }
+  SECTION("the deployment is stopped") { shown.state.deployment.status = Status::stopped; }
+  CHECK(shown.seen().empty());
+}
+
+TEST_CASE("what runs as its template says is left alone, whatever its kubelet says or doesn't") {
+  Shown shown;
+  deployments::Deployment& row = shown.state.deployment;
+  row.memory_limit_mb = small_size.memory_mb;
+  row.cpu_limit_millicores = small_size.cpu_millicores;
+  for (const Status status : {Status::deploying, Status::running}) {
+    row.status = status;
+    CHECK(shown.seen().empty());
+  }
+  shown.status().erase("resources");  // a kubelet of before 1.33
+  for (const Status status : {Status::deploying, Status::running}) {
+    row.status = status;
+    CHECK(shown.seen().empty());
+  }
+  // Somebody else has changed it.
+  shown.ask();
+  CHECK(shown.seen().empty());
+  // It is to have its template's size again.
+  row.status = Status::deploying;
+  REQUIRE(shown.seen().size() == 1);
+  CHECK(shown.seen()[0].refusal.empty());
+  shown.pods[0]["status"]["conditions"][0]["status"] = "False";
+  CHECK_FALSE(shown.seen()[0].refusal.empty());
+}
+
+TEST_CASE("a template that is too large for the app's limits is kept while no pod is missing") {
+  Shown shown(2);
+  deployments::Deployment& row = shown.state.deployment;
+  row.memory_limit_mb = small_size.memory_mb / 2;
+  row.cpu_limit_millicores = small_size.cpu_millicores;
+  CHECK(shown.seen().size() == 1);
+  shown.pods.pop_back();
+  CHECK(shown.seen().empty());
 }
