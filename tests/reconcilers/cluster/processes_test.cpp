@@ -257,6 +257,8 @@ TEST_CASE("containers that are replaced by much smaller ones have room in the qu
   REQUIRE(world.is(id, Status::running));
   deployments::Change wanted;
   wanted.tier = "small";
+  // So that they don't get it while they run.
+  cluster.fail_next(1, 422, std::nullopt, {"patch", "pods"});
   world.database().write([&](db::Tx& tx) {
     deployments::change(tx, {app, app, "request-9"}, id, wanted, world.rules, data_key);
   });
