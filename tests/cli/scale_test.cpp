@@ -79,7 +79,7 @@ TEST_CASE("berth scale sets the numbers of several processes at once") {
   CHECK(f.ada.berth({"scale", "shop", "worker=many"}).code == usage);
 }
 
-TEST_CASE("berth deploy restart --process replaces the containers of one process") {
+TEST_CASE("berth restart --process replaces the containers of one process") {
   Fixture f;
   f.ada.must({"deploy", "update", "shop", "--processes",
               R"({"web": {}, "worker": {"command": ["./worker"]}})", "--wait"});
@@ -91,7 +91,7 @@ TEST_CASE("berth deploy restart --process replaces the containers of one process
     return all;
   };
   const auto before = versions();
-  f.ada.must({"deploy", "restart", "shop", "--process", "worker", "--wait"});
+  f.ada.must({"restart", "shop", "--process", "worker", "--wait"});
   const auto after = versions();
   CHECK(after.at("web") == before.at("web"));
   CHECK(after.at("worker") != before.at("worker"));
