@@ -44,6 +44,15 @@ const Json& status_of_container(const Json& pod, const std::string& name) {
   return none;
 }
 
+// The pod with what its containers have, which may be less than what its spec has come to name.
+Json as_given(Json pod) {
+  for (Json& spec : pod["spec"]["containers"]) {
+    const Json& given = at_path(status_of_container(pod, text_at(spec, "name")), "/resources");
+    if (!given.is_null()) spec["resources"] = given;
+  }
+  return pod;
+}
+
 }  // namespace
 
 Kubelet::Kubelet(Node& node) : node_(node), info_(node.runtime.node()) {}
@@ -63,7 +72,7 @@ void Kubelet::adopt(Moment now) {
     if (text_at((*pod)["spec"], "nodeName").empty()) continue;
     known.insert(uid_of(*pod));
     PodRun& run = pods_[uid_of(*pod)];
-    if (!has_ended(*pod)) run.requests = requests_of(*pod);
+    if (!has_ended(*pod)) run.requests = requests_of(as_given(*pod));
     run.started_at = text_at((*pod)["status"], "startTime");
     if (const auto at = parse_iso8601(run.started_at))
       run.began = now - std::chrono::duration_cast<std::chrono::milliseconds>(system_time() - *at);
