@@ -131,7 +131,10 @@ TEST_CASE("what the machine has no room for waits, and a restart knows what a co
                                      change.dump(), strategic);
     return answer ? answer->status : 0;
   };
-  const auto given = [&] { return world.status("web")["resources"]["limits"].value("memory", ""); };
+  const auto given = [&] {
+    const Json status = world.status("web");
+    return text_at(at_path(status, "/resources/limits"), "memory");
+  };
   REQUIRE(resize("2Gi") == 200);
   CHECK(World::wait([&] { return given() == "2Gi"; }));
   REQUIRE(resize("9Gi") == 200);
