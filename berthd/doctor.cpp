@@ -66,6 +66,7 @@ class Examination {
     check("runtime classes", [&] { return runtime_classes(); });
     check("quotas", [&] { return quotas(); });
     check("admission policy", [&] { return admission_policy(); });
+    check("sessions in containers", [&] { return sessions(); });
     check("ingress class", [&] { return ingress_class(); });
     check("cert-manager", [&] { return cert_manager(); });
     check("metrics-server", [&] { return metrics_server(); });
@@ -235,7 +236,13 @@ class Examination {
                  "berthd makes them; see its log for why it couldn't.");
   }
 
-  Finding admission_policy() {
+  std::string own_account() const {
+    return config_.service_account.value_or("").empty() ? "berth/berth" : *config_.service_account;
+  }
+
+  // The admission policies that deny, and whose conditions name this ServiceAccount
+  // (NAMESPACE/NAME) and no other one that begins like it.
+  std::vector<json> policies_for(const std::string& account) {
     const std::string path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
     std::set<std::string> bound;
     for (const json& binding : items(path + "ybindings"))
@@ -243,14 +250,102 @@ class Examination {
               .dump()
               .contains("Deny"))
         bound.insert(text_at(binding, "/spec/policyName"));
-    const std::string account =
-        config_.service_account.value_or("").empty() ? "berth/berth" : *config_.service_account;
     std::string user = "system:serviceaccount:" + account;
     user[user.find('/')] = ':';
-    for (const json& policy : items(path + "ies"))
-      if (bound.contains(name_of(policy)) &&
-          policy.value("/spec/matchConditions"_json_pointer, json::array()).dump().contains(user))
-        return ok(name_of(policy) + " holds for " + account);
+    std::vector<json> policies;
+    for (const json& policy : items(path + "ies")) {
+      const json conditions = policy.value("/spec/matchConditions"_json_pointer, json::array());
+      const bool names = std::ranges::any_of(conditions, [&](const json& condition) {
+        const std::string expression = text_at(condition, "/expression");
+        return expression.contains("\"" + user + "\"") || expression.contains("'" + user + "'");
+      });
+      if (names && bound.contains(name_of(policy))) policies.push_back(policy);
+    }
+    return policies;
+  }
+
+  // Whether one of the bindings gives the account a role for which `fits` is true of one of its
+  // rules. `path` is that of the bindings' and roles' place, `prefix` what their plurals begin
+  // with.
+  bool is_given(const std::string& path, const std::string& prefix, const std::string& account,
+                const std::function<bool(const json& rule)>& fits) {
+    std::set<std::string> roles;
+    for (const json& binding : items(path + "/" + prefix + "rolebindings"))
+      for (const json& subject : binding.value("subjects", json::array()))
+        if (text_at(subject, "/kind") == "ServiceAccount" &&
+            text_at(subject, "/namespace") + "/" + text_at(subject, "/name") == account)
+          roles.insert(text_at(binding, "/roleRef/name"));
+    for (const json& role : items(path + "/" + prefix + "roles")) {
+      if (!roles.contains(name_of(role))) continue;
+      const json rules = role.value("rules", json::array());
+      if (rules.is_array() && std::ranges::any_of(rules, fits)) return true;
+    }
+    return false;
+  }
+
+  static bool has_each(const json& rule, const char* list, std::initializer_list<const char*> all) {
+    const json names = rule.value(list, json::array());
+    return std::ranges::all_of(
+        all, [&](const char* name) { return std::ranges::find(names, json(name)) != names.end(); });
+  }
+
+  // The account with which berthd opens sessions in containers, what berthd may do with it, and
+  // what it may do itself (docs/guides/cluster.md).
+  Finding sessions() {
+    if (!config_.exec_service_account) {
+      const auto tier = std::ranges::find_if(
+          config_.tiers, [](const tiers::Tier& one) { return one.exec_allowed; });
+      if (tier == config_.tiers.end()) return ok("are off, since exec-service-account is empty");
+      return found(Result::warning,
+                   "the tier " + tier->slug + " allows them, and exec-service-account is empty",
+                   "Nobody can open any: install the chart with exec.enabled, or take exec-allowed "
+                   "from the tier.");
+    }
+    const std::string account = *config_.exec_service_account;
+    const std::string name_space = account.substr(0, account.find('/'));
+    const std::string name = account.substr(account.find('/') + 1);
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+    if (!exists("/api/v1/namespaces/" + name_space + "/serviceaccounts/" + name))
+      return found(Result::failed, "there is no ServiceAccount " + account,
+                   "Install the chart with exec.enabled, or set exec-service-account to the one "
+                   "that is there.");
+    std::vector<std::string> missing;
+    if (!is_given(rbac + "/namespaces/" + name_space, "", own_account(), [&](const json& rule) {
+          return has_each(rule, "resources", {"serviceaccounts/token"}) &&
+                 has_each(rule, "verbs", {"create"}) &&
+                 has_each(rule, "resourceNames", {name.c_str()});
+        }))
+      missing.push_back("a Role in " + name_space + " by which " + own_account() +
+                        " may create its tokens");
+    if (!is_given(rbac, "cluster", account, [](const json& rule) {
+          return has_each(rule, "resources", {"pods/exec", "pods/portforward"}) &&
+                 has_each(rule, "verbs", {"get", "create"});
+        }))
+      missing.push_back(
+          "a ClusterRole by which it may get and create pods/exec and "
+          "pods/portforward");
+    const bool limits_tokens =
+        std::ranges::any_of(policies_for(own_account()), [](const json& policy) {
+          return policy.value("/spec/matchConstraints"_json_pointer, json::object())
+              .dump()
+              .contains("serviceaccounts/token");
+        });
+    if (!limits_tokens)
+      missing.push_back("an admission policy that limits which tokens " + own_account() +
+                        " may create");
+    if (policies_for(account).empty())
+      missing.push_back("an admission policy that keeps it to apps' containers");
+    if (missing.empty()) return ok("use " + account + ", which admission policies confine");
+    return found(Result::failed, account + " lacks " + joined(missing, ", and "),
+                 "Install the chart with exec.enabled and admissionPolicy.enabled. Without the "
+                 "roles no session opens; without the policies whoever steals berthd's token can "
+                 "run commands in every container of the cluster.");
+  }
+
+  Finding admission_policy() {
+    const std::string account = own_account();
+    for (const json& policy : policies_for(account))
+      return ok(name_of(policy) + " holds for " + account);
     return found(Result::failed, "none holds for " + account,
                  "Install the chart with admissionPolicy.enabled, or its template "
                  "admissionpolicy.yaml: without it, whoever steals berthd's token can take over "

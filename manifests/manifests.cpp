@@ -1,11 +1,14 @@
 #include "manifests/manifests.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
 #include "controller/base/embedded.h"
 #include "controller/base/public_address.h"
+#include "controller/base/quantity.h"
 #include "controller/base/yaml.h"
 #include "manifests/fill.h"
 
@@ -210,19 +213,13 @@ json env_of(const deployments::ProcessSpec& process) {
   return json::array({{{"name", "PORT"}, {"value", std::to_string(*process.port)}}});
 }
 
-// What a container of the process may use, and is guaranteed: what the process asks for, or the
-// tier's memory and CPU, and never more than those.
-Values resources_of(const deployments::Deployment& deployment,
-                    const deployments::ProcessSpec& process) {
-  // A process of an earlier generation may be larger than the tier that the deployment has now.
-  const int most_cpu = deployment.cpu_limit_millicores;
-  const int most_memory = deployment.memory_limit_mb;
-  const int cpu = std::min(process.cpu_millicores.value_or(most_cpu), most_cpu);
-  const int memory = std::min(process.memory_mb.value_or(most_memory), most_memory);
-  return {{"limits_cpu", millicores(cpu)},
-          {"limits_memory", mebibytes(memory)},
-          {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
-          {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
+// What a container of this size may use, and is guaranteed.
+Values resources_of(const deployments::ContainerSize& size) {
+  const json changeable = changeable_resources(size);
+  return {{"limits_cpu", changeable["limits"]["cpu"]},
+          {"limits_memory", changeable["limits"]["memory"]},
+          {"requests_cpu", changeable["requests"]["cpu"]},
+          {"requests_memory", changeable["requests"]["memory"]},
           {"limit_disk", disk_size(limit_disk)},
           {"request_disk", disk_size(request_disk)}};
 }
@@ -270,7 +267,9 @@ Object deployment_object(const Parts& parts, const deployments::ProcessSpec& pro
   const bool has_variables = !parts.state.secrets.env.empty();
   const json pods = process_selector(deployment.id, process.name);
   Values values = container_values(deployment, process);
-  values.merge(resources_of(deployment, process));
+  const auto kept = parts.state.template_sizes.find(process.name);
+  values.merge(resources_of(kept == parts.state.template_sizes.end() ? size_of(deployment, process)
+                                                                     : kept->second));
   values.merge(confinement_values(parts.state.confinement, parts.settings));
   values["name"] = process_object_name(deployment.id, process.name);
   values["namespace"] = namespace_of(deployment.app_id);
@@ -282,6 +281,9 @@ Object deployment_object(const Parts& parts, const deployments::ProcessSpec& pro
   values["secrets_hash"] = hash_of_secrets(secrets, deployment.rollout);
   values["replicas"] = replicas_of(process, parts.state);
   values["rollout"] = std::to_string(deployment.rollout);
+  if (const auto own = deployment.process_rollouts.find(process.name);
+      own != deployment.process_rollouts.end())
+    values["rollout"] = std::to_string(deployment.rollout) + "." + std::to_string(own->second);
   values["env_from"] =
       has_variables ? json::array({{{"secretRef", {{"name", parts.name}}}}}) : json();
   values["env_hash"] =
@@ -438,7 +440,7 @@ Object job(const runs::Wanted& wanted, const Parts& parts) {
                   {"pull_secrets",
                    has_credentials ? json::array({{{"name", run_registry_secret_name(wanted.run)}}})
                                    : json()}});
-  values.merge(resources_of(deployment, wanted.process));
+  values.merge(resources_of(size_of(deployment, wanted.process)));
   values.merge(confinement_values(wanted.state.confinement, parts.settings));
   return finished("job.yaml", values);
 }
@@ -484,6 +486,46 @@ std::string process_of(const Object& object) {
   const json& labels = object.contains(path) ? object.at(path) : none;
   if (labels.contains(run_label)) return "";
   return labels.value(process_label, deployments::web_process);
+}
+
+deployments::ContainerSize size_of(const deployments::Deployment& deployment,
+                                   const deployments::ProcessSpec& process) {
+  // A process of an earlier generation may be larger than the tier that the deployment has now.
+  const int most_cpu = deployment.cpu_limit_millicores;
+  const int most_memory = deployment.memory_limit_mb;
+  return {.memory_mb = std::min(process.memory_mb.value_or(most_memory), most_memory),
+          .cpu_millicores = std::min(process.cpu_millicores.value_or(most_cpu), most_cpu)};
+}
+
+Object changeable_resources(const deployments::ContainerSize& size) {
+  const std::int64_t cpu = size.cpu_millicores;
+  const std::int64_t memory = size.memory_mb;
+  return {{"limits", {{"cpu", millicores(cpu)}, {"memory", mebibytes(memory)}}},
+          {"requests",
+           {{"cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
+            {"memory", mebibytes(rounded_up(memory, memory_limit_to_request))}}}};
+}
+
+std::optional<deployments::ContainerSize> size_in(const Object& container) {
+  static const json::json_pointer limits("/resources/limits");
+  if (!container.is_object() || !container.contains(limits)) return std::nullopt;
+  // The API server writes amounts as texts in their canonical form, such as 1 for 1000m.
+  const auto whole = [&](const char* resource, long double unit) -> std::optional<int> {
+    const json amount = container.at(limits).value(resource, json());
+    const auto value =
+        amount.is_string() ? parse_quantity(amount.get_ref<const std::string&>()) : std::nullopt;
+    if (!value || *value < unit || *value > unit * std::numeric_limits<int>::max())
+      return std::nullopt;
+    const auto units = std::llround(*value / unit);
+    if (std::abs(*value - unit * units) > unit / 1000) return std::nullopt;
+    return int(units);
+  };
+  constexpr long double mebibyte = 1024.0L * 1024.0L;
+  constexpr long double millicore = 0.001L;
+  const auto memory = whole("memory", mebibyte);
+  const auto cpu = whole("cpu", millicore);
+  if (!memory || !cpu) return std::nullopt;
+  return deployments::ContainerSize{.memory_mb = *memory, .cpu_millicores = *cpu};
 }
 
 int replicas_of(const deployments::ProcessSpec& process, const deployments::DesiredState& state) {

@@ -61,6 +61,7 @@ struct Settings {
   bool has_subdomain_certificates() const { return cluster_issuer && !wildcard_tls_secret; }
 };
 
+inline constexpr const char* container_name = "app";  // the only one of a pod
 inline constexpr const char* managed_by_label = "app.kubernetes.io/managed-by";  // always "berth"
 inline constexpr const char* instance_label = "berth/instance";
 inline constexpr const char* deployment_label = "berth/deployment";
@@ -100,6 +101,16 @@ std::string object_name(const std::string& deployment_id);
 std::string process_object_name(const std::string& deployment_id, const std::string& process);
 // The process that an object or a pod of a deployment belongs to; empty for those of runs.
 std::string process_of(const Object& object);
+// What a container of the process may use: what the process asks for, or the tier's memory and CPU,
+// and never more than those.
+deployments::ContainerSize size_of(const deployments::Deployment& deployment,
+                                   const deployments::ProcessSpec& process);
+// The part `resources` of a container of this size, as far as a running container's can change: its
+// limits and requests of memory and CPU.
+Object changeable_resources(const deployments::ContainerSize& size);
+// The size of a container by its limits, which are in its spec and in its status. Nothing if it has
+// none, or if they aren't whole MiB and millicores.
+std::optional<deployments::ContainerSize> size_in(const Object& container);
 // How many containers the process is to have now.
 int replicas_of(const deployments::ProcessSpec& process, const deployments::DesiredState& state);
 // How long a container without a port has to run before it counts as well. It has no probe, and

@@ -69,6 +69,7 @@ json encode(const Deployment& row, const Services& services) {
                {"memory_limit_mb", row.memory_limit_mb},
                {"cpu_limit_millicores", row.cpu_limit_millicores},
                {"scaled_to", or_null(row.scaled_to)},
+               {"resized", or_null(row.resized)},
                {"inserted_at", to_iso8601(row.inserted_at)},
                {"billing_status", or_null(row.billing_status)},
                {"custom_domain", or_null(row.custom_domain)},
@@ -160,7 +161,11 @@ Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body = encode_both(deployments::restart(tx, actor_of(call), call.id()), services)};
+  const auto process = text_or_nothing(call.body, "process");
+  const Deployment row = process
+                             ? deployments::restart_process(tx, actor_of(call), call.id(), *process)
+                             : deployments::restart(tx, actor_of(call), call.id());
+  return {.body = encode_both(row, services)};
 }
 
 Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -289,14 +294,17 @@ constexpr Route rows[] = {
      .name = "restartDeployment",
      .tag = "Deployments",
      .summary = "Replace the container, with the image pulled again",
-     .text = "Starts or replaces the container and pulls its image again. If the current period "
-             "isn't paid, its price is taken from the app's balance first.",
+     .text = "Starts or replaces the container and pulls its image again. With `process`, only the "
+             "containers of that process are replaced. If the current period isn't paid, its price "
+             "is taken from the app's balance first.",
      .guards = {deploy, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
+     .body = {"RestartRequest", Body::Form::optional_json},
      .answer = {200, "DeploymentEnvelope"},
      .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
-                Code::deployment_suspended, Code::insufficient_balance, Code::budget_reached},
+                Code::deployment_suspended, Code::invalid_state, Code::insufficient_balance,
+                Code::budget_reached},
      .idempotency = Idempotency::kept,
      .served_by = {"berth deploy restart", "/console"},
      .run = WriteHandler{restart_deployment}},

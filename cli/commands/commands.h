@@ -53,6 +53,7 @@ void add_help_commands(CLI::App& root, Run& run);             // help, version
 // `path_in(parent)` is "berth deploy " or "berth ", for their examples.
 std::string path_in(const CLI::App& parent);
 void add_shortcut_commands(CLI::App& root, Run& run);  // init, up, and those below
+void add_restart_command(CLI::App& parent, Run& run);
 void add_delete_command(CLI::App& parent, Run& run);
 void add_list_command(CLI::App& parent, Run& run);
 void add_status_command(CLI::App& parent, Run& run);

@@ -24,6 +24,7 @@ struct DeployFlags {
   std::string registry_username;
   bool registry_password_stdin = false;
   std::string to_log;
+  std::string process;
   size_t limit = 20;
   bool yes = false;
   WaitFlags waiting;
@@ -259,12 +260,7 @@ void add_actions(CLI::App& deploy, Run& run) {
       *add_command(deploy, "stop", "Stop a deployment's container and keep the deployment",
                    "berth deploy stop hello", [&run, stopped] { act(run, *stopped, "stop"); }),
       stopped->name);
-  const SharedDeployFlags restarted = std::make_shared<DeployFlags>();
-  CLI::App* restart = add_command(
-      deploy, "restart", "Restart a deployment, pulling its image again",
-      "berth deploy restart hello --wait", [&run, restarted] { act(run, *restarted, "restart"); });
-  add_deployment(*restart, restarted->name);
-  add_wait(*restart, restarted->waiting);
+  add_restart_command(deploy, run);
   const SharedDeployFlags back = std::make_shared<DeployFlags>();
   CLI::App* rollback = add_command(
       deploy, "rollback", "Return a deployment to what an earlier rollout ran",
@@ -296,6 +292,20 @@ void add_deploy_commands(CLI::App& root, Run& run) {
   add_open_command(*deploy, run);
 }
 
+void add_restart_command(CLI::App& parent, Run& run) {
+  const SharedDeployFlags flags = std::make_shared<DeployFlags>();
+  CLI::App* command =
+      add_command(parent, "restart", "Restart a deployment, pulling its image again",
+                  path_in(parent) + "restart hello --process worker --wait", [&run, flags] {
+                    const json body =
+                        flags->process.empty() ? json::object() : json{{"process", flags->process}};
+                    act(run, *flags, "restart", body);
+                  });
+  add_deployment(*command, flags->name);
+  command->add_option("--process", flags->process, "Replace the containers of this process alone");
+  add_wait(*command, flags->waiting);
+}
+
 void add_delete_command(CLI::App& parent, Run& run) {
   const SharedDeployFlags flags = std::make_shared<DeployFlags>();
   CLI::App* command =
@@ -314,6 +324,7 @@ void add_shortcut_commands(CLI::App& root, Run& run) {
   add_top_command(root, run);
   add_open_command(root, run);
   add_scale_command(root, run);
+  add_restart_command(root, run);
   add_delete_command(root, run);
 }
 

@@ -144,6 +144,10 @@ Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
 Outcome DeploymentLoop::remove(const Deployment& row) {
   certificates_.forget(row.id);
   parts_.images.forget(row.id);
+  {
+    const std::lock_guard lock(mutex_);
+    resizing_since_.erase(row.id);
+  }
   tenancy_.bind_rights(row.app_id);
   Outcome outcome = removal_.step(row);
   if (outcome.kind == Outcome::Kind::waiting) {
@@ -193,12 +197,21 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (tenant.rights_are_new)
     return {Outcome::Kind::applied, tenant.result.applied, rights_take_effect, "", false};
   Applier::Result result = tenant.result;
-  std::vector<Object> desired = desired_objects(state);
+  std::vector<Resizing> resizings;
+  std::vector<Object> desired = desired_objects(state, resizings);
   keep_serving_unlabelled(row.id, desired);
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
   if (auto stopped = check_image(state, desired)) return *std::move(stopped);
-  if (auto waits = wait_for_release(row)) {
+  const Resized resized = resize(row, resizings);
+  result.applied += resized.writes;
+  if (resized.is_given_up)
+    return {Outcome::Kind::waiting, resized.writes, std::chrono::milliseconds(0),
+            "the containers to be replaced for their size", true};
+  // A release belongs to a rollout, which a change of size in place isn't.
+  const bool is_in_place = (row.resized == deployments::Resize::in_place || !resizings.empty()) &&
+                           !starts_containers(row.id, desired);
+  if (auto waits = is_in_place ? std::nullopt : wait_for_release(row)) {
     keep_paths(row.id, desired);
     waits->writes += add_containers(row.id, desired);
     return *std::move(waits);
@@ -221,6 +234,15 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
     if (seen.observation.status == Status::running && !seen.observation.reason) {
       seen.observation.status = Status::deploying;
       seen.observation.phase = "waiting for the host name";
+    }
+    seen.look_again = sooner(seen.look_again, look_again);
+  }
+  if (resized.is_under_way) {
+    // One that is added to others doesn't make a running deployment a deploying one.
+    if (row.status != Status::running && seen.observation.status == Status::running &&
+        !seen.observation.reason) {
+      seen.observation.status = Status::deploying;
+      seen.observation.phase = "resizing";
     }
     seen.look_again = sooner(seen.look_again, look_again);
   }
@@ -256,6 +278,96 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
   choice = !*choice;
   std::vector<Object> other = made();
   return replaced(desired) <= replaced(other) ? desired : other;
+}
+
+std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state,
+                                                    std::vector<Resizing>& resizings) {
+  std::vector<Object> desired = desired_objects(state);
+  const std::string& id = state.deployment.id;
+  const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
+  resizings = resizings_of(state, current, containers_of(parts_.cache, id));
+  if (resizings.empty()) return desired;
+  for (const Resizing& one : resizings) state.template_sizes[one.process] = one.in_template;
+  desired = manifests::of_deployment(state, parts_.settings);
+  // A process that has to be replaced for another reason gets its size by that.
+  const size_t replaced = std::erase_if(resizings, [&](const Resizing& one) {
+    return std::ranges::any_of(desired, [&](const Object& object) {
+      return is_deployment(object) && manifests::process_of(object) == one.process &&
+             starts_container(present(current, object), object);
+    });
+  });
+  if (replaced == 0) return desired;
+  state.template_sizes.clear();
+  for (const Resizing& one : resizings) state.template_sizes[one.process] = one.in_template;
+  return manifests::of_deployment(state, parts_.settings);
+}
+
+bool DeploymentLoop::starts_containers(const std::string& id,
+                                       const std::vector<Object>& desired) const {
+  const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
+  return std::ranges::any_of(desired, [&](const Object& object) {
+    return is_deployment(object) && starts_container(present(current, object), object);
+  });
+}
+
+bool DeploymentLoop::serves_resize() {
+  const Object core = Object::parse(parts_.client.raw("/api/v1"), nullptr, false);
+  return std::ranges::any_of(field(core, {"resources"}), [](const Object& resource) {
+    return text_at(resource, {"name"}) == "pods/resize";
+  });
+}
+
+std::string DeploymentLoop::ask_for_size(const Deployment& row, const Resizing& resizing,
+                                         int& writes) {
+  for (const ObjectPtr& pod : resizing.pods) {
+    try {
+      parts_.cache.note(parts_.client.resize(namespace_of(*pod), name_of(*pod),
+                                             manifests::container_name,
+                                             manifests::changeable_resources(resizing.wanted)));
+      ++writes;
+    } catch (const kube::ApiError& error) {
+      const bool is_for_ever = error.status >= 400 && error.status < 500 && error.status != 409 &&
+                               error.status != 429 && !waits_for_rights(row, error);
+      if (!is_for_ever) throw;
+      // The pod may be gone; its event is on its way.
+      if (error.status == 404 && serves_resize()) continue;
+      return error.what();
+    }
+  }
+  return "";
+}
+
+DeploymentLoop::Resized DeploymentLoop::resize(const Deployment& row,
+                                               const std::vector<Resizing>& resizings) {
+  using deployments::Resize;
+  const auto now = std::chrono::steady_clock::now();
+  Resized done;
+  std::string refusal;
+  for (const Resizing& one : resizings) {
+    if (refusal.empty()) refusal = one.refusal;
+    if (refusal.empty()) refusal = ask_for_size(row, one, done.writes);
+    done.is_under_way = done.is_under_way || one.is_under_way;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!done.is_under_way) {
+      resizing_since_.erase(row.id);
+    } else {
+      const auto since = resizing_since_.try_emplace(row.id, now).first->second;
+      if (refusal.empty() && now - since > parts_.patience.resizing)
+        refusal = "the node hasn't done it in time";
+      if (!refusal.empty()) resizing_since_.erase(row.id);
+    }
+  }
+  done.is_given_up = !refusal.empty();
+  const Resize how = done.is_given_up ? Resize::rollout : Resize::in_place;
+  if (resizings.empty() || row.resized == how) return done;
+  parts_.database.write(
+      [&](db::Tx& tx) { return deployments::record_resize(tx, row.id, row.generation, how); });
+  if (done.is_given_up)
+    log::info("containers are replaced, because they can't get another size while they run",
+              {{"deployment", row.id}, {"reason", refusal}});
+  return done;
 }
 
 // The pods that serve when berthd is upgraded to a version with processes lack the label by which
@@ -297,10 +409,7 @@ std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
   if (!parts_.images.is_on()) return std::nullopt;
   const Deployment& row = state.deployment;
   const auto current = parts_.cache.store(kube::deployments).of_deployment(row.id);
-  const bool pulls = std::ranges::any_of(desired, [&](const Object& object) {
-    return is_deployment(object) && starts_container(present(current, object), object);
-  });
-  if (!pulls) {
+  if (!starts_containers(row.id, desired)) {
     parts_.images.forget(row.id);
     return std::nullopt;
   }

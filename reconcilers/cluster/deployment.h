@@ -7,6 +7,7 @@
 #include "reconcilers/cluster/image_check.h"
 #include "reconcilers/cluster/observe.h"
 #include "reconcilers/cluster/removal.h"
+#include "reconcilers/cluster/resizing.h"
 #include "reconcilers/cluster/run_recorder.h"
 #include "reconcilers/cluster/secrets.h"
 #include "reconcilers/cluster/subdomain_certificates.h"
@@ -68,6 +69,22 @@ class DeploymentLoop {
   Outcome apply_and_observe(Wanted& wanted);
   Outcome without_cache(const deployments::Deployment& row);
   std::vector<Object> desired_objects(deployments::DesiredState& state);
+  // The same, with those templates as they are whose containers get another size in place, if
+  // nothing else replaces them. Fills `resizings` with what is to be done for that.
+  std::vector<Object> desired_objects(deployments::DesiredState& state,
+                                      std::vector<Resizing>& resizings);
+  // Whether applying `desired` makes nodes start containers of another template.
+  bool starts_containers(const std::string& id, const std::vector<Object>& desired) const;
+  struct Resized {
+    int writes = 0;
+    bool is_under_way = false;
+    bool is_given_up = false;  // the containers have to be replaced, which is recorded
+  };
+  Resized resize(const deployments::Deployment& row, const std::vector<Resizing>& resizings);
+  // Asks the API server to give the pods their size. Returns why it doesn't; empty if it does.
+  std::string ask_for_size(const deployments::Deployment& row, const Resizing& resizing,
+                           int& writes);
+  bool serves_resize();
   void keep_serving_unlabelled(const std::string& id, std::vector<Object>& desired);
   // Records why the deployment isn't brought to the cluster, if it isn't there yet and has to wait.
   std::optional<Outcome> hold_back(const deployments::Deployment& row);
@@ -117,6 +134,8 @@ class DeploymentLoop {
   mutable std::mutex mutex_;
   std::map<std::string, std::set<std::string>> waiting_for_namespace_;  // by app
   std::set<std::string> orphans_;
+  // Since when containers have waited for another size, by deployment.
+  std::map<std::string, std::chrono::steady_clock::time_point> resizing_since_;
   // Since when the API server has failed to take a deployment's objects, by deployment.
   std::map<std::string, std::chrono::steady_clock::time_point> failing_since_;
 };

@@ -169,7 +169,7 @@ void Engine::notice(const std::string& id, const Object& object) {
     jobs_.enqueue_after(run, gathering);
     if (text_at(object, {"kind"}) == kube::jobs.kind) return;
   }
-  if (text_at(object, {"kind"}) == kube::pods.kind) runs_.changed(id);
+  if (text_at(object, {"kind"}) == kube::pods.kind) runs_.changed(object);
   queue_.add_after(id, gathering);
 }
 

@@ -26,6 +26,8 @@ struct Patience {
   Duration after_crash = std::chrono::seconds(10);
   // How long the quota or an admission plugin must have refused the pod.
   Duration creating = std::chrono::seconds(5);
+  // How long a kubelet may take to give a running container another size.
+  Duration resizing = std::chrono::seconds(30);
   // How long the API server must have failed to take berth's writes. An election of etcd's leader
   // and a restart of the API server take less.
   Duration writing = std::chrono::seconds(10);

@@ -52,9 +52,33 @@ RunRecorder::RunRecorder(db::Database& database, const Cache& cache, prometheus:
 
 // From the informer. ------------------------------------------------------------------------------
 
-void RunRecorder::changed(const std::string& deployment_id) {
+void RunRecorder::changed(const Object& pod) {
+  const std::string id = label_of(pod, manifests::deployment_label);
+  const Instant now = system_time();
+  const std::vector<Run> runs = runs_of(pod, now);
   const std::lock_guard lock(mutex_);
-  take_earlier(entries_[deployment_id].changed_at, system_time());
+  Entry& entry = entries_[id];
+  take_earlier(entry.changed_at, now);
+  keep_ends_locked(entry, runs);
+}
+
+// Those that are recorded with their end, or kept already, are passed over: each event of a pod
+// whose container has crashed names that end again.
+void RunRecorder::keep_ends_locked(Entry& entry, const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    if (!run.ended_at) continue;
+    const auto known = std::ranges::find(entry.recorded, run.name, &Run::name);
+    if (known != entry.recorded.end() && known->ended_at) continue;
+    const bool is_kept = std::ranges::any_of(
+        entry.left, [&](const Left& left) { return left.run.name == run.name; });
+    if (is_kept) continue;
+    if (left_ >= most_left) {
+      take_earlier(entry.vanished_at, *run.ended_at);
+      continue;
+    }
+    entry.left.push_back({run, SteadyClock::now()});
+    ++left_;
+  }
 }
 
 void RunRecorder::left(const Object& pod, Instant last_seen) {
@@ -67,15 +91,7 @@ void RunRecorder::left(const Object& pod, Instant last_seen) {
   Entry& entry = entries_[id];
   if (any_open(runs))
     take_earlier(entry.vanished_at, grace_ends ? std::min(last_seen, *grace_ends) : last_seen);
-  for (const Run& run : runs) {
-    if (!run.ended_at) continue;
-    if (left_ >= most_left) {
-      take_earlier(entry.vanished_at, *run.ended_at);
-      continue;
-    }
-    entry.left.push_back({run, SteadyClock::now()});
-    ++left_;
-  }
+  keep_ends_locked(entry, runs);
 }
 
 // For a reconcile. --------------------------------------------------------------------------------
@@ -218,7 +234,6 @@ void RunRecorder::settle_locked(const std::string& id, const std::vector<Run>& r
   std::erase_if(entry.left, [&](const Left& left) {
     const auto settled = std::ranges::find(runs, left.run.name, &Run::name);
     if (settled == runs.end() || !settled->ended_at) return false;
-    std::erase_if(entry.recorded, [&](const Run& run) { return run.name == left.run.name; });
     --left_;
     return true;
   });

@@ -22,10 +22,13 @@ namespace berth::reconcilers {
 // read or written for a deployment whose runs haven't changed, and nothing for one that isn't
 // metered.
 //
-// A pod that leaves takes its status with it, so what its DELETED event says is kept here until it
-// is recorded. A pod that leaves while its container runs, or that nobody saw leave, has vanished:
-// its last run ends when the pod was seen last. Thread-safe, but for one deployment, look(), news()
-// and what follows are called by one thread at a time.
+// A pod's status names the end of its present run and of the one before it, and no others. So the
+// ends that its events name are kept here until they are recorded: a container that crashes twice
+// within a moment would else have a run whose end nobody knows. A pod that leaves takes its status
+// with it, so what its DELETED event says is kept, too. A pod that leaves while its container runs,
+// or that nobody saw leave, has vanished: its last run ends when the pod was seen last.
+// Thread-safe, but for one deployment, look(), news() and what follows are called by one thread at
+// a time.
 class RunRecorder {
  public:
   // `cache` must have an informer of pods.
@@ -33,8 +36,8 @@ class RunRecorder {
 
   // ---- For the informer of pods; they return quickly --------------------------------------------
 
-  // Something about a pod of the deployment has changed.
-  void changed(const std::string& deployment_id);
+  // Something about a pod has changed.
+  void changed(const Object& pod);
   // The pod is gone. `last_seen` is when it was certainly there.
   void left(const Object& pod, Instant last_seen);
 
@@ -75,8 +78,8 @@ class RunRecorder {
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  // The runs of pods that have left are kept until they are recorded, within these limits: a
-  // process that doesn't lead has them in case that it is to lead.
+  // Runs that have ended are kept until they are recorded, within these limits: a process that
+  // doesn't lead has them in case that it is to lead.
   static constexpr std::chrono::minutes left_kept_for{60};
   static constexpr size_t most_left = 10'000;
   // How long it may take until this process hears that a container has ended: a kubelet looks once
@@ -103,6 +106,7 @@ class RunRecorder {
 
   void begin(db::Tx& tx);
   bool has_price(db::Tx& tx, const deployments::Deployment& row);
+  void keep_ends_locked(Entry& entry, const std::vector<metering::Run>& runs);
   bool follows_pods() const;
   std::vector<metering::Run> known_runs(const std::string& id) const;
   void settle_locked(const std::string& id, const std::vector<metering::Run>& runs);

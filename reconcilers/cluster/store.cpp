@@ -41,6 +41,21 @@ Object our_managed_fields(Object&& managers) {
   return ours;
 }
 
+// The node, and the limits of the containers, of which only their memory and CPU can change.
+Object slimmed_pod_spec(const Object& pod) {
+  Object containers = Object::array();
+  for (const Object& container : field(pod, {"spec", "containers"})) {
+    Object limits = Object::object();
+    for (const char* resource : {"cpu", "memory"})
+      if (const Object& amount = field(container, {"resources", "limits", resource});
+          !amount.is_null())
+        limits[resource] = amount;
+    containers.push_back(
+        {{"name", text_at(container, {"name"})}, {"resources", {{"limits", std::move(limits)}}}});
+  }
+  return {{"nodeName", text_at(pod, {"spec", "nodeName"})}, {"containers", std::move(containers)}};
+}
+
 }  // namespace
 
 Object slimmed(Object object) {
@@ -50,7 +65,7 @@ Object slimmed(Object object) {
   const bool is_job = object.value("kind", "") == "Job";
   if (const auto managers = metadata->find("managedFields"); managers != metadata->end())
     *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
-  if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
+  if (is_pod) object["spec"] = slimmed_pod_spec(object);
   const std::string kind = object.value("kind", "");
   if (kind == "ResourceQuota" || kind == "PodDisruptionBudget") object.erase("status");
   if (const auto spec = object.find("spec"); spec != object.end() && is_job)

@@ -203,6 +203,17 @@ Object Client::merge(const Object& change) {
                                                       change, "application/merge-patch+json"));
 }
 
+Object Client::resize(const std::string& name_space, const std::string& pod,
+                      const std::string& container, const Object& resources) {
+  const Query query = Query().add("fieldManager", state_->requests.options().field_manager);
+  const Object change = {
+      {"spec", {{"containers", Object::array({{{"name", container}, {"resources", resources}}})}}}};
+  return send_for_object(state_->requests,
+                         write_call("merge", pods, "PATCH",
+                                    object_path(pods, name_space, pod) + "/resize" + query.text(),
+                                    change, "application/strategic-merge-patch+json"));
+}
+
 Object Client::update(const Object& object) {
   const Resource& resource = resource_of(object);
   if (metadata(object, "resourceVersion").empty())

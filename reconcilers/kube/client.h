@@ -172,6 +172,12 @@ class Client {
   // names the object as a whole one would. If it has a metadata.resourceVersion, throws ApiError
   // 409 if somebody else has changed the object since.
   Object merge(const Object& change);
+  // Gives the container of a running pod other amounts of memory and CPU, without starting it anew
+  // (kubernetes.io, "Resize CPU and Memory Resources assigned to Containers"). `resources` are
+  // those that change. Returns the pod, whose kubelet hasn't done it yet. Throws ApiError 404 also
+  // if the API server has no such operation (before Kubernetes 1.33).
+  Object resize(const std::string& name_space, const std::string& pod, const std::string& container,
+                const Object& resources);
   // Requests a token of a ServiceAccount that is valid for `life`, at least 600 s.
   IssuedToken request_token(const std::string& name_space, const std::string& account,
                             std::chrono::seconds life);

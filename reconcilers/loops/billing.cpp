@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "controller/base/log.h"
+#include "controller/domain/deployments/runs/releases.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -43,9 +44,13 @@ int BillingLoop::run_once(Round& round) {
   int looked = look_at_due(round);
   if (sweeps) {
     looked += look_at_debts(round, "");
+    retry_releases(round, "");
     next_sweep_ = SteadyClock::now() + options_.sweep;
   } else {
-    for (const std::string& app : apps) looked += look_at_debts(round, app);
+    for (const std::string& app : apps) {
+      looked += look_at_debts(round, app);
+      retry_releases(round, app);
+    }
   }
   return looked;
 }
@@ -73,6 +78,22 @@ int BillingLoop::look_at_debts(Round& round, const std::string& app_id) {
     last = ids.back();
   }
   return looked;
+}
+
+void BillingLoop::retry_releases(Round& round, const std::string& app_id) {
+  releases::Unpaid last;
+  while (!round.is_stopping()) {
+    const auto ids =
+        round.read([&](db::Tx& tx) { return releases::unpaid(tx, last, app_id, options_.batch); });
+    if (ids.empty()) break;
+    round.write([&](db::Tx& tx) {
+      for (const std::string& id : ids) releases::retry_unpaid(tx, id);
+    });
+    last = round.read([&](db::Tx& tx) {
+      return releases::Unpaid{.app_id = deployments::find(tx, ids.back())->app_id,
+                              .id = ids.back()};
+    });
+  }
 }
 
 void BillingLoop::look_at(Round& round, const std::vector<std::string>& ids) {

@@ -17,7 +17,8 @@
 namespace berth::reconcilers {
 
 // Renews, warns, suspends and reactivates deployments
-// (controller/domain/deployments/billing/billing.h). It processes what is due by the database's
+// (controller/domain/deployments/billing/billing.h), and retries releases that couldn't be paid
+// (controller/domain/deployments/runs/releases.h). It processes what is due by the database's
 // clock, and deployments in debt whose app was credited; whatever became due while berthd was down
 // is done afterwards. One loop runs for each database, whether or not its process leads the
 // cluster; if that process dies, the loop of another one goes on. Used by one thread, but for
@@ -64,7 +65,10 @@ class BillingLoop {
   // checked.
   static constexpr size_t max_credited = 1'000;
 
-  int look_at_debts(Round& round, const std::string& app_id);  // an empty id means all apps
+  // An empty id means all apps.
+  int look_at_debts(Round& round, const std::string& app_id);
+  // Has releases run that were refused for want of points, if there are some now.
+  void retry_releases(Round& round, const std::string& app_id);
   int look_at_due(Round& round);
   void look_at(Round& round, const std::vector<std::string>& ids);
 

@@ -3,8 +3,12 @@
 #include <prometheus/counter.h>
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -74,24 +78,106 @@ void PushLoop::end_previews(Round& round) {
   all.rethrow();
 }
 
+namespace {
+
+// Gives the questions of a round to the threads that ask them. Thread-safe.
+class Questions {
+ public:
+  explicit Questions(std::span<const pushes::Question> all) : answers_(all.size()) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      registries_.push_back(all[i].image.substr(0, all[i].image.find('/')));
+      open_.push_back(i);
+    }
+  }
+
+  // The next question whose registry isn't asked by too many; waits for one. Nothing once there is
+  // none left, or the time is over.
+  std::optional<std::size_t> take(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested() && SteadyClock::now() < until_) {
+      settle_silent_locked();
+      if (open_.empty()) return std::nullopt;
+      const auto next = std::ranges::find_if(open_, [&](std::size_t i) {
+        return asked_[registries_[i]] < PushLoop::threads_of_registry;
+      });
+      if (next != open_.end()) {
+        const std::size_t taken = *next;
+        open_.erase(next);
+        ++asked_[registries_[taken]];
+        return taken;
+      }
+      changed_.wait_until(lock, until_);
+    }
+    return std::nullopt;
+  }
+
+  void put(std::size_t i, pushes::Answer answer, bool is_silent) {
+    {
+      const std::lock_guard lock(mutex_);
+      --asked_[registries_[i]];
+      if (is_silent) silent_[registries_[i]] = answer.error;
+      answers_[i] = std::move(answer);
+    }
+    changed_.notify_all();
+  }
+
+  // Of those questions that have one.
+  std::vector<std::optional<pushes::Answer>> answers() && { return std::move(answers_); }
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+
+  void settle_silent_locked() {
+    std::erase_if(open_, [&](std::size_t i) {
+      const auto silent = silent_.find(registries_[i]);
+      if (silent == silent_.end()) return false;
+      answers_[i] = pushes::Answer{.digest = {}, .error = silent->second};
+      return true;
+    });
+  }
+
+  const SteadyClock::time_point until_ = SteadyClock::now() + PushLoop::asking_time;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> registries_;        // of each question
+  std::deque<std::size_t> open_;               // the questions that nobody has taken
+  std::map<std::string, int> asked_;           // how many threads ask a registry
+  std::map<std::string, std::string> silent_;  // registries, with the error of the one question
+  std::vector<std::optional<pushes::Answer>> answers_;
+};
+
+}  // namespace
+
 // The answers are stored by this thread alone, as they come from several.
 void PushLoop::ask(Round& round) {
-  const auto questions =
+  const auto due =
       round.read([&](db::Tx& tx) { return pushes::due(tx, questions_of_round, parts_.data_key); });
-  if (questions.empty()) return;
-  std::vector<pushes::Answer> answers(questions.size());
-  std::atomic<std::size_t> next = 0;
+  if (due.empty()) return;
+  Questions all(due);
   {
     std::vector<std::jthread> crew;
     const auto work = [&] {
-      for (std::size_t i = next++; i < questions.size() && !round.is_stopping(); i = next++)
-        answers[i] = parts_.ask(questions[i], round.stop_token());
+      while (const auto i = all.take(round.stop_token())) {
+        const auto began = std::chrono::steady_clock::now();
+        pushes::Answer answer = parts_.ask(due[*i], round.stop_token());
+        const bool is_silent =
+            !answer.digest && std::chrono::steady_clock::now() - began >= parts_.silent_after;
+        all.put(*i, std::move(answer), is_silent);
+      }
     };
-    for (std::size_t i = 0; i < std::min<std::size_t>(threads, questions.size()); ++i)
+    for (std::size_t i = 0; i < std::min<std::size_t>(threads, due.size()); ++i)
       crew.emplace_back(work);
   }
   if (round.is_stopping()) return;
-  record(round, questions, answers);
+  std::vector<pushes::Question> questions;
+  std::vector<pushes::Answer> answers;
+  auto given = std::move(all).answers();
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (!given[i]) continue;
+    questions.push_back(due[i]);
+    answers.push_back(*std::move(given[i]));
+  }
+  if (!questions.empty()) record(round, questions, answers);
 }
 
 // The answers are mostly the same as before, so that one transaction takes all of them: each would

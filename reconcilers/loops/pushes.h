@@ -2,6 +2,7 @@
 
 #include <prometheus/registry.h>
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <stop_token>
@@ -19,10 +20,18 @@ namespace berth::reconcilers {
 class PushLoop {
  public:
   static constexpr std::string_view name = "pushes";
-  // How many registries are asked at the same time, and how many questions a round has at most, so
-  // that one whose registry is slow doesn't hold up the others for long.
+  // How many questions are asked at the same time, how many of them of one registry, and how many a
+  // round has at most.
   static constexpr int threads = 4;
+  static constexpr int threads_of_registry = 2;
   static constexpr int questions_of_round = 64;
+  // A question without an answer that took this long makes its registry a silent one: the others of
+  // the round count as unanswered, too, without being asked. So a registry that hangs costs a round
+  // the time of one question, however many deployments follow it.
+  static constexpr std::chrono::milliseconds silent_after{3'000};
+  // No question is begun later than this after the first one of its round. Those that are left are
+  // the first ones of the next round.
+  static constexpr std::chrono::milliseconds asking_time{10'000};
   static constexpr int judged_in_round = 100;
   static constexpr int previews_of_round = 20;
 
@@ -32,6 +41,7 @@ class PushLoop {
     // Asks a registry, and says why there is no digest instead of throwing. Called on `threads`
     // threads at once.
     std::function<pushes::Answer(const pushes::Question&, const std::stop_token&)> ask;
+    std::chrono::milliseconds silent_after = PushLoop::silent_after;
   };
   PushLoop(Parts parts, prometheus::Registry& registry);
 

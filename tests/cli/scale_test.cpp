@@ -78,3 +78,22 @@ TEST_CASE("berth scale sets the numbers of several processes at once") {
   CHECK(f.ada.berth({"scale", "shop", "0"}).code == usage);
   CHECK(f.ada.berth({"scale", "shop", "worker=many"}).code == usage);
 }
+
+TEST_CASE("berth restart --process replaces the containers of one process") {
+  Fixture f;
+  f.ada.must({"deploy", "update", "shop", "--processes",
+              R"({"web": {}, "worker": {"command": ["./worker"]}})", "--wait"});
+  const auto versions = [&] {
+    std::map<std::string, std::string> all;
+    for (const json& one :
+         f.ada.must({"deploy", "instances", "shop", "-o", "json"}).body().at("instances"))
+      if (one.at("newest") == true) all[one.at("process")] = one.at("version");
+    return all;
+  };
+  const auto before = versions();
+  f.ada.must({"restart", "shop", "--process", "worker", "--wait"});
+  const auto after = versions();
+  CHECK(after.at("web") == before.at("web"));
+  CHECK(after.at("worker") != before.at("worker"));
+  CHECK(f.ada.berth({"deploy", "restart", "shop", "--process", "mailer"}).code == invalid);
+}

@@ -217,6 +217,32 @@ TEST_CASE("limits hold", "[podman]") {
   CHECK(pod.state().reason == "OOMKilled");
 }
 
+TEST_CASE("limits change while a container runs, but not below the memory that it uses",
+          "[podman]") {
+  NEEDS_PODMAN
+  Node& node = shared_node();
+  Pod pod(node, "resized", node.image("serve", {"serve"}));
+  pod.spec()["resources"]["limits"]["memory"] = "64Mi";
+  REQUIRE(pod.start().stage == Stage::running);
+  REQUIRE(pod.probe(tcp).succeeded);
+  const auto resized = [&](const std::string& memory) {
+    pod.spec()["resources"]["limits"]["memory"] = memory;
+    embedded::Resize seen;
+    REQUIRE(node.wait([&] {
+      seen = node.runtime().resize(pod.run(), pod.spec(), embedded::Moment::clock::now());
+      return seen.stage != embedded::Resize::Stage::under_way;
+    }));
+    return seen;
+  };
+  CHECK(resized("512Mi").stage == embedded::Resize::Stage::done);
+  CHECK_NOTHROW(pod.get("/memory/200"));  // more than it had at first
+  const embedded::Resize refused = resized("32Mi");
+  CHECK(refused.stage == embedded::Resize::Stage::failed);
+  CHECK(refused.message.find("below current usage") != std::string::npos);
+  CHECK(resized("512Mi").stage == embedded::Resize::Stage::done);
+  CHECK(pod.state().stage == Stage::running);
+}
+
 TEST_CASE("logs are read from their beginning, their end, and while they are written", "[podman]") {
   NEEDS_PODMAN
   Node& node = shared_node();

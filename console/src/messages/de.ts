@@ -351,6 +351,8 @@ export const de: Messages = {
     stop: 'Anhalten',
     delete: 'Löschen',
     restart_title: (name) => `${name} neu starten?`,
+    restart_process_text:
+      'Das Image wird für diesen Prozess noch einmal geholt. Die Container der anderen Prozesse bleiben.',
     restart_text:
       'Das Image wird noch einmal geholt, und ein neuer Container ersetzt den jetzigen, der antwortet, bis der neue bereit ist.',
     stop_title: (name) => `${name} anhalten?`,
@@ -476,6 +478,7 @@ export const de: Messages = {
     now: (requests) => `gerade ${requests} in Arbeit`,
     set: 'Anzahl festlegen',
     set_of: (process) => `Container von ${process}`,
+    restart: (process) => `${process} neu starten`,
     replicas: 'Anzahl der Container',
     replicas_hint: 'Die bleiben, werden nicht ersetzt.',
     scale: 'Nach Anfragen',

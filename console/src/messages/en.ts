@@ -346,6 +346,7 @@ export const en = {
     stop: 'Stop',
     delete: 'Delete',
     restart_title: (name: string) => `Restart ${name}?`,
+    restart_process_text: 'The image is pulled again for this process. The containers of the other processes stay.',
     restart_text:
       'The image is pulled again and a new container replaces the current one, which serves until the new one is ready.',
     stop_title: (name: string) => `Stop ${name}?`,
@@ -467,6 +468,7 @@ export const en = {
     now: (requests: string) => `${requests} in flight now`,
     set: 'Set the number',
     set_of: (process: string) => `Containers of ${process}`,
+    restart: (process: string) => `Restart ${process}`,
     replicas: 'Number of containers',
     replicas_hint: 'Those that stay aren’t replaced.',
     scale: 'Scale by requests',

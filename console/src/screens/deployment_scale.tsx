@@ -5,10 +5,11 @@ import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Button, Card } from '../components/ui';
 import { useReading } from '../components/use';
-import { change, type Deployment, tiers } from '../data';
+import { change, type Deployment, put, tiers } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
 import type { Instance } from './deployment_failure';
+import { ConfirmCharge } from './deployment_price';
 
 const web = 'web';
 
@@ -23,6 +24,10 @@ interface Process {
   scale?: Scale | null;
 }
 type Processes = Record<string, Process>;
+interface Asking {
+  name: string;
+  what: 'number' | 'scale' | 'restart';
+}
 type Numbers = { replicas: number } | { scale: Scale };
 
 const processes_of = (deployment: Deployment): Processes => {
@@ -69,7 +74,7 @@ function Row({
   name: string;
   ready: number;
   in_flight: number | null;
-  ask: (what: 'number' | 'scale') => void;
+  ask: (what: Asking['what']) => void;
 }) {
   const wanted = wanted_of(deployment, name);
   const scale = scale_of(deployment, name);
@@ -98,12 +103,15 @@ function Row({
           {t.scale.scale}
         </Button>
       )}
+      {runs && Object.keys(processes_of(deployment)).length > 1 && (
+        <Button slim icon="restart" label={t.scale.restart(name)} onClick={() => ask('restart')} />
+      )}
     </li>
   );
 }
 
 export function Scaling({ deployment, instances }: { deployment: Deployment; instances: Instance[] }) {
-  const [asking, ask] = useState<{ name: string; what: 'number' | 'scale' } | null>(null);
+  const [asking, ask] = useState<Asking | null>(null);
   const has_scale = Object.keys(processes_of(deployment)).some((name) => scale_of(deployment, name));
   const { value } = useReading(
     async () =>
@@ -155,6 +163,20 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
           onClose={() => ask(null)}
           run={(scale) => save({ scale })}
         />
+      )}
+      {asking?.what === 'restart' && (
+        <ConfirmCharge
+          deployment={deployment}
+          title={t.deployment.restart_title(asking.name)}
+          action={t.deployment.restart}
+          onClose={() => ask(null)}
+          run={async () => {
+            const { id, app_id: app } = deployment;
+            const body = { process: asking.name };
+            put((await call('post', '/api/deploy/apps/{id}/restart', { path: { id }, app, body })).deployment);
+          }}>
+          <p>{t.deployment.restart_process_text}</p>
+        </ConfirmCharge>
       )}
     </Card>
   );

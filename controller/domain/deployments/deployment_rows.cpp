@@ -57,7 +57,7 @@ const std::string select_deployments = R"(
            )" + std::string(container_columns) +
                                        R"(, d.env_keys, d.labels,
            d.custom_domain, c.domain AS served_domain,
-           d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout,
+           d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout, d.resized, d.process_rollouts,
            d.status, d.phase, d.reason, d.cause, d.message,
            d.container_id, d.image_digest, d.host_server, d.health_status, d.billing_status,
            d.last_health_check, d.deployed_at, d.stopped_at, d.suspended_at, d.destroyed_at,
@@ -101,6 +101,9 @@ Deployment deployment_of(const db::Query& row) {
           .scaled_to = scaled_to_of(row),
           .generation = row.integer("generation"),
           .rollout = row.integer("rollout"),
+          .process_rollouts =
+              from_json<std::map<std::string, std::int64_t>>(row.text("process_rollouts"), "{}"),
+          .resized = db::enum_or_null<Resize>(row, "resized"),
           .status = db::enum_of<Status>(row, "status"),
           .phase = row.text("phase"),
           .reason = db::enum_or_null<Reason>(row, "reason"),
@@ -426,12 +429,14 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
       UPDATE deployments
       SET generation = generation + 1,
           rollout = rollout + $3,
+          resized = NULL,
           status = $2,
           phase = '', reason = $4, cause = NULL, message = $5, health_status = NULL,
           stopped_at = CASE WHEN $2 = 'stopped' AND status <> 'stopped' THEN $7
                             WHEN $2 IN ('stopped', 'destroyed') THEN stopped_at END,
           destroyed_at = CASE WHEN $2 = 'destroyed' THEN $7 END,
           labels = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE labels END,
+          process_rollouts = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE process_rollouts END,
           request_id = $6,
           updated_at = $7
       WHERE id = $1)",

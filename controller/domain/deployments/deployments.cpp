@@ -172,6 +172,42 @@ Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
   return next;
 }
 
+Deployment restart_process(db::Tx& tx, const Actor& actor, const std::string& id,
+                           const std::string& process) {
+  const Deployment before = get_living(tx, actor, id);
+  check_not_suspended(before);
+  const auto all = processes_of(before.container);
+  if (std::ranges::find(all, process, &ProcessSpec::name) == all.end())
+    throw invalid_field("process", "must be one of the deployment's processes");
+  if (before.status == Status::stopped)
+    throw Error(Code::invalid_state,
+                "the deployment is stopped, and its processes start together: restart all of it");
+  billing::resume(tx, actor, id);
+  // Those that are gone are left out, so that the column doesn't grow.
+  std::map<std::string, std::int64_t> rollouts;
+  for (const ProcessSpec& one : all)
+    if (const auto known = before.process_rollouts.find(one.name);
+        known != before.process_rollouts.end())
+      rollouts.insert(*known);
+  ++rollouts[process];
+  tx.execute(R"(UPDATE deployments SET process_rollouts = $2 WHERE id = $1)", id,
+             nlohmann::json(rollouts).dump());
+  begin_generation(
+      tx, id, {.status = status_with_new_container(before.status), .request_id = actor.request_id});
+  const Deployment next = *find(tx, id);
+  begin_revision(tx, id, RolloutKind::restart, actor.user_id);
+  write_log(tx, id,
+            {.action = LogAction::restart,
+             .status = LogStatus::started,
+             .initiated_by = actor.user_id,
+             .details = nlohmann::json{
+                 {"generation", next.generation},
+                 {"image", next.container.image},
+                 {"process",
+                  process}}.dump()});
+  return next;
+}
+
 Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_owned(tx, actor.app_id, id);
   if (deployment.status == Status::destroyed) return deployment;

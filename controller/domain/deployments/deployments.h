@@ -71,6 +71,13 @@ constexpr auto texts_of(HealthStatus) {
   return EnumTexts<HealthStatus::unknown>{"healthy", "unhealthy", "unknown"};
 }
 
+// How a change of the containers' memory or CPU came to them.
+enum class Resize {
+  in_place,  // they got it while they ran
+  rollout    // they were replaced
+};
+constexpr auto texts_of(Resize) { return EnumTexts<Resize::rollout>{"in_place", "rollout"}; }
+
 struct RegistryCredentials {
   std::string username;
   std::string password;
@@ -117,6 +124,12 @@ struct Deployment {
   std::int64_t generation = 0;  // raised by each change of what is wanted
   // Raised if the container has to be replaced although nothing else differs.
   std::int64_t rollout = 0;
+  // How often each process was restarted by itself, by their names; those that never were aren't
+  // here.
+  std::map<std::string, std::int64_t> process_rollouts = {};
+  // How the newest change came to the containers, if it was one of size alone and has reached any.
+  // With in_place and the status deploying, it is under way, and may become a rollout.
+  std::optional<Resize> resized = {};
   Status status = Status::pending;
   std::string phase;  // pulling, starting, probing, …: finer than status; may be empty
   std::optional<Reason> reason;
@@ -237,6 +250,11 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
 // stopped by billing or an admin is no longer started again by them.
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id);
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id);
+// Restarts one process, and leaves the containers of the others. Like any restart it is a rollout,
+// with its release command. Throws as restart() does, validation_failed for a process that the
+// deployment doesn't have, and invalid_state if the deployment is stopped.
+Deployment restart_process(db::Tx& tx, const Actor& actor, const std::string& id,
+                           const std::string& process);
 // Changes a deployment. If its container is affected, it is replaced and the status is deploying;
 // but a stopped deployment stays stopped, and a pending one pending. Naming the present custom
 // domain again has its DNS checked at once. Another tier brings its memory and CPU, and its price
@@ -328,6 +346,13 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 
 // ---- For the reconcilers ------------------------------------------------------------------------
 
+// What a container may use.
+struct ContainerSize {
+  int memory_mb = 0;
+  int cpu_millicores = 0;
+  bool operator==(const ContainerSize&) const = default;
+};
+
 // A deployment with its secrets decrypted: everything that its objects are made of.
 struct DesiredState {
   Deployment deployment;
@@ -339,6 +364,9 @@ struct DesiredState {
   // How many containers the autoscaler wants of each process that has `scale`; a process that isn't
   // here has its least number.
   std::map<std::string, int> scaled = {};
+  // The sizes that the pod templates of these processes keep, because their running containers get
+  // another size in place (reconcilers/cluster/resizer.h).
+  std::map<std::string, ContainerSize> template_sizes = {};
 };
 // Returns nothing if the deployment doesn't exist or is destroyed. Throws std::runtime_error if the
 // data key isn't the one that encrypted the secrets.
@@ -393,6 +421,11 @@ inline constexpr size_t max_message_length = 2048;
 // running and errored. Returns false, and changes nothing, if the deployment has another generation
 // by now or is destroyed. It always writes, so it should be called only if differs() returns true.
 bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Observation& seen);
+// Stores how a change of size comes to the containers of this generation. A rollout has them
+// replaced, although nothing else may differ; it isn't undone by a later in_place. Returns false,
+// and changes nothing, if that is stored already, or if the deployment has another generation by
+// now or is destroyed.
+bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, Resize how);
 // Whether storing `seen` would change the row.
 bool differs(const Deployment& row, const Observation& seen);
 // Records that a destroyed deployment has nothing left on the cluster.

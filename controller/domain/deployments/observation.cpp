@@ -55,6 +55,7 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   const bool serves_on = is_failed_rollout(seen.reason);
   if (seen.image_digest)
     details[serves_on ? "serving_image_digest" : "image_digest"] = *seen.image_digest;
+  if (row.resized) details["resized"] = to_string(*row.resized);
   if (seen.reason) details["reason"] = to_string(*seen.reason);
   if (seen.cause) details["cause"] = to_string(*seen.cause);
   if (const auto message = kept_message(seen.message)) details["message"] = *message;
@@ -207,6 +208,20 @@ bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Ob
              seen.image_digest, seen.host_server, to_string(seen.health_status), tx.now());
   tx.notify(db::Topic::deployment_seen, id);
   return true;
+}
+
+bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, Resize how) {
+  const bool is_rollout = how == Resize::rollout;
+  const bool stored = tx.execute(R"(
+      UPDATE deployments
+      SET resized = $3,
+          rollout = rollout + $4,
+          updated_at = $5
+      WHERE id = $1 AND generation = $2 AND status NOT IN ('stopped', 'destroyed')
+        AND (resized IS NULL OR (resized = 'in_place' AND $4 = 1)))",
+                                 id, generation, to_string(how), is_rollout ? 1 : 0, tx.now()) > 0;
+  if (stored) tx.notify(db::Topic::deployment_seen, id);
+  return stored;
 }
 
 void mark_removed(db::Tx& tx, const std::string& id) {

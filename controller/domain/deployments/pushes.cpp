@@ -61,13 +61,14 @@ struct Row {
   std::optional<std::int64_t> trial_generation = {};
   std::string trial_digest = {};
   std::optional<Instant> trial_until = {};
+  std::optional<Instant> mailed_at = {};
   bool has_hook = false;
 };
 
 std::optional<Row> find(db::Tx& tx, const std::string& id) {
   auto rows = tx.query(R"(
       SELECT image, digest, rejected, due_at, asked_at, hurried, failures, error, trial_generation,
-             trial_digest, trial_until, hook_hash
+             trial_digest, trial_until, mailed_at, hook_hash
       FROM deployment_pushes
       WHERE deployment_id = $1)",
                        id);
@@ -83,6 +84,7 @@ std::optional<Row> find(db::Tx& tx, const std::string& id) {
              .trial_generation = rows.integer_or_null("trial_generation"),
              .trial_digest = rows.text_or_null("trial_digest").value_or(""),
              .trial_until = rows.instant_or_null("trial_until"),
+             .mailed_at = rows.instant_or_null("mailed_at"),
              .has_hook = !rows.null("hook_hash")};
 }
 
@@ -90,12 +92,13 @@ void store(db::Tx& tx, const std::string& id, const Row& row) {
   tx.execute(R"(
       UPDATE deployment_pushes
       SET image = $2, digest = $3, rejected = $4, due_at = $5, asked_at = $6, hurried = $7,
-          failures = $8, error = $9, trial_generation = $10, trial_digest = $11, trial_until = $12
+          failures = $8, error = $9, trial_generation = $10, trial_digest = $11, trial_until = $12,
+          mailed_at = $13
       WHERE deployment_id = $1)",
              id, row.image, row.digest, nlohmann::json(row.rejected).dump(), row.due_at,
              row.asked_at, row.hurried, row.failures, row.error, row.trial_generation,
              row.trial_digest.empty() ? std::optional<std::string>() : row.trial_digest,
-             row.trial_until);
+             row.trial_until, row.mailed_at);
 }
 
 void end_trial(Row& row) {
@@ -253,7 +256,7 @@ void follow(db::Tx& tx, const Deployment& deployment) {
                deployment.id, image);
     row = Row{.image = image};
   } else if (row->image != image) {
-    *row = {.image = image, .has_hook = row->has_hook};
+    *row = {.image = image, .mailed_at = row->mailed_at, .has_hook = row->has_hook};
   }
   if (!row->due_at) row->due_at = tx.now();
   store(tx, deployment.id, *row);
@@ -435,7 +438,10 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
            .initiated_by = {},
            .details =
                nlohmann::json{{"kind", "push"}, {"digest", digest}, {"reason", reason}}.dump()});
+      if (row->mailed_at && tx.now() - *row->mailed_at < mailed_every) return;
       mail_rollback(tx, *deployment, reason, data_key);
+      tx.execute(R"(UPDATE deployment_pushes SET mailed_at = $2 WHERE deployment_id = $1)", id,
+                 tx.now());
     });
   } catch (const Error&) {
     return Verdict::passed;  // nothing ran before, or it isn't allowed any more

@@ -32,6 +32,9 @@ inline constexpr int hurried_times = 10;
 inline constexpr Duration longest_pause = std::chrono::hours(1);
 inline constexpr Duration trial_time = std::chrono::minutes(10);
 inline constexpr std::size_t max_rejected = 20;
+// Of several rollbacks within this time, the owner gets a mail for the first one: who pushes broken
+// images all day isn't told each minute. The deployment's log has all of them.
+inline constexpr Duration mailed_every = std::chrono::hours(6);
 
 // ---- For the API --------------------------------------------------------------------------------
 
@@ -92,8 +95,8 @@ bool record(db::Tx& tx, const Question& question, const Answer& answer, const Ru
 // at most `most`.
 std::vector<std::string> to_judge(db::Tx& tx, int most);
 enum class Verdict { waits, passed, rolled_back };
-// Ends the trial if that can be said. Rolls back, with a log entry and a mail to the owner, if the
-// new image failed.
+// Ends the trial if that can be said. Rolls back, with a log entry and a mail to the owner (unless
+// they got one within mailed_every), if the new image failed.
 Verdict judge(db::Tx& tx, const std::string& deployment_id, const Rules& rules,
               const std::string& data_key);
 

@@ -38,6 +38,12 @@ Json resources_of(const std::string& group, const std::string& version) {
                            {"namespaced", type.namespaced()},
                            {"kind", type.kind},
                            {"verbs", {"get", "patch", "update"}}});
+    if (type.id == Kind::pods)
+      resources.push_back({{"name", "pods/resize"},
+                           {"singularName", ""},
+                           {"namespaced", true},
+                           {"kind", type.kind},
+                           {"verbs", {"get", "patch"}}});
   }
   return resources;
 }

@@ -40,11 +40,14 @@ Json quota_status(const Store& store, const Json& quota) {
   return status;
 }
 
-void check_quotas(const Store& store, const Type& type, const Json& object) {
+void check_quotas(const Store& store, const Type& type, const Json& object, const Json* before) {
   const std::string name_space = namespace_of(object);
   const auto quotas = store.list(Kind::resource_quotas, name_space);
   if (quotas.empty()) return;
-  const Amounts wanted = charges(type, object);
+  Amounts wanted = charges(type, object);
+  if (before != nullptr)
+    for (const auto& [resource, amount] : charges(type, *before))
+      wanted[resource] = wanted[resource] - amount;
   for (const ObjectPtr& quota : quotas) {
     const Json& hard = at_path(*quota, "/spec/hard");
     if (type.id == Kind::pods)
@@ -58,7 +61,7 @@ void check_quotas(const Store& store, const Type& type, const Json& object) {
       const auto limit = hard.contains(resource) ? quantity_of(hard[resource]) : std::nullopt;
       if (!limit) continue;
       const Quantity now = store.used(name_space, resource);
-      if (!(now + amount > *limit) || amount == Quantity()) continue;
+      if (!(now + amount > *limit) || !(amount > Quantity())) continue;
       requested[resource] = amount;
       taken[resource] = now;
       limited[resource] = *limit;

@@ -10,7 +10,9 @@ namespace berth::embedded {
 Json quota_status(const Store& store, const Json& quota);
 
 // Throws Refusal 403 if a quota of the namespace has no room for the new object, or counts a
-// resource that one of the pod's containers doesn't state.
-void check_quotas(const Store& store, const Type& type, const Json& object);
+// resource that one of the pod's containers doesn't state. With `before`, the object is there, and
+// only what it adds counts.
+void check_quotas(const Store& store, const Type& type, const Json& object,
+                  const Json* before = nullptr);
 
 }  // namespace berth::embedded

@@ -60,8 +60,12 @@ void QuotaUsage::count(Kind kind, const std::string& name_space, const Json* bef
   if (name_space.empty() || kind == Kind::events) return;
   const bool counted_before = counted(kind, before);
   const bool counted_after = counted(kind, after);
-  // Of the objects that stay, only a service can come to count for something else.
-  if (counted_before == counted_after && kind != Kind::services) return;
+  // Of the objects that stay, only a service and a pod can come to count for something else.
+  const bool may_differ =
+      kind == Kind::services ||
+      (kind == Kind::pods && counted_before && counted_after &&
+       at_path(*before, "/metadata/generation") != at_path(*after, "/metadata/generation"));
+  if (counted_before == counted_after && !may_differ) return;
   Amounts& used = used_[name_space];
   if (counted_before)
     for (const auto& [resource, amount] : charges(type_of(kind), *before))

@@ -288,6 +288,12 @@ ObjectPtr Registry::patch(PatchType how, const Type& type, const std::string& na
   const std::string current = text_at(object["metadata"], "resourceVersion");
   const std::string version = text_at(at_path(patch, "/metadata"), "resourceVersion");
   if (!version.empty() && version != current) throw modified_meanwhile(type, name);
+  object = patched(how, std::move(object), patch);
+  object["metadata"]["resourceVersion"] = current;
+  return update(type, name_space, name, std::move(object), request);
+}
+
+Json Registry::patched(PatchType how, Json object, const Json& patch) {
   try {
     switch (how) {
       case PatchType::merge:
@@ -306,8 +312,52 @@ ObjectPtr Registry::patch(PatchType how, const Type& type, const std::string& na
     throw Refusal(status_failure(422, "Invalid",
                                  "the server rejected our request due to an error in our request"));
   }
-  object["metadata"]["resourceVersion"] = current;
-  return update(type, name_space, name, std::move(object), request);
+  return object;
+}
+
+// (kubernetes, pkg/apis/core/validation, ValidatePodResize)
+ObjectPtr Registry::resize(PatchType how, const std::string& name_space, const std::string& name,
+                           const Json& patch, const Request& request) {
+  const Type& type = type_of(Kind::pods);
+  const ObjectPtr live = get(type, name_space, name);
+  const std::string version = text_at(at_path(patch, "/metadata"), "resourceVersion");
+  if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion"))
+    throw modified_meanwhile(type, name);
+  const Json wanted = patched(how, *live, patch);
+  Json next = *live;
+  Json others = wanted["spec"];
+  if (at_path(others, "/containers").size() != next["spec"]["containers"].size())
+    throw invalid(type, name,
+                  {forbidden_field("spec.containers",
+                                   "containers may not be added or "
+                                   "removed on resize")});
+  for (size_t i = 0; i < next["spec"]["containers"].size(); ++i) {
+    Json& own = next["spec"]["containers"][i]["resources"];
+    Json& asked = others["containers"][i]["resources"];
+    for (const char* part : {"limits", "requests"})
+      for (const char* resource : {"cpu", "memory"}) {
+        if (!at_path(asked, (std::string("/") + part).c_str()).contains(resource)) continue;
+        own[part][resource] = asked[part][resource];
+      }
+    if (own != asked)
+      throw invalid(type, name,
+                    {forbidden_field("spec", "only cpu and memory resources are mutable")});
+  }
+  if (others != next["spec"])
+    throw invalid(type, name,
+                  {forbidden_field("spec", "only cpu and memory resources are mutable")});
+  set_defaults(type, *live, next);
+  validate(type, nullptr, next);
+  if (quality_of_service(next) != quality_of_service(*live))
+    throw invalid(type, name,
+                  {invalid_value("metadata.name", name,
+                                 "Pod QOS Class may not change as a result of resizing")});
+  check_pod_policies(store_, next);
+  check_quotas(store_, type, next, live.get());
+  if (spec_changed(type, *live, next))
+    next["metadata"]["generation"] = number_at(*live, "/metadata/generation", 0) + 1;
+  track_update(type, *live, next, request.writer);
+  return commit(key_of(type, name_space, name), live, std::move(next), request.dry_run);
 }
 
 Applied Registry::apply(const Type& type, const std::string& name_space, const std::string& name,

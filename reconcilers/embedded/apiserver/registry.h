@@ -53,6 +53,10 @@ class Registry {
   // Applies a JSON merge patch (RFC 7396), strategic merge patch or JSON patch (RFC 6902).
   ObjectPtr patch(PatchType how, const Type& type, const std::string& name_space,
                   const std::string& name, const Json& patch, const Request& request);
+  // PATCH of a pod's subresource `resize`: changes the memory and CPU of its containers, and
+  // nothing else. Its kubelet then gives them to the containers.
+  ObjectPtr resize(PatchType how, const std::string& name_space, const std::string& name,
+                   const Json& patch, const Request& request);
   ObjectPtr merge_patch(const Type& type, const std::string& name_space, const std::string& name,
                         const Json& patch_object, const Request& request) {
     return patch(PatchType::merge, type, name_space, name, patch_object, request);
@@ -76,6 +80,7 @@ class Registry {
   std::string uuid();
 
  private:
+  static Json patched(PatchType how, Json object, const Json& patch);
   ObjectPtr commit(const Key& key, const ObjectPtr& live, Json object, DryRun dry_run);
   ObjectPtr replace(const Type& type, const ObjectPtr& live, Json next, const Request& request);
   void prepare_create(const Type& type, const std::string& name_space, Json& object);

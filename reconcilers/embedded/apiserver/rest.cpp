@@ -145,12 +145,14 @@ void Rest::dispatch(Call& call) {
   if (!call.target.type) return raw(call);
   const std::string& part = call.target.subresource;
   const bool log = part == "log" && call.target.type->id == Kind::pods;
-  if (!part.empty() && part != "status" && !log) throw no_such_resource();
+  const bool resize = part == "resize" && call.target.type->id == Kind::pods;
+  if (!part.empty() && part != "status" && !log && !resize) throw no_such_resource();
   if (part == "status" && call.target.type->status == HasStatus::no) throw no_such_resource();
   if (call.verb == "logs") return logs(call);
   if (call.verb == "get") return get(call);
   if (call.verb == "list") return list(call);
   if (call.verb == "watch") return watch(call);
+  if (resize && call.verb != "patch") throw method_not_allowed();
   if (log || (part == "status" && (call.verb == "create" || call.verb == "delete")))
     throw method_not_allowed();
   if (call.verb == "create") return create(call);
@@ -266,7 +268,10 @@ void Rest::patch(Call& call) {
   ObjectPtr stored;
   {
     const Lock lock(store_.mutex());
-    stored = registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
+    stored =
+        call.target.subresource == "resize"
+            ? registry_.resize(how, call.target.name_space, call.target.name, body, options)
+            : registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
   }
   answer(call.response, 200, text_of(*stored));
 }

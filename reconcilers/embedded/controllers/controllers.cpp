@@ -236,6 +236,10 @@ void Controllers::notice_secret(const Notice& change) {
 
 void Controllers::notice_pod(const Notice& change) {
   const Key& key = change.key;
+  // Of a pod's spec, nothing changes but its containers' resources.
+  const bool is_resized =
+      change.type == ChangeType::modified && at_path(*change.object, "/metadata/generation") !=
+                                                 at_path(*change.previous, "/metadata/generation");
   add_owners(*change.object, Kind::replica_sets, Loop::replica_set);
   add_owners(*change.object, Kind::jobs, Loop::job);
   if (change.type == ChangeType::deleted) {
@@ -246,13 +250,13 @@ void Controllers::notice_pod(const Notice& change) {
       if (const ObjectPtr set =
               store_.find({Kind::replica_sets, key.name_space, text_at(owner, "name")}))
         add_owners(*set, Kind::deployments, Loop::deployment);
-  } else if (change.type == ChangeType::added ||
+  } else if (change.type == ChangeType::added || is_resized ||
              at_path(*change.object, "/metadata/deletionTimestamp") !=
                  at_path(*change.previous, "/metadata/deletionTimestamp")) {
     add(Loop::pod, key);
   }
-  const bool counted_otherwise =
-      change.type != ChangeType::modified || phase_of(change.object) != phase_of(change.previous);
+  const bool counted_otherwise = change.type != ChangeType::modified || is_resized ||
+                                 phase_of(change.object) != phase_of(change.previous);
   if (counted_otherwise && store_.count(Kind::resource_quotas, key.name_space) > 0)
     add_quotas(key.name_space);
 }

@@ -301,6 +301,7 @@ void Container::start(const Look& look) {
     older.number = number_ - 2;
     look.node.runtime.remove(older);
   }
+  resources_ = at_path(look.spec, "/resources");
   look.node.runtime.start(run,
                           {look.pod, look.spec, std::move(variables.env),
                            std::move(variables.command), std::move(variables.args)},
@@ -384,8 +385,26 @@ void Container::watch(const Look& look) {
   if (state.stage == RunState::Stage::ended) return exit(look, state);
   if (state.stage == RunState::Stage::unknown) return exit(look, lost());
   if (!state.address.empty()) address_ = state.address;
+  resize(look);
   for (const ProbeKind kind : {ProbeKind::startup, ProbeKind::readiness, ProbeKind::liveness})
     if (stage_ == Stage::running) probe(look, kind);
+}
+
+// Gives the container what its spec has come to name while it runs.
+void Container::resize(const Look& look) {
+  const Json& wanted = at_path(look.spec, "/resources");
+  is_resizing_ = false;
+  resize_failure_.clear();
+  if (wanted == resources_ || !look.may_resize) return;
+  const Resize change = look.node.runtime.resize(next_run(look), look.spec, look.now);
+  is_resizing_ = change.stage != Resize::Stage::done;
+  if (change.stage == Resize::Stage::failed) resize_failure_ = change.message;
+  if (change.stage == Resize::Stage::under_way)
+    due_ = sooner(due_, look.now + look.node.timing.second);
+  if (change.stage != Resize::Stage::done) return;
+  resources_ = wanted;
+  tell(look, EventType::normal, "ResizeCompleted",
+       "Container " + text_at(look.spec, "name") + " has its new resources");
 }
 
 // The kubelet probes at once, if there is no delay, and then once in each period.
@@ -552,6 +571,8 @@ bool Container::end(const Look& look, milliseconds grace, Ending ending) {
 void Container::exit(const Look& look, const RunState& state) {
   ready_ = false;
   started_ = false;
+  is_resizing_ = false;
+  resize_failure_.clear();
   address_.clear();
   stop_at_.reset();
   end_before_ = last_end_;
@@ -603,6 +624,8 @@ void Container::begin_back_off(const Look& look, milliseconds passed) {
 
 void Container::adopt(const Look& look, const Json& status, int newest) {
   const int counted = static_cast<int>(number_at(status, "/restartCount", 0));
+  const Json& given = at_path(status, "/resources");
+  resources_ = given.is_null() ? at_path(look.spec, "/resources") : given;
   number_ = std::max(counted, newest);
   const Json& ended = at_path(status, "/state/terminated");
   last_end_ = ended.is_null() ? at_path(status, "/lastState/terminated") : ended;
@@ -676,6 +699,7 @@ Json Container::status(const Json& spec) const {
               {"lastState", Json::object()},
               {"state", Json::object()}};
   if (has_container) status["containerID"] = container_id_;
+  if (running() && !resources_.is_null()) status["resources"] = resources_;
   const bool just_ended =
       !last_end_.is_null() && (stage_ == Stage::exited || stage_ == Stage::ended);
   const Json& before = just_ended ? end_before_ : last_end_;

@@ -26,6 +26,7 @@ struct Look {
   const Json& pod;   // as it is now
   const Json& spec;  // the container's
   Moment now;
+  bool may_resize = true;  // the node has room for what the pod requests now
 };
 
 // How one probe of the present run stands.
@@ -62,6 +63,9 @@ class Container {
   bool ready() const { return ready_; }
   bool running() const { return stage_ == Stage::running || stage_ == Stage::killing; }
   bool has_run() const { return newest_ >= 0; }
+  // Whether it is being given other limits than it was started with, and why that failed.
+  bool is_resizing() const { return is_resizing_; }
+  const std::string& resize_failure() const { return resize_failure_; }
   bool is_ending() const { return stop_at_.has_value(); }
   // The exit code of a container that won't be restarted; nothing for others.
   std::optional<int> exit_code() const;
@@ -100,6 +104,7 @@ class Container {
   void refused(const Look& look, const RunState& state);
   void begin_run(const Look& look, const RunState& state);
   void watch(const Look& look);
+  void resize(const Look& look);
   void probe(const Look& look, ProbeKind kind);
   void begin_probe(const Look& look, ProbeKind kind, const Json& spec);
   void arm(const Look& look, ProbeKind kind);
@@ -138,6 +143,9 @@ class Container {
   std::string image_id_;
   std::string waiting_reason_ = "ContainerCreating";
   std::string waiting_message_;
+  Json resources_;  // what the present run has, as its spec named it
+  bool is_resizing_ = false;
+  std::string resize_failure_;
   Json last_end_;    // state.terminated of the run that ended last
   Json end_before_;  // state.terminated of the run before that
 };

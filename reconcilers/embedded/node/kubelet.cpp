@@ -44,6 +44,15 @@ const Json& status_of_container(const Json& pod, const std::string& name) {
   return none;
 }
 
+// The pod with what its containers have, which may be less than what its spec has come to name.
+Json as_given(Json pod) {
+  for (Json& spec : pod["spec"]["containers"]) {
+    const Json& given = at_path(status_of_container(pod, text_at(spec, "name")), "/resources");
+    if (!given.is_null()) spec["resources"] = given;
+  }
+  return pod;
+}
+
 }  // namespace
 
 Kubelet::Kubelet(Node& node) : node_(node), info_(node.runtime.node()) {}
@@ -63,7 +72,7 @@ void Kubelet::adopt(Moment now) {
     if (text_at((*pod)["spec"], "nodeName").empty()) continue;
     known.insert(uid_of(*pod));
     PodRun& run = pods_[uid_of(*pod)];
-    if (!has_ended(*pod)) run.requests = requests_of(*pod);
+    if (!has_ended(*pod)) run.requests = requests_of(as_given(*pod));
     run.started_at = text_at((*pod)["status"], "startTime");
     if (const auto at = parse_iso8601(run.started_at))
       run.began = now - std::chrono::duration_cast<std::chrono::milliseconds>(system_time() - *at);
@@ -144,10 +153,14 @@ Kubelet::Requests Kubelet::requests_of(const Json& pod) {
 
 std::string Kubelet::no_room_for(const Json& pod) const {
   if (const std::string why = node_.runtime.no_room_for(pod); !why.empty()) return why;
-  if (!info_.counts_requests) return "";
-  Requests sum = requests_of(pod);
+  return info_.counts_requests ? no_room_beside(uid_of(pod), requests_of(pod)) : "";
+}
+
+std::string Kubelet::no_room_beside(const std::string& own, const Requests& wanted) const {
+  Requests sum = wanted;
   std::int64_t pods = 1;
   for (const auto& [uid, run] : pods_) {
+    if (uid == own) continue;
     if (run.requests.memory_bytes > 0 || run.requests.cpu_millicores > 0) ++pods;
     sum.cpu_millicores += run.requests.cpu_millicores;
     sum.memory_bytes += run.requests.memory_bytes;
@@ -157,6 +170,14 @@ std::string Kubelet::no_room_for(const Json& pod) const {
   if (sum.memory_bytes > static_cast<std::int64_t>(info_.memory_bytes))
     return "Insufficient memory";
   return "";
+}
+
+void Kubelet::take_requests(const Json& pod, PodRun& run) const {
+  const Requests wanted = requests_of(pod);
+  run.no_room.clear();
+  if (wanted == run.requests) return;
+  if (info_.counts_requests) run.no_room = no_room_beside(uid_of(pod), wanted);
+  if (run.no_room.empty()) run.requests = wanted;
 }
 
 std::optional<Moment> Kubelet::schedule(const Key& key, const Json& pod, PodRun& run, Moment now) {
@@ -204,10 +225,11 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
                                   [](const auto& one) { return one.second.running(); });
     if (!runs) return now + clean_up_look;
   }
+  take_requests(pod, run);
   std::optional<Moment> next = deadline_of(pod, run);
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
-    container.advance({node_, pod, spec, now});
+    container.advance({node_, pod, spec, now, run.no_room.empty()});
     if (!container.address().empty()) run.ip = container.address();
     next = sooner(next, container.due());
   }
@@ -227,6 +249,25 @@ void Kubelet::write(const Key& key, const Json& pod, Json status) {
   Json changed = pod;
   changed["status"] = std::move(status);
   node_.registry.write_status(key, std::move(changed), "kubelet");
+}
+
+// (kubernetes.io, "Resize CPU and Memory Resources assigned to Containers", "Pod resize status")
+void Kubelet::set_resize_conditions(Json& conditions, const PodRun& run) {
+  bool is_resizing = false;
+  std::string failure;
+  for (const auto& [name, container] : run.containers) {
+    is_resizing = is_resizing || container.is_resizing();
+    if (failure.empty()) failure = container.resize_failure();
+  }
+  const auto set_or_remove = [&](bool is_so, const Condition& one) {
+    if (is_so) return set_condition(conditions, one);
+    std::erase_if(conditions.get_ref<Json::array_t&>(),
+                  [&](const Json& known) { return text_at(known, "type") == one.type; });
+  };
+  set_or_remove(!run.no_room.empty(), {"PodResizePending", "True", "Deferred",
+                                       "Node didn't have enough capacity: " + run.no_room});
+  set_or_remove(is_resizing,
+                {"PodResizeInProgress", "True", failure.empty() ? "" : "Error", failure});
 }
 
 Json Kubelet::status_of(const Json& pod, const PodRun& run) const {
@@ -252,6 +293,7 @@ Json Kubelet::status_of(const Json& pod, const PodRun& run) const {
   set_condition(conditions, {"Initialized", "True", "", ""});
   set_condition(conditions, {"Ready", ready, reason, unready_message(unready)});
   set_condition(conditions, {"ContainersReady", ready, reason, unready_message(unready)});
+  set_resize_conditions(conditions, run);
   status["containerStatuses"] = std::move(statuses);
   status["startTime"] = run.started_at;
   status["hostIP"] = info_.address;

@@ -42,6 +42,7 @@ class Kubelet {
   struct Requests {
     std::int64_t cpu_millicores = 0;
     std::int64_t memory_bytes = 0;
+    bool operator==(const Requests&) const = default;
   };
   struct PodRun {
     std::optional<Moment> placed_at;  // when the scheduler places the pod
@@ -51,11 +52,16 @@ class Kubelet {
     std::string ip;
     std::string evicted;  // the reason, if the pod was evicted and is ending
     Requests requests;    // once it is on the node
+    std::string no_room;  // why it can't have what it requests now; empty if it has it
     std::map<std::string, Container> containers;
   };
 
   static Requests requests_of(const Json& pod);
   std::string no_room_for(const Json& pod) const;
+  // Why the node hasn't these requests beside those of its pods, but for the one with this uid.
+  std::string no_room_beside(const std::string& uid, const Requests& wanted) const;
+  // Takes what a pod on the node has come to request, if there is room for it.
+  void take_requests(const Json& pod, PodRun& run) const;
   std::optional<Moment> schedule(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> advance(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> evict(const Key& key, const Json& pod, PodRun& run, Moment now);
@@ -70,6 +76,7 @@ class Kubelet {
   bool strangers_are_gone(Moment now);
   std::string excess(const Json& pod, PodRun& run, Moment now) const;
   void write(const Key& key, const Json& pod, Json status);
+  static void set_resize_conditions(Json& conditions, const PodRun& run);
   Json status_of(const Json& pod, const PodRun& run) const;
   const PodRun* find(const Json& pod) const;
   // The spec of one container (empty: the only one). Throws Refusal if the pod doesn't have it.

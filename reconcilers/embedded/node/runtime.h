@@ -80,6 +80,13 @@ struct StartRequest {
   std::vector<std::string> args;
 };
 
+// How a change of a running container's limits is getting on.
+struct Resize {
+  enum class Stage { under_way, done, failed };
+  Stage stage = Stage::under_way;
+  std::string message = {};  // of a failure
+};
+
 struct RunState {
   enum class Stage {
     unknown,   // the runtime knows no such run
@@ -169,6 +176,11 @@ class Runtime {
   // also if it was created before berthd was restarted; tries again if it was refused.
   virtual void start(const Run& run, const StartRequest& request, Moment now) = 0;
   virtual RunState state(const Run& run, Moment now, std::optional<Moment>& again) = 0;
+
+  // Begins to give a running container the limits and requests of memory and CPU that its spec has
+  // now; nothing if that was begun before, whose state it returns. It fails if the container uses
+  // more memory than that.
+  virtual Resize resize(const Run& run, const Json& spec, Moment now) = 0;
 
   // Begins one probe of a running container; nothing if one of this kind is under way.
   virtual void probe(const Run& run, ProbeKind kind, const ProbeRequest& request, Moment now) = 0;

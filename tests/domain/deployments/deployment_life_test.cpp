@@ -207,6 +207,79 @@ TEST_CASE("only the newest log entries of a deployment are kept") {
   CHECK(f.world.logs(f.row.id).back().action == deployments::LogAction::stop);
 }
 
+TEST_CASE("one process is restarted, and the others' number stays") {
+  World world;
+  const accounts::User ada = world.verified_user("ada");
+  const apps::App app = world.approved_app(ada, {Scope::deploy_manage});
+  auto wanted = order();
+  wanted.container.processes = {{"web", {}}, {"worker", {}}};
+  const auto row = world.deploy(app, wanted);
+  deployments::Observation seen;
+  seen.status = Status::running;
+  REQUIRE(world.record(row.id, row.generation, seen));
+  const auto restart = [&](const std::string& process) {
+    return world.write([&](db::Tx& tx) {
+      return deployments::restart_process(tx, world.actor(app), row.id, process);
+    });
+  };
+  const auto restarted = restart("worker");
+  CHECK(restarted.status == Status::deploying);
+  CHECK(restarted.generation == row.generation + 1);
+  CHECK(restarted.rollout == row.rollout);
+  CHECK(restarted.process_rollouts == std::map<std::string, std::int64_t>{{"worker", 1}});
+  CHECK(restart("worker").process_rollouts.at("worker") == 2);
+  CHECK(restart("web").process_rollouts ==
+        std::map<std::string, std::int64_t>{{"web", 1}, {"worker", 2}});
+  const auto last = nlohmann::json::parse(*world.logs(row.id).back().details);
+  CHECK(last["process"] == "web");
+  const auto code_of = [&](const std::string& process) {
+    try {
+      restart(process);
+    } catch (const Error& error) {
+      return std::string(name(error.code));
+    }
+    return std::string();
+  };
+  CHECK(code_of("mailer") == "validation_failed");
+  CHECK(world.find_deployment(row.id).generation == row.generation + 3);
+  // A process that is gone isn't counted any more.
+  deployments::Change change;
+  change.set(&deployments::ContainerSpec::processes, {{"web", {}}, {"mailer", {}}});
+  world.write([&](db::Tx& tx) {
+    deployments::change(tx, world.actor(app), row.id, change, world.rules, world.keys.data);
+  });
+  CHECK(restart("mailer").process_rollouts ==
+        std::map<std::string, std::int64_t>{{"mailer", 1}, {"web", 1}});
+  world.stop(app, row.id);
+  CHECK(code_of("web") == "invalid_state");
+}
+
+TEST_CASE("how a change of size came to the containers is known until the next change") {
+  using deployments::Resize;
+  Fixture f;
+  f.seen(Status::running);
+  const auto stored = [&](std::int64_t generation, Resize how) {
+    return f.world.write(
+        [&](db::Tx& tx) { return deployments::record_resize(tx, f.row.id, generation, how); });
+  };
+  const auto before = f.now();
+  CHECK_FALSE(stored(before.generation + 1, Resize::in_place));
+  CHECK(stored(before.generation, Resize::in_place));
+  CHECK_FALSE(stored(before.generation, Resize::in_place));
+  CHECK(f.now().resized == Resize::in_place);
+  CHECK(f.now().rollout == before.rollout);
+  CHECK(stored(before.generation, Resize::rollout));
+  CHECK(f.now().resized == Resize::rollout);
+  CHECK(f.now().rollout == before.rollout + 1);
+  CHECK_FALSE(stored(before.generation, Resize::rollout));
+  CHECK_FALSE(stored(before.generation, Resize::in_place));
+  CHECK(f.now().rollout == before.rollout + 1);
+  f.world.restart(f.app, f.row.id);
+  CHECK_FALSE(f.now().resized);
+  f.world.stop(f.app, f.row.id);
+  CHECK_FALSE(stored(f.now().generation, Resize::rollout));
+}
+
 TEST_CASE("logs are chronological, in pages or the newest thousand") {
   Fixture f;
   f.world.write([&](db::Tx& tx) {

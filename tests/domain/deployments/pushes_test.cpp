@@ -116,6 +116,35 @@ TEST_CASE_METHOD(Fixture, "a new image that fails is rolled back and never rolle
   CHECK(now().container.image == "ghcr.io/acme/web:main");
 }
 
+TEST_CASE_METHOD(Fixture, "who pushes broken images all day gets a mail now and then",
+                 "[pushes_test]") {
+  const auto mails = [&] {
+    return read([](db::Tx& tx) {
+      return tx.number("SELECT count(*) FROM outbox WHERE subject LIKE '%was rolled back'");
+    });
+  };
+  const auto entries = [&] {
+    return std::ranges::count_if(logs(row.id), [](const deployments::LogEntry& entry) {
+      return entry.details && entry.details->find(R"("kind":"push")") != std::string::npos &&
+             entry.status == deployments::LogStatus::failed;
+    });
+  };
+  begin();
+  for (const char image : {'b', 'c', 'd', 'e'}) {
+    REQUIRE(answered(image));
+    fails(Reason::crash_loop);
+    REQUIRE(judged() == pushes::Verdict::rolled_back);
+    runs('a');
+  }
+  CHECK(mails() == 1);
+  CHECK(entries() == 4);
+  clock.advance(pushes::mailed_every);
+  REQUIRE(answered('f'));
+  fails(Reason::crash_loop);
+  REQUIRE(judged() == pushes::Verdict::rolled_back);
+  CHECK(mails() == 2);
+}
+
 TEST_CASE_METHOD(Fixture, "an image that doesn't run in its time is rolled back", "[pushes_test]") {
   begin();
   REQUIRE(answered('b'));

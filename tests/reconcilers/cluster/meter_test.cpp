@@ -371,6 +371,42 @@ TEST_CASE("the end of a pod that leaves while an earlier look is recorded isn't 
   CHECK(open_runs(r.world, r.id) == 0);
 }
 
+TEST_CASE("a container that crashes twice before it is looked at has two runs with their ends") {
+  Running r;
+  r.world.sleep();
+  Recording recording(r);
+  RunRecorder& recorder = recording.recorder;
+  const auto row = r.world.row(r.id);
+  r.world.database().read([&](db::Tx& tx) {
+    recorder.look(tx, r.id, &row);
+    return true;
+  });
+  REQUIRE_FALSE(recorder.news(r.id));
+  // The store has the pod as it was; its events say more.
+  const Object crashed = with_end(r.pod);
+  Object again = crashed;
+  Object& status = again["status"]["containerStatuses"][0];
+  Object ended = status["state"]["terminated"];
+  status["restartCount"] = 1;
+  status["containerID"] = ended["containerID"] = "containerd://1";
+  status["lastState"] = {{"terminated", ended}};
+  status["state"] = {{"waiting", {{"reason", "CrashLoopBackOff"}}}};
+  for (int repeated = 0; repeated < 3; ++repeated)
+    for (const Object& event : {crashed, again}) recorder.changed(event);
+  const auto news = recorder.news(r.id);
+  REQUIRE(news);
+  CHECK(news->runs.size() == 2);
+  const auto done =
+      r.world.database().write([&](db::Tx& tx) { return RunRecorder::record(tx, *news); });
+  CHECK(done.opened == 1);
+  CHECK(done.closed == 2);
+  CHECK(done.vanished == 0);
+  CHECK(done.missed == 0);
+  recorder.recorded(*news, done);
+  CHECK(interval(r.world, r.run)->ending == Ending::finished);
+  CHECK(interval(r.world, uid_of(r.pod) + "/1")->ending == Ending::finished);
+}
+
 TEST_CASE("a run that was closed by a process that no longer leads is opened again") {
   Running r;
   r.world.database().write([&](db::Tx& tx) {

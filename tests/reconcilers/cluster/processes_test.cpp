@@ -119,6 +119,29 @@ TEST_CASE("the number of containers rises and falls, and those that stay are the
   CHECK(tenant.names(kube::pod_disruption_budgets).empty());
 }
 
+TEST_CASE("one process is restarted, and the containers of the others stay") {
+  Tenant tenant({.processes = web_and_worker});
+  const auto web = tenant.pods("web");
+  const auto worker = tenant.pods("worker");
+  const std::string app = tenant.world.row(tenant.id).app_id;
+  tenant.world.database().write([&](db::Tx& tx) {
+    deployments::restart_process(tx, {app, app, "request-9"}, tenant.id, "worker");
+  });
+  CHECK(eventually([&] {
+    const auto now = tenant.pods("worker");
+    return now.size() == 1 && now != worker;
+  }));
+  REQUIRE(tenant.is_at_rest());
+  CHECK(tenant.pods("web") == web);
+  // A restart of all of it replaces both.
+  tenant.world.restart(tenant.id);
+  CHECK(eventually([&] {
+    const auto now = tenant.pods("web");
+    return now.size() == 1 && now != web;
+  }));
+  REQUIRE(tenant.is_at_rest());
+}
+
 TEST_CASE("a process that is gone leaves nothing, and web keeps its containers") {
   Tenant tenant({.processes = web_and_worker});
   const auto web = tenant.pods("web");
@@ -234,6 +257,8 @@ TEST_CASE("containers that are replaced by much smaller ones have room in the qu
   REQUIRE(world.is(id, Status::running));
   deployments::Change wanted;
   wanted.tier = "small";
+  // So that they don't get it while they run.
+  cluster.fail_next(1, 422, std::nullopt, {"patch", "pods"});
   world.database().write([&](db::Tx& tx) {
     deployments::change(tx, {app, app, "request-9"}, id, wanted, world.rules, data_key);
   });

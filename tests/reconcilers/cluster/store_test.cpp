@@ -107,13 +107,18 @@ TEST_CASE(
   CHECK(differs(desired, slimmed(full)));
 }
 
-TEST_CASE("only the node is kept of a pod's spec") {
+TEST_CASE("only the node and what can change of the containers are kept of a pod's spec") {
   json pod = object("a", 1);
   pod["kind"] = "Pod";
-  pod["spec"] = {{"nodeName", "node1"}, {"containers", {{{"name", "app"}}}}};
+  const json limits = {{"cpu", "100m"}, {"memory", "128Mi"}};
+  json container = {{"name", "app"}, {"image", "nginx:1"}, {"resources", {{"limits", limits}}}};
+  container["resources"]["limits"]["ephemeral-storage"] = "1Gi";
+  pod["spec"] = {{"nodeName", "node1"}, {"containers", {container}}};
   pod["status"]["phase"] = "Running";
   const json slim = slimmed(pod);
-  CHECK(slim["spec"] == json{{"nodeName", "node1"}});
+  const json kept = {{"name", "app"}, {"resources", {{"limits", limits}}}};
+  CHECK(slim["spec"] == json{{"nodeName", "node1"}, {"containers", json::array({kept})}});
+  CHECK(slimmed(slim)["spec"] == slim["spec"]);
   CHECK(slim["status"]["phase"] == "Running");
 }
 

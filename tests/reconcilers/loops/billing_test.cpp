@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "reconcilers/loops/loops.h"
-#include "tests/domain/deployments/billing/billing_world.h"
+#include "tests/domain/deployments/runs/runs_world.h"
 
 namespace {
 
@@ -74,6 +74,34 @@ TEST_CASE("a credit wakes the billing loop, and its clock may be moved") {
   CHECK(eventually([&] { return world.find_deployment(row.id).status == Status::deploying; }));
   CHECK(world.points() == 0);
   loops.stop();
+}
+
+TEST_CASE("a release that couldn't be paid is run when the app is credited") {
+  RunsWorld world;
+  tiers::Tier tier = paid_tier("hourly", 0);
+  tier.points_per_hour = 100;
+  world.new_tier(tier);
+  world.give(100);
+  deployments::ContainerSpec container;
+  container.release_command = {"./migrate"};
+  const std::string id = world.deploy_with(container, "shop", "hourly").id;
+  world.write([&](db::Tx& tx) {
+    tx.execute("UPDATE ledger_accounts SET balance = 50, held = 0 WHERE id = $1",
+               "app:" + world.app.id);
+  });
+  REQUIRE(world.begin_release(id).state == releases::State::failed);
+  deployments::Observation seen;
+  seen.status = Status::errored;
+  seen.reason = deployments::Reason::release_failed;
+  REQUIRE(world.record(id, world.find_deployment(id).generation, seen));
+  BillingLoop loop(world.keys.data, {.sweep = 1h, .batch = 10});
+  Round round(world.db);
+  run(loop, round);
+  CHECK(world.release_of(id).state == releases::State::failed);
+  world.give(1'000);
+  loop.credited(world.app.id);
+  run(loop, round);
+  CHECK(world.release_of(id).state == releases::State::under_way);
 }
 
 TEST_CASE("a credit from a time without a billing loop is found by the next one") {

@@ -61,11 +61,29 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
   throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 
+// What was paid for the period and hasn't been given back since it began. A refund that an admin
+// makes counts first for the period in which it is made.
+std::int64_t left_of_paid(db::Tx& tx, const std::string& deployment_id, const Period& period) {
+  const std::int64_t left = tx.number(R"(
+      SELECT coalesce((SELECT sum(amount)
+                       FROM deployment_charges
+                       WHERE deployment_id = $1 AND period_start = $2), 0)
+           + coalesce((SELECT sum(amount)
+                       FROM deployment_tier_changes
+                       WHERE deployment_id = $1 AND period_start = $2), 0)
+           - coalesce((SELECT sum(amount)
+                       FROM deployment_refunds
+                       WHERE deployment_id = $1 AND at >= $2), 0))",
+                                      deployment_id, period.start);
+  return std::max<std::int64_t>(left, 0);
+}
+
 // What another price of a whole period costs for the rest of a paid or free one; below 0 for a
-// credit.
+// credit, which is never more than what is left of what was paid.
 std::int64_t price_of_rest(db::Tx& tx, const Account& account, std::int64_t rate) {
   const Period period = period_at(account.created_at, tx.now());
-  return price_of_change(account.rate, rate, period.end - tx.now());
+  const std::int64_t price = price_of_change(account.rate, rate, period.end - tx.now());
+  return price < 0 ? std::max(price, -left_of_paid(tx, account.id, period)) : price;
 }
 
 // The price of a period that was paid at `rate` with another number of containers: each costs what

@@ -7,18 +7,19 @@ namespace berth::releases {
 namespace {
 
 using deployments::Deployment;
+using deployments::RolloutKind;
 using runs::Run;
 
 struct Rollout {
   std::int64_t generation = 0;
-  // It has a release command and hasn't run yet. One that ran had its release, whose row may be
-  // gone.
+  // It has a release command, is no rollback, and hasn't run yet. One that ran had its release,
+  // whose row may be gone.
   bool has_release = false;
 };
 
 std::optional<Rollout> newest_rollout(db::Tx& tx, const std::string& deployment_id) {
   auto rows = tx.query(R"(
-      SELECT generation, release_command, succeeded_at
+      SELECT generation, kind, release_command, succeeded_at
       FROM deployment_revisions
       WHERE deployment_id = $1
       ORDER BY generation DESC
@@ -26,7 +27,9 @@ std::optional<Rollout> newest_rollout(db::Tx& tx, const std::string& deployment_
                        deployment_id);
   if (!rows.next()) return std::nullopt;
   return Rollout{.generation = rows.integer("generation"),
-                 .has_release = rows.text("release_command") != "[]" && rows.null("succeeded_at")};
+                 .has_release = rows.text("release_command") != "[]" &&
+                                rows.text("kind") != to_string(RolloutKind::rollback) &&
+                                rows.null("succeeded_at")};
 }
 
 State state_of(const Run& run) {
@@ -119,6 +122,49 @@ Release begin(db::Tx& tx, const std::string& deployment_id) {
   }
   release.state = state_of(*release.run);
   return release;
+}
+
+std::vector<std::string> unpaid(db::Tx& tx, const Unpaid& after, const std::string& app_id,
+                                int most) {
+  // The release of the newest rollout was refused.
+  static const std::string refused = R"(
+      SELECT d.id
+      FROM deployments d
+      WHERE d.reason = 'release_failed'
+        AND d.status NOT IN ('stopped', 'destroyed')
+        AND EXISTS (SELECT 1
+                    FROM deployment_runs r
+                    WHERE r.deployment_id = d.id
+                      AND r.generation = (SELECT max(v.generation)
+                                          FROM deployment_revisions v
+                                          WHERE v.deployment_id = d.id)
+                      AND r.kind = 'release'
+                      AND r.reason = 'points_missing')
+  )";
+  static const std::string of_all = refused + R"(
+        AND (d.app_id, d.id) > ($1, $2)
+      ORDER BY d.app_id, d.id
+      LIMIT $3)";
+  static const std::string of_app = refused + R"(
+        AND d.app_id = $1 AND d.id > $2
+      ORDER BY d.id
+      LIMIT $3)";
+  std::vector<std::string> ids;
+  auto rows = app_id.empty() ? tx.query(of_all, after.app_id, after.id, most)
+                             : tx.query(of_app, app_id, after.id, most);
+  while (rows.next()) ids.push_back(rows.text("id"));
+  return ids;
+}
+
+bool retry_unpaid(db::Tx& tx, const std::string& deployment_id) {
+  tx.require_serializable();
+  const auto deployment = deployments::find(tx, deployment_id);
+  if (!deployment) return false;
+  const Release release = release_of(tx, *deployment);
+  if (release.state != State::failed || release.run->reason != runs::Reason::points_missing ||
+      refusal_of_points(tx, deployment_id))
+    return false;
+  return runs::reopen(tx, *release.run);
 }
 
 void rollout_begins(db::Tx& tx, const std::string& deployment_id) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "controller/domain/deployments/runs/runs.h"
 
@@ -9,10 +11,12 @@
 // command has succeeded, with the rollout's image and variables. What counts is the command that
 // the deployment had when the rollout began.
 //
-// The rollouts are those that have a revision: a creation, a change that replaces containers, a
-// restart, and a rollback. One that begins while the deployment is stopped has its release when the
-// deployment starts; a deployment that ran, is suspended and starts again unchanged has had its.
-// Releases of one deployment never run side by side.
+// The rollouts are those that have a revision: a creation, a change that replaces containers, and a
+// restart. A rollback has no release: what it goes back to had its own, and an older image's
+// command mostly fails at the newer database (docs/decisions/deployments.md). Neither has a change
+// of size that comes to the running containers. One that begins while the deployment is stopped has
+// its release when the deployment starts; a deployment that ran, is suspended and starts again
+// unchanged has had its. Releases of one deployment never run side by side.
 namespace berth::releases {
 
 enum class State {
@@ -43,6 +47,19 @@ std::string message_of(const runs::Run& run);
 // are missing; anything else if it isn't `needed` any more, for example because the deployment is
 // stopped. Needs a serializable write.
 Release begin(db::Tx& tx, const std::string& deployment_id);
+
+// Which deployments wait for points, because their newest rollout's release was refused for want of
+// them, or because of a budget: those after `after` in the order of apps and ids, or those of one
+// app with a greater id. At most `most`.
+struct Unpaid {
+  std::string app_id;
+  std::string id;
+};
+std::vector<std::string> unpaid(db::Tx& tx, const Unpaid& after, const std::string& app_id,
+                                int most);
+// Has such a release run after all, if it can be paid now. Returns whether it does. Needs a
+// serializable write.
+bool retry_unpaid(db::Tx& tx, const std::string& deployment_id);
 
 // To be called when a new rollout begins: cancels the release of an earlier one, unless the cluster
 // has its Job already. Such a one runs to its end, because half a migration is worse than one that

@@ -191,6 +191,17 @@ bool end(db::Tx& tx, const Run& run, Status status, Reason reason,
   return true;
 }
 
+bool reopen(db::Tx& tx, const Run& run) {
+  const int opened = tx.execute(R"(
+      UPDATE deployment_runs
+      SET status = 'pending', reason = NULL, message = NULL, finished_at = NULL
+      WHERE id = $1 AND status = 'failed' AND made_at IS NULL)",
+                                run.id);
+  if (opened == 0) return false;
+  wake(tx, run);
+  return true;
+}
+
 void tell_failure(db::Tx& tx, const Run& run) {
   nlohmann::json details = {
       {"run_id", run.id},

@@ -28,23 +28,6 @@ const Json& security(const Json& pod, const Json& spec, const char* field) {
                        : own;
 }
 
-Json resource_limits(const Json& spec, const Machine& machine) {
-  Json limits = Json::object();
-  const auto cpu = quantity_of(at_path(spec, "/resources/limits/cpu"));
-  const auto share = quantity_of(at_path(spec, "/resources/requests/cpu"));
-  if (machine.limits_cpu) {
-    if (cpu) {
-      limits["cpu"]["period"] = cpu_period;
-      limits["cpu"]["quota"] = std::max(cpu->milli() * cpu_period / 1000, least_cpu_quota);
-    }
-    if (share) limits["cpu"]["shares"] = std::max(share->milli() * 1024 / 1000, least_cpu_shares);
-  }
-  const std::uint64_t memory = bytes_of(at_path(spec, "/resources/limits/memory"));
-  if (machine.limits_memory && memory > 0) limits["memory"] = {{"limit", memory}, {"swap", memory}};
-  if (machine.limits_pids) limits["pids"] = {{"limit", most_processes}};
-  return limits;
-}
-
 void add_user(Json& body, const Json& pod, const Json& spec) {
   const Json& user = security(pod, spec, "runAsUser");
   const Json& group = security(pod, spec, "runAsGroup");
@@ -109,6 +92,23 @@ void add_volumes(CreateRequest& request, const Json& pod, const Json& spec,
 }
 
 }  // namespace
+
+Json resource_limits(const Json& spec, const Machine& machine) {
+  Json limits = Json::object();
+  const auto cpu = quantity_of(at_path(spec, "/resources/limits/cpu"));
+  const auto share = quantity_of(at_path(spec, "/resources/requests/cpu"));
+  if (machine.limits_cpu) {
+    if (cpu) {
+      limits["cpu"]["period"] = cpu_period;
+      limits["cpu"]["quota"] = std::max(cpu->milli() * cpu_period / 1000, least_cpu_quota);
+    }
+    if (share) limits["cpu"]["shares"] = std::max(share->milli() * 1024 / 1000, least_cpu_shares);
+  }
+  const std::uint64_t memory = bytes_of(at_path(spec, "/resources/limits/memory"));
+  if (machine.limits_memory && memory > 0) limits["memory"] = {{"limit", memory}, {"swap", memory}};
+  if (machine.limits_pids) limits["pids"] = {{"limit", most_processes}};
+  return limits;
+}
 
 PodFacts facts_of(const Json& pod, const Json& spec) {
   PodFacts facts;

@@ -48,6 +48,10 @@ struct Placement {
   std::filesystem::path volumes;  // below it each emptyDir volume has a directory of its name
 };
 
+// The limits of memory, CPU and processes that the container's spec asks for, as far as the machine
+// can hold containers to them (libpod's LinuxResources).
+Json resource_limits(const Json& spec, const Machine& machine);
+
 // A container may have so many processes and threads.
 inline constexpr int most_processes = 1'024;
 

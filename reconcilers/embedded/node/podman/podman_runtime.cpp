@@ -794,6 +794,60 @@ void PodmanRuntime::stop(const Run& run, milliseconds grace, Moment now) {
   loop_.post([this, container, at] { schedule_kill(container, at); });
 }
 
+// Other limits. -----------------------------------------------------------------------------------
+
+Resize PodmanRuntime::resize(const Run& run, const Json& spec, Moment) {
+  Json limits = resource_limits(spec, service_.machine());
+  ContainerPtr container;
+  {
+    const std::lock_guard lock(mutex_);
+    container = find(run);
+    if (!container || container->state.stage != RunState::Stage::running) return {};
+    if (container->resized_to == limits) return container->resizing;
+    container->resized_to = limits;
+    container->resizing = {};
+  }
+  if (calls_.submit(run.name_space, [this, container, limits] { resize_now(container, limits); }))
+    return {};
+  const std::lock_guard lock(mutex_);
+  container->resized_to = nullptr;  // to be tried again at the next look
+  return {};
+}
+
+// The kernel would end what uses more memory than the new limit, so that is looked at before.
+void PodmanRuntime::resize_now(const ContainerPtr& container, const Json& limits) {
+  const auto mutex = mutex_of(container->run.uid);
+  const std::lock_guard one_at_a_time(*mutex);
+  CgroupPaths cgroups;
+  {
+    const std::lock_guard lock(mutex_);
+    // The newest limits count; those before needn't be set.
+    if (container->removed || ending_ || container->resized_to != limits) return;
+    cgroups = container->cgroups;
+  }
+  Resize done{.stage = Resize::Stage::done};
+  const auto used = working_set(cgroups);
+  const std::int64_t limit = number_at(limits, "/memory/limit", 0);
+  if (limit > 0 && used && *used >= std::uint64_t(limit)) {
+    done = {.stage = Resize::Stage::failed,
+            .message = "attempting to set pod memory limit below current usage"};
+  } else if (!limits.empty()) {
+    try {
+      const UnixAnswer answer =
+          request("POST", "/containers/" + container->name + "/update", limits.dump());
+      if (!answer.good()) done = {.stage = Resize::Stage::failed, .message = words_of(answer.body)};
+    } catch (const UnixHttpError& error) {
+      if (error.kind() == UnixHttpError::Kind::cancelled) return;
+      done = {.stage = Resize::Stage::failed, .message = error.what()};
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (container->resized_to == limits) container->resizing = done;
+  }
+  wake(container->run);
+}
+
 // Removal. ----------------------------------------------------------------------------------------
 
 void PodmanRuntime::remove_by_podman(const std::string& name) {

@@ -46,6 +46,7 @@ class PodmanRuntime final : public Runtime {
   Pull pull_state(const Run& run, Moment now, std::optional<Moment>& again) override;
   void start(const Run& run, const StartRequest& request, Moment now) override;
   RunState state(const Run& run, Moment now, std::optional<Moment>& again) override;
+  Resize resize(const Run& run, const Json& spec, Moment now) override;
   void probe(const Run& run, ProbeKind kind, const ProbeRequest& request, Moment now) override;
   std::optional<ProbeResult> probe_result(const Run& run, ProbeKind kind, Moment now,
                                           std::optional<Moment>& again) override;
@@ -88,6 +89,8 @@ class PodmanRuntime final : public Runtime {
     bool finishing = false;
     bool removed = false;
     std::map<ProbeKind, ProbeSlot> probes;
+    Json resized_to;  // the limits that it was given last since its start, or is being given
+    Resize resizing;  // how that is getting on
     std::optional<std::pair<Moment, std::uint64_t>> last_cpu;
     std::optional<Usage> usage;
   };
@@ -130,6 +133,7 @@ class PodmanRuntime final : public Runtime {
   void start_now(const ContainerPtr& container, const Start& start);
   // Returns false if the container couldn't be created; its state says why.
   bool create(const ContainerPtr& container, const Start& start, const Network& network);
+  void resize_now(const ContainerPtr& container, const Json& limits);
   UnixAnswer start_by_podman(const std::string& name);
   void look_after_start(const ContainerPtr& container);
   void take_running(const ContainerPtr& container, const Json& inspected);

@@ -5,6 +5,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "reconcilers/embedded/apiserver/quantity.h"
 #include "reconcilers/embedded/node/simulated/commands.h"
 
 namespace berth::embedded {
@@ -228,6 +229,16 @@ RunState SimulatedRuntime::state(const Run& run, Moment now, std::optional<Momen
   state.reason = out_of_memory ? "OOMKilled" : "Error";
   state.message = last_words(behaviour);
   return state;
+}
+
+// It is done at once.
+Resize SimulatedRuntime::resize(const Run& run, const Json& spec, Moment) {
+  const auto used = usage(run);
+  const auto limit = quantity_of(at_path(spec, "/resources/limits/memory"));
+  if (used && limit && limit->milli() / 1000 < std::int64_t(used->memory_bytes))
+    return {.stage = Resize::Stage::failed,
+            .message = "attempting to set pod memory limit below current usage"};
+  return {.stage = Resize::Stage::done};
 }
 
 void SimulatedRuntime::probe(const Run& run, ProbeKind kind, const ProbeRequest& request,

@@ -36,6 +36,7 @@ class SimulatedRuntime : public Runtime {
   Pull pull_state(const Run& run, Moment now, std::optional<Moment>& again) override;
   void start(const Run& run, const StartRequest& request, Moment now) override;
   RunState state(const Run& run, Moment now, std::optional<Moment>& again) override;
+  Resize resize(const Run& run, const Json& spec, Moment now) override;
   void probe(const Run& run, ProbeKind kind, const ProbeRequest& request, Moment now) override;
   std::optional<ProbeResult> probe_result(const Run& run, ProbeKind kind, Moment now,
                                           std::optional<Moment>& again) override;

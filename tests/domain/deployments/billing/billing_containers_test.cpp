@@ -101,6 +101,50 @@ TEST_CASE("another number of containers is settled for the rest of the period") 
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("what an admin has given back isn't given back again when there are fewer containers") {
+  Fixture f;
+  f.give(2 * price);
+  const std::string id = f.run_with(2);
+  REQUIRE(f.points() == 0);
+  const auto refund = [&](std::int64_t amount) {
+    f.write([&](db::Tx& tx) { billing::refund(tx, {"root", "r"}, id, amount, "an outage"); });
+  };
+  SECTION("all of it") {
+    refund(2 * price);
+    f.run_until(f.start + 15 * day);
+    f.scale(id, 1);
+    CHECK(f.points() == 2 * price);
+    CHECK(f.view(id).history[0].amount == 0);
+  }
+  SECTION("a part of it, which leaves less than the credit") {
+    refund(2 * price - 100);
+    f.run_until(f.start + 15 * day);
+    f.scale(id, 1);
+    CHECK(f.points() == 2 * price);
+  }
+  SECTION("a part of it, which leaves more than the credit") {
+    refund(price);
+    f.run_until(f.start + 15 * day);
+    f.scale(id, 1);
+    CHECK(f.points() == price + price / 2);
+  }
+  SECTION("a cheaper tier is a smaller size, too") {
+    f.new_tier(tier_of_many("cheap", price / 10));
+    refund(2 * price);
+    f.run_until(f.start + 15 * day);
+    f.put_on(id, "cheap");
+    CHECK(f.points() == 2 * price);
+  }
+  SECTION("of an earlier period") {
+    f.give(2 * price);
+    refund(price);
+    f.run_until(f.start + month + 15 * day);
+    f.scale(id, 1);
+    CHECK(f.points() == price + price / 2);
+  }
+  CHECK(f.broken_invariants().empty());
+}
+
 TEST_CASE("another number without the points for it is refused, and changes nothing") {
   Fixture f;
   f.give(price + 333);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/deployments/rollback.h"
 #include "tests/domain/deployments/runs/runs_world.h"
 
 namespace {
@@ -50,7 +51,7 @@ TEST_CASE("a rollout with a release command waits for it, and has it once") {
   CHECK(f.all_runs(f.id).size() == 1);
 }
 
-TEST_CASE("each rollout has a release: changes, restarts and rollbacks") {
+TEST_CASE("each rollout has a release: changes and restarts") {
   Fixture f;
   f.ends(f.begun());
   f.rollout_runs();
@@ -77,6 +78,31 @@ TEST_CASE("each rollout has a release: changes, restarts and rollbacks") {
   CHECK(f.release_of(other).state == State::none);
   f.restart(f.app, other);
   CHECK(f.release_of(other).state == State::needed);
+}
+
+TEST_CASE("a rollback has no release: what it goes back to had its own") {
+  Fixture f;
+  f.ends(f.begun());
+  f.rollout_runs();
+  f.patch_image(f.id, "ghcr.io/acme/web:2");
+  f.ends(f.begun());
+  f.rollout_runs();
+  deployments::Change later;
+  later.set(&ContainerSpec::release_command, runs::Texts{"./migrate", "--all"});
+  f.change(f.id, later);
+  f.write([&](db::Tx& tx) {
+    deployments::rollback(tx, f.actor(f.app), f.id, std::nullopt, f.rules, f.keys.data);
+  });
+  CHECK(f.find_deployment(f.id).container.image.starts_with("ghcr.io/acme/web:1"));
+  CHECK(f.state() == State::none);
+  CHECK(f.begin_release(f.id).state == State::none);
+  CHECK(f.all_runs(f.id).size() == 2);
+  // The command stays the deployment's own for what comes next.
+  CHECK(f.find_deployment(f.id).container.release_command == runs::Texts{"./migrate", "--all"});
+  f.rollout_runs();
+  f.patch_image(f.id, "ghcr.io/acme/web:3");
+  CHECK(f.state() == State::needed);
+  CHECK(f.begun().command == runs::Texts{"./migrate", "--all"});
 }
 
 TEST_CASE("a release that fails keeps the rollout from beginning until the next one") {
@@ -209,4 +235,47 @@ TEST_CASE("a release that can't be paid has failed") {
   CHECK(release.run->reason == runs::Reason::points_missing);
   CHECK(w.events("deployment.run_failed") == 1);
   CHECK(w.begin_release(id).run->id == release.run->id);
+  // The loop of the cluster records that.
+  Observation seen;
+  seen.status = deployments::Status::errored;
+  seen.reason = Reason::release_failed;
+  REQUIRE(w.record(id, w.find_deployment(id).generation, seen));
+  const auto unpaid = [&](const std::string& app) {
+    return w.read([&](db::Tx& tx) { return releases::unpaid(tx, {}, app, 10); });
+  };
+  const auto retried = [&] {
+    return w.write([&](db::Tx& tx) { return releases::retry_unpaid(tx, id); });
+  };
+  using Ids = std::vector<std::string>;
+  CHECK(unpaid("") == Ids{id});
+  CHECK(unpaid(w.app.id) == Ids{id});
+  CHECK(unpaid("another app").empty());
+  CHECK(w.read([&](db::Tx& tx) {
+           return releases::unpaid(tx, {.app_id = w.app.id, .id = id}, "", 10);
+         }).empty());
+  CHECK_FALSE(retried());
+  CHECK(w.release_of(id).state == State::failed);
+  w.give(1'000);
+  CHECK(retried());
+  CHECK(w.release_of(id).state == State::under_way);
+  CHECK(w.release_of(id).run->id == release.run->id);
+  CHECK(w.release_of(id).run->status == runs::Status::pending);
+  CHECK_FALSE(w.release_of(id).run->reason);
+  CHECK_FALSE(retried());
+  CHECK(unpaid("").empty());
+  w.ends(*w.release_of(id).run);
+  CHECK(w.release_of(id).lets_rollout_go_on());
+}
+
+TEST_CASE("a release that failed by itself isn't tried again when points arrive") {
+  Fixture f;
+  const runs::Run run = f.begun();
+  f.ends(run, 7);
+  Observation seen;
+  seen.status = deployments::Status::errored;
+  seen.reason = Reason::release_failed;
+  REQUIRE(f.record(f.id, f.find_deployment(f.id).generation, seen));
+  CHECK(f.read([&](db::Tx& tx) { return releases::unpaid(tx, {}, "", 10); }).empty());
+  CHECK_FALSE(f.write([&](db::Tx& tx) { return releases::retry_unpaid(tx, f.id); }));
+  CHECK(f.state() == State::failed);
 }
