@@ -257,6 +257,10 @@ void remove_member(db::Tx& tx, const MemberChange& by, const std::string& app_id
   if (!leaves) tell_removed(tx, by, own.app, user_id);
 }
 
+bool is_member(db::Tx& tx, const std::string& app_id, const std::string& user_id) {
+  return find_member(tx, app_id, user_id).has_value();
+}
+
 void forget_member(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(DELETE FROM app_members WHERE user_id = $1)", user_id);
   forget_invitations_of_user(tx, user_id);

@@ -92,6 +92,8 @@ void remove_member(db::Tx& tx, const MemberChange& by, const std::string& app_id
 App transfer(db::Tx& tx, const MemberChange& by, const std::string& app_id,
              const std::string& user_id);
 
+// Whether the user is a member of the app, other than as the account that it belongs to.
+bool is_member(db::Tx& tx, const std::string& app_id, const std::string& user_id);
 // Removes the user's memberships, and the invitations to and by them. For the deletion of accounts.
 void forget_member(db::Tx& tx, const std::string& user_id);
 
