@@ -10,6 +10,7 @@
 #include "controller/domain/apps/member_rows.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/read_page.h"
+#include "controller/domain/webhooks/alerts.h"
 
 namespace berth::apps {
 namespace {
@@ -45,6 +46,12 @@ void refuse_for_holder(const App& app, const std::string& user_id) {
   if (app.owner_id == user_id)
     throw Error(Code::invalid_state,
                 "the app belongs to this account; transfer the app to another member first");
+}
+
+// Alerts are for admins of the app.
+void forget_alerts(db::Tx& tx, const App& app, const std::string& user_id) {
+  alerts::remove_of_app(tx, user_id, app.id);
+  note_spend_wishes(tx, app.owner_id);
 }
 
 void record(db::Tx& tx, const MemberChange& by, const char* action, const std::string& app_id,
@@ -140,6 +147,14 @@ App require_member(db::Tx& tx, const std::string& user_id, const std::string& ap
   return std::move(own.app);
 }
 
+bool may_use(db::Tx& tx, const std::string& user_id, const std::string& app_id,
+             const std::string& deployment_id) {
+  const auto app = find(tx, app_id);
+  const auto own = app ? membership_in(tx, user_id, *app) : std::nullopt;
+  return own && (own->deployments.empty() ||
+                 std::ranges::find(own->deployments, deployment_id) != own->deployments.end());
+}
+
 Membership choose(db::Tx& tx, const std::string& user_id, const std::string& wanted) {
   if (!wanted.empty()) {
     const auto by_client_id = find_by_client_id(tx, wanted);
@@ -230,6 +245,7 @@ Member change_member(db::Tx& tx, const MemberChange& by, const std::string& app_
       WHERE app_id = $1 AND user_id = $2)",
       app_id, user_id, to_string(role), stored_deployments(deployments), tx.now());
   if (role < before.role) withdraw_invitations_by(tx, app_id, user_id);
+  if (!includes(role, Role::admin)) forget_alerts(tx, own.app, user_id);
   record(tx, by, "app.member_change", app_id,
          {{"user_id", user_id},
           {"from", to_string(before.role)},
@@ -252,9 +268,14 @@ void remove_member(db::Tx& tx, const MemberChange& by, const std::string& app_id
   tx.require_change(R"(DELETE FROM app_members WHERE app_id = $1 AND user_id = $2)", app_id,
                     user_id);
   withdraw_invitations_by(tx, app_id, user_id);
+  forget_alerts(tx, own.app, user_id);
   record(tx, by, leaves ? "app.member_leave" : "app.member_remove", app_id,
          {{"user_id", user_id}, {"role", to_string(member.role)}});
   if (!leaves) tell_removed(tx, by, own.app, user_id);
+}
+
+bool is_any_member(db::Tx& tx, const std::string& user_id) {
+  return tx.number(R"(SELECT 1 FROM app_members WHERE user_id = $1 LIMIT 1)", user_id) > 0;
 }
 
 bool is_member(db::Tx& tx, const std::string& app_id, const std::string& user_id) {

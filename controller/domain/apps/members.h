@@ -37,6 +37,9 @@ void require_role(const Membership& membership, Role least);
 // Returns the app if the user has at least this role in it, in all of the app. Throws like both
 // functions above, and forbidden if the user may only use some of its deployments.
 App require_member(db::Tx& tx, const std::string& user_id, const std::string& app_id, Role least);
+// Whether the user is an owner or a member of the app who may use this deployment of it.
+bool may_use(db::Tx& tx, const std::string& user_id, const std::string& app_id,
+             const std::string& deployment_id);
 // Returns the one of the user's apps that a request is about. `wanted` is its id or client_id. It
 // may be empty if the user owns exactly one app; or if they own none and are a member of exactly
 // one. So becoming a member changes nothing for those who have an app. Throws app_not_found,
@@ -92,6 +95,8 @@ void remove_member(db::Tx& tx, const MemberChange& by, const std::string& app_id
 App transfer(db::Tx& tx, const MemberChange& by, const std::string& app_id,
              const std::string& user_id);
 
+// Whether the user is a member of any app, other than as the account that it belongs to.
+bool is_any_member(db::Tx& tx, const std::string& user_id);
 // Whether the user is a member of the app, other than as the account that it belongs to.
 bool is_member(db::Tx& tx, const std::string& app_id, const std::string& user_id);
 // Removes the user's memberships, and the invitations to and by them. For the deletion of accounts.

@@ -41,3 +41,44 @@ CREATE INDEX app_invitations_by_end ON app_invitations (keep_until);
 
 -- When the app last went to another account; NULL: never.
 ALTER TABLE apps ADD COLUMN transferred_at INTEGER;
+
+-- Members of an app have alerts of it, besides the account that it belongs to. They are removed with the role.
+DROP TRIGGER app_events_to_alerts;
+CREATE TRIGGER app_events_to_alerts AFTER INSERT ON app_events
+BEGIN
+  INSERT INTO alert_events (alert_id, app_id, uuid, type, data, at, due_at)
+  SELECT a.id, NEW.app_id, NEW.uuid, told.type, NEW.data, NEW.at, max(NEW.at + 2000, a.not_before)
+  FROM apps p
+  JOIN alerts a ON a.app_id = p.id OR (a.owner_id = p.owner_id AND a.app_id IS NULL)
+  JOIN (SELECT CASE
+                 WHEN NEW.type = 'deployment.domain'
+                   THEN CASE WHEN json_extract(NEW.data, '$.state') = 'failed' THEN 'certificate.failed' END
+                 WHEN NEW.type <> 'deployment.status' THEN NEW.type
+                 WHEN coalesce(json_extract(NEW.data, '$.cause'), json_extract(NEW.data, '$.reason'))
+                      IN ('crash_loop', 'out_of_memory') THEN 'deployment.crashed'
+                 WHEN json_extract(NEW.data, '$.reason') = 'certificate_failed'
+                   THEN CASE WHEN NOT EXISTS (SELECT 1 FROM custom_domains c
+                                              WHERE c.deployment_id = NEW.subject AND c.released_at IS NULL)
+                             THEN 'certificate.failed' END
+                 WHEN json_extract(NEW.data, '$.status') = 'errored'
+                   OR json_extract(NEW.data, '$.reason') IN ('rollout_failed', 'release_failed') THEN 'deployment.failed'
+               END AS type) told
+  WHERE p.id = NEW.app_id
+    AND told.type IS NOT NULL
+    AND a.disabled_at IS NULL
+    AND EXISTS (SELECT 1 FROM json_each(a.events) wanted WHERE wanted.value = told.type)
+    AND (SELECT count(*) FROM alert_events e WHERE e.alert_id = a.id) <
+      CASE WHEN told.type = 'points.spent' THEN 50 ELSE 100 END
+    AND (NEW.type NOT IN ('deployment.status', 'deployment.domain', 'deployment.run_failed')
+         OR NOT EXISTS (
+           SELECT 1
+           FROM app_events e
+           WHERE e.subject = NEW.subject AND e.id < NEW.id AND e.type = NEW.type AND e.at > NEW.at - 1800000
+             AND json_extract(e.data, '$.status') IS json_extract(NEW.data, '$.status')
+             AND json_extract(e.data, '$.domain') IS json_extract(NEW.data, '$.domain')
+             AND json_extract(e.data, '$.state') IS json_extract(NEW.data, '$.state')
+             AND json_extract(e.data, '$.kind') IS json_extract(NEW.data, '$.kind')
+             AND json_extract(e.data, '$.name') IS json_extract(NEW.data, '$.name')
+             AND json_extract(e.data, '$.reason') IS json_extract(NEW.data, '$.reason')
+             AND json_extract(e.data, '$.cause') IS json_extract(NEW.data, '$.cause')));
+END;
