@@ -10,8 +10,9 @@ import urllib.request
 TITLE = """# Operations
 
 Every operation of the document that berthd publishes (`/.well-known/openapi.json`), with the command of
-[the client](client.md) and the page that do the same. `berth api METHOD PATH` calls each of them. Where there is neither
-a command nor a page, the last column says why.
+[the client](client.md) and the page that do the same. `berth api METHOD PATH` calls each of them. The role is the least
+that a person needs in the app ([who may do what](../guides/operators.md#members)). Where there is neither a command nor a
+page, the last column says why.
 
 """
 
@@ -34,7 +35,7 @@ def rows(table):
     """Yields (operation, command, page, why) for each row of the tables."""
     for line in table.splitlines():
         if line.startswith("| ") and not line.startswith(("| operation |", "| --- |")):
-            name, _, command, page, why = (part.strip(" `") for part in line.strip("|").split("|"))
+            name, _, _, command, page, why = (part.strip(" `") for part in line.strip("|").split("|"))
             yield name, command, page, why
 
 

@@ -6,6 +6,7 @@
 #include "api/gate/browser_session.h"
 #include "controller/base/ascii.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/oauth/first_party.h"
 
 namespace berth::api {
@@ -62,15 +63,17 @@ void require_scope(const ScopeSet& scopes, const Access& access, const std::stri
     throw Error(Code::insufficient_scope, who + " lacks the scope " + scope_names(access.any_of));
 }
 
-// Returns the app that the console or the client asks about. Returns nothing if the operation is
-// about no app, or about all of the user's apps.
-std::optional<apps::App> app_for(db::Tx& tx, const Access& access, const std::string& user_id,
-                                 const std::string& wanted) {
+// Returns the app that the console or the client asks about, in which the user has the role that
+// the operation needs. Returns nothing if the operation is about no app, or about all of the user's
+// apps.
+std::optional<apps::Membership> app_for(db::Tx& tx, const Access& access,
+                                        const std::string& user_id, const std::string& wanted) {
   if (access.for_app == Access::ForApp::none) return std::nullopt;
   if (access.for_app == Access::ForApp::one_or_all && wanted.empty()) return std::nullopt;
-  apps::App app = apps::choose_owned(tx, user_id, wanted);
-  if (app.suspended) throw Error(Code::account_suspended, "the app is suspended");
-  return app;
+  apps::Membership own = apps::choose(tx, user_id, wanted);
+  if (own.app.suspended) throw Error(Code::account_suspended, "the app is suspended");
+  apps::require_role(own, access.role.value_or(apps::Role::owner));
+  return own;
 }
 
 // Returns the scopes that the console never has. A user limits what an app may spend of their
@@ -81,31 +84,48 @@ const ScopeSet& moves_points() {
   return scopes;
 }
 
-// Returns the caller that a request of the console stands for: the user, who may do with their own
-// app what the app is approved for.
+// Returns the caller that a request of the console stands for: the user, who may do with an app
+// what the app is approved for and their role in it includes.
 oauth::Caller console_caller(db::Tx& tx, const Access& access, const std::string& user_id,
                              const std::string& wanted) {
-  const auto app = app_for(tx, access, user_id, wanted);
-  const ScopeSet scopes =
-      (app ? app->approved_scopes : ScopeSet::automatic() | ScopeSet::operators()) - moves_points();
-  require_scope(scopes, access, app ? "the app " + app->app_name : "the console");
+  const auto own = app_for(tx, access, user_id, wanted);
+  const ScopeSet scopes = (own ? apps::scopes_of(own->role, own->app.approved_scopes)
+                               : ScopeSet::automatic() | ScopeSet::operators()) -
+                          moves_points();
+  require_scope(scopes, access, own ? "the app " + own->app.app_name : "the console");
   return {.user_id = user_id,
-          .app_id = app ? app->id : "",
+          .app_id = own ? own->app.id : "",
           .grant_id = "",
           .family_id = "",
           .scopes = scopes,
           .expires_at = Instant::max(),
-          .first_party = true};
+          .first_party = true,
+          .deployments = own ? own->deployments : std::vector<std::string>()};
+}
+
+// Narrows the deployments that a caller may use to those of their membership. In both lists, none
+// means all.
+void narrow(std::vector<std::string>& deployments, const std::vector<std::string>& to) {
+  if (to.empty()) return;
+  if (deployments.empty()) {
+    deployments = to;
+    return;
+  }
+  std::erase_if(deployments,
+                [&](const std::string& id) { return std::ranges::find(to, id) == to.end(); });
+  if (deployments.empty())
+    throw Error(Code::forbidden, "the caller may only use other deployments of the app");
 }
 
 // Narrows the caller behind a token of the built-in client to one of the user's apps.
 void choose_app(db::Tx& tx, const Access& access, const std::string& wanted,
                 oauth::Caller& caller) {
-  const auto app = app_for(tx, access, caller.user_id, wanted);
-  caller.app_id = app ? app->id : "";
-  if (!app) return;
-  caller.scopes = caller.scopes & app->approved_scopes;
-  require_scope(caller.scopes, access, "the app " + app->app_name);
+  const auto own = app_for(tx, access, caller.user_id, wanted);
+  caller.app_id = own ? own->app.id : "";
+  if (!own) return;
+  caller.scopes = caller.scopes & apps::scopes_of(own->role, own->app.approved_scopes);
+  narrow(caller.deployments, own->deployments);
+  require_scope(caller.scopes, access, "the app " + own->app.app_name);
 }
 
 Bearer use_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
@@ -272,24 +292,39 @@ Bearer bearer_of(db::Tx& tx, const Access& access, const Shown& shown, const Ser
   return {};
 }
 
-// Returns the id of the deployment that the path names; an empty text if it names none.
-std::string deployment_in(const Route& route, const PathValues& path) {
+// Returns what the path has for the placeholder that is this component; an empty text if it has
+// none.
+std::string in_path(const Route& route, const PathValues& path, std::string_view component) {
   const auto names = placeholders_in(route.path());
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (route.in_path[i]->component == "DeploymentId") return path.find(names[i])->second;
+    if (route.in_path[i]->component == component) return path.find(names[i])->second;
   return "";
 }
 
 // Throws forbidden unless the caller may use the deployment that the path names.
 void require_deployment(const oauth::Caller& caller, const Route& route, const PathValues& path) {
   if (caller.deployments.empty()) return;
-  const std::string id = deployment_in(route, path);
+  const std::string id = in_path(route, path, "DeploymentId");
   if (id.empty() && route.guards.access.keeps_to_deployments) return;
   if (id.empty())
     throw Error(Code::forbidden,
                 "this concerns the whole app, and the caller may only use some of its deployments");
   if (std::ranges::find(caller.deployments, id) == caller.deployments.end())
     throw Error(Code::forbidden, "the caller may only use other deployments of the app");
+}
+
+// Throws unless the user has the role that the operation needs in the app that the path names.
+void require_role(db::Tx& tx, const Route& route, const PathValues& path,
+                  const accounts::User& user) {
+  const Access& access = route.guards.access;
+  std::string id = in_path(route, path, "OwnAppId");
+  if (id.empty()) id = in_path(route, path, "MyAppId");
+  if (id.empty()) return;
+  const apps::Membership own = apps::membership(tx, user.id, id);
+  apps::require_role(own, access.role.value_or(apps::Role::owner));
+  if (!own.deployments.empty() && !access.keeps_to_deployments)
+    throw Error(Code::forbidden,
+                "this concerns the whole app, and you may only use some of its deployments");
 }
 
 }  // namespace
@@ -300,6 +335,7 @@ Bearer check_bearer(db::Tx& tx, const Route& route, const PathValues& path, cons
   if (!takes_token(access)) return {};
   Bearer bearer = bearer_of(tx, access, shown, services);
   if (bearer.caller) require_deployment(*bearer.caller, route, path);
+  if (bearer.user) require_role(tx, route, path, *bearer.user);
   return bearer;
 }
 

@@ -76,8 +76,9 @@ bool takes_token(const Access& access);
 // Finds out who calls, and sets the call's user, session_id, caller and play as its route's access
 // says; sets nothing if the route takes no token. Throws invalid_token, wrong_token_type,
 // token_expired, token_revoked, account_suspended, insufficient_scope, or forbidden for a caller
-// who may only use other deployments. For the console and the built-in client, which name an app by
-// Berth-App, also throws what apps::choose_owned() throws.
+// who may only use other deployments or whose role in the app doesn't suffice, also for the app
+// that the path names. For the console and the built-in client, which name an app by Berth-App,
+// also throws what apps::choose() throws.
 void authenticate(db::Tx& tx, const Services& services, Call& call);
 
 }  // namespace berth::api

@@ -25,6 +25,8 @@ constexpr const char* introduction =
 **Costs.** An operation costs points only where its description says so.
 **Errors.** Refusals have a status, a code for programs and a message for people. The default response
 stands for those that every operation may give, because the server itself refuses (413, 431, 500, 503).
+**Roles.** `x-role` is the least role in the app that a person needs who calls for themselves: `viewer`,
+`billing`, `developer`, `admin` or `owner`, each including those before it. An app's own token needs none.
 **Limits.** `x-rate-limit` counts by grant, user or address. Every answer of a limited operation has
 `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`; a 429 has `Retry-After`.
 **Lists** have pages; `Link` with rel=next (RFC 8288) and `next_page` name the next one.
@@ -231,6 +233,7 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
   }
   if (!route.archive.empty())
     result["requestBody"] = {{"required", true}, {"content", content(archive_type, route.archive)}};
+  if (const auto role = route.guards.access.role) result["x-role"] = to_string(*role);
   if (route.guards.rate.limit > 0)
     result["x-rate-limit"] = {{"limit", route.guards.rate.limit},
                               {"window_seconds", route.guards.rate.window.count()}};

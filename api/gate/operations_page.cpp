@@ -32,13 +32,14 @@ std::string operations_page() {
     if (route->tag != tag) {
       page.append(tag.empty() ? "" : "\n").append("## ").append(route->tag);
       page +=
-          "\n\n| operation | request | command | page | why there is neither |\n"
-          "| --- | --- | --- | --- | --- |\n";
+          "\n\n| operation | request | role | command | page | why there is neither |\n"
+          "| --- | --- | --- | --- | --- | --- |\n";
       tag = route->tag;
     }
+    const auto role = route->guards.access.role;
     page += "|" + cell(route->name) + cell(route->request, "`") +
-            cell(route->served_by.command, "`") + cell(route->served_by.page, "`") +
-            cell(route->served_by.neither) + "\n";
+            cell(role ? to_string(*role) : "") + cell(route->served_by.command, "`") +
+            cell(route->served_by.page, "`") + cell(route->served_by.neither) + "\n";
   }
   return page;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -13,6 +14,7 @@
 #include "api/gate/success_event.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
+#include "controller/domain/apps/roles.h"
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/kernel/write_budgets.h"
 
@@ -70,6 +72,11 @@ struct Access {
   // may call although the path names none: the handler keeps to those.
   bool keeps_to_deployments = false;
   Cors cors = Cors::none;
+  // The least role in the app that a person needs who calls for themselves: in the console, by a
+  // session token or by berth's own programs. The gate checks it for the app in Berth-App and for
+  // the one in the path (OwnAppId, MyAppId); for one that the body or the query names, the handler
+  // does. An app's own token needs no role. Without a role, only owners may call for an app.
+  std::optional<apps::Role> role = {};
 };
 constexpr Access open_to_all() { return {}; }
 // A session JWT, or the console's cookie.
@@ -105,6 +112,16 @@ constexpr Access keeping_to_deployments(Access access) {
   access.keeps_to_deployments = true;
   return access;
 }
+// The same access for members of the app with at least this role (Access::role).
+constexpr Access to_members(apps::Role least, Access access) {
+  access.role = least;
+  return access;
+}
+constexpr Access to_viewers(Access access) { return to_members(apps::Role::viewer, access); }
+constexpr Access to_billing(Access access) { return to_members(apps::Role::billing, access); }
+constexpr Access to_developers(Access access) { return to_members(apps::Role::developer, access); }
+constexpr Access to_app_admins(Access access) { return to_members(apps::Role::admin, access); }
+constexpr Access to_owners(Access access) { return to_members(apps::Role::owner, access); }
 // The same access, also for the pages of apps, on the origins that the apps have registered.
 constexpr Access with_pages_of_apps(Access access) {
   access.cors = Cors::origins_of_apps;

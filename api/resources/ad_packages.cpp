@@ -114,7 +114,7 @@ constexpr Route rows[] = {
      .summary = "List the packages that can be bought",
      .text = "Lists the active packages: discounts for buying several surface types or many "
              "impressions at once.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .paged = true,
      .answer = {200, "AdPackageList"},
      .served_by = {.page = "/console/campaigns"},
@@ -124,7 +124,7 @@ constexpr Route rows[] = {
      .tag = "Ad market",
      .summary = "List the app's purchases",
      .text = "Lists the packages that the app has bought, newest first.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .paged = true,
      .answer = {200, "AdPackagePurchaseList"},
      .served_by = {.page = "/console/campaigns"},
@@ -134,7 +134,7 @@ constexpr Route rows[] = {
      .tag = "Ad market",
      .summary = "A purchase",
      .text = "Returns a purchase of the app, with its campaigns and what each surface type cost.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .in_path = {&purchase_in_path},
      .answer = {200, "AdPackagePurchaseEnvelope"},
      .errors = {Code::purchase_not_found, Code::forbidden},
@@ -147,7 +147,7 @@ constexpr Route rows[] = {
      .text = "Charges the app's balance with the rates of the surfaces less the discount, and "
              "creates an active campaign for each surface type. Cancelling all of them makes the "
              "purchase refunded.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .body = {"BuyAdPackageRequest"},
      .answer = {201, "AdPackagePurchaseEnvelope"},

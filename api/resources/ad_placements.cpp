@@ -64,7 +64,7 @@ constexpr Route rows[] = {
      .tag = "Ad market",
      .summary = "List the places where ads can be shown",
      .text = "Lists the active placements, in which campaigns can be placed.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .paged = true,
      .answer = {200, "AdPlacementList"},
      .served_by = {.page = "/console/campaigns"},

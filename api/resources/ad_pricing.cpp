@@ -99,7 +99,7 @@ constexpr Route rows[] = {
      .summary = "List the price of an impression for each surface type",
      .text = "Returns what an impression currently costs for each surface type, computed from the "
              "base rate and the demand of the last seven days.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .query = list_ad_rates_query,
      .answer = {200, "AdRateList"},
      .served_by = {.page = "/console/campaigns"},
@@ -110,7 +110,7 @@ constexpr Route rows[] = {
      .summary = "List the pricing of placements that is currently valid",
      .text = "Lists the pricing of placements that is valid now, with the rate that follows from "
              "demand.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .paged = true,
      .answer = {200, "PlacementPricingList"},
      .served_by = {.page = "/console/campaigns"},
@@ -120,7 +120,7 @@ constexpr Route rows[] = {
      .tag = "Ad market",
      .summary = "Show the pricing of a placement that is currently valid",
      .text = "Returns the pricing of one placement that is valid now.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .in_path = {&ad_placement_in_path},
      .answer = {200, "PlacementPricingEnvelope"},
      .errors = {Code::pricing_not_found},

@@ -68,7 +68,7 @@ constexpr Route rows[] = {
      .tag = "Ad market",
      .summary = "List the named audiences: those for everybody, and the app's own",
      .text = "Lists the audiences that the app's placements can be restricted to, oldest first.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .paged = true,
      .answer = {200, "AudienceSegmentList"},
      .served_by = {.page = "/console/campaigns"},
@@ -79,7 +79,7 @@ constexpr Route rows[] = {
      .summary = "Create a named audience for the app",
      .text =
          "Creates an audience that only this app can use, by game type, play tier or geography.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .body = {"CreateAudienceSegmentRequest"},
      .answer = {201, "AudienceSegmentEnvelope"},

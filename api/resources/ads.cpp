@@ -119,7 +119,7 @@ constexpr Route rows[] = {
          "minutes. Show the ad, then report the impression with impression_token. Its creative, if "
          "the campaign has one, has what to show, and a link for the viewer to click. It is "
          "refused if none matches.",
-     .guards = {access, serves},
+     .guards = {to_billing(access), serves},
      .stores = Stores::ads,
      .query = serve_ad_query,
      .answer = {200, "ServedAd"},
@@ -133,7 +133,7 @@ constexpr Route rows[] = {
      .text = "Records what the viewer saw or clicked. The first report of a served impression pays "
              "the app from the campaign's budget, and the viewer may get a reward from the "
              "treasury. Reports that aren't paid say why.",
-     .guards = {access, events},
+     .guards = {to_billing(access), events},
      .stores = Stores::ads,
      .body = {"AdEventRequest"},
      .answer = {201, "AdEventResult"},

@@ -3,6 +3,7 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
+#include "controller/domain/apps/members.h"
 
 namespace berth::api {
 namespace {
@@ -39,8 +40,19 @@ alerts::Alert alert_of(db::Tx& tx, const Call& call) {
 // Throws app_not_found and forbidden.
 std::optional<std::string> decode_app(db::Tx& tx, const Call& call) {
   const auto id = text_or_nothing(call.body, "app_id");
-  if (id) apps::get_owned(tx, call.user->id, *id);
+  if (id) apps::require_member(tx, call.user->id, *id, *call.route->guards.access.role);
   return id;
+}
+
+// To be called after a change of an alert, for the app that it was about and the one that it is
+// about. One about no app is about all that the account owns.
+void note_wishes(db::Tx& tx, const Call& call,
+                 std::initializer_list<std::optional<std::string>> app_ids) {
+  apps::note_spend_wishes(tx, call.user->id);
+  for (const auto& id : app_ids) {
+    const auto app = id ? apps::find(tx, *id) : std::nullopt;
+    if (app && app->owner_id != call.user->id) apps::note_spend_wishes(tx, app->owner_id);
+  }
 }
 
 alerts::Target decode_target(const json& target) {
@@ -65,7 +77,7 @@ Reply create_alert(db::Tx& tx, const Call& call, const Services& services) {
   if (wanted.name.empty()) wanted.name = body.at("channel");
   const auto made =
       alerts::create(tx, call.user->id, wanted, schemes(services), services.keys.data);
-  apps::note_spend_wishes(tx, call.user->id);
+  note_wishes(tx, call, {made.alert.app_id});
   Reply reply = envelope(201, made.alert);
   reply.body["alert"]["secret"] = or_null(made.secret);
   return reply;
@@ -80,16 +92,17 @@ Reply change_alert(db::Tx& tx, const Call& call, const Services& services) {
     change.target = decode_target(*target);
   if (const auto events = body.find("events"); events != body.end())
     change.events = events->get<std::vector<std::string>>();
+  const alerts::Alert before = alert_of(tx, call);
   const alerts::Alert changed =
-      alerts::change(tx, alert_of(tx, call), change, schemes(services), services.keys.data);
-  apps::note_spend_wishes(tx, call.user->id);
+      alerts::change(tx, before, change, schemes(services), services.keys.data);
+  note_wishes(tx, call, {before.app_id, changed.app_id});
   return envelope(200, changed);
 }
 
 Reply delete_alert(db::Tx& tx, const Call& call, const Services&) {
   const alerts::Alert alert = alert_of(tx, call);
   alerts::remove(tx, alert);
-  apps::note_spend_wishes(tx, call.user->id);
+  note_wishes(tx, call, {alert.app_id});
   return {.body = {{"message", "the alert was deleted"}, {"id", alert.id}}};
 }
 
@@ -120,7 +133,7 @@ constexpr Route rows[] = {
              "them: by mail to the account's address, in Discord, Slack or Telegram, or by a "
              "webhook, whose secret is shown only in this answer. What comes together is one "
              "message.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .body = {"CreateAlertRequest"},
      .answer = {201, "CreatedAlert"},
@@ -134,7 +147,7 @@ constexpr Route rows[] = {
      .summary = "Change an alert; one that was disabled begins again",
      .text = "Changes the fields that are sent. An alert that was disabled, because its messages "
              "didn't arrive, begins again. The channel stays what it is.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .in_path = {&alert_in_path},
      .body = {"ChangeAlertRequest"},

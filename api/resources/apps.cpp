@@ -37,6 +37,12 @@ json encode(db::Tx& tx, const apps::App& app) {
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
+apps::Membership membership_in_path(db::Tx& tx, const Call& call, std::string_view placeholder) {
+  apps::Membership own = apps::membership(tx, call.user->id, call.id(placeholder));
+  apps::require_role(own, call.route->guards.access.role.value_or(apps::Role::owner));
+  return own;
+}
+
 json encode_for_admin(db::Tx& tx, const apps::App& app) {
   const auto owner = accounts::find(tx, app.owner_id);
   return {{"id", app.id},
@@ -97,8 +103,12 @@ Reply create_app(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply my_apps(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()),
-                              [&](const apps::App& app) { return encode(tx, app); })};
+  return {.body = encode_page("apps", apps::list_mine(tx, call.user->id, call.page()),
+                              [&](const apps::Membership& own) {
+                                json body = encode(tx, own.app);
+                                body["role"] = to_string(own.role);
+                                return body;
+                              })};
 }
 
 Reply list_all_apps(db::Tx& tx, const Call& call, const Services&) {
@@ -139,7 +149,7 @@ Reply public_app(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = membership_in_path(tx, call, "app_id").app;
   const apps::AppWithSecret rotated =
       apps::rotate_secret(tx, app, services.rules.oauth.secret_grace);
   json body = encode(tx, rotated.app);
@@ -236,9 +246,9 @@ constexpr Route rows[] = {
      .summary = "Replace the client secret; the new one is shown once",
      .text = "Creates a new client_secret, which is shown only in this answer. The old one stops "
              "working, at once or after the configured grace.",
-     .guards = {person(), account_writes},
+     .guards = {to_owners(person()), account_writes},
      .stores = Stores::apps,
-     .in_path = {&app_in_path},
+     .in_path = {&my_app_in_path},
      .answer = {200, "RotatedSecret"},
      .errors = {Code::app_not_found, Code::forbidden},
      .event = {SecurityKind::client_secret_changed, "rotated"},

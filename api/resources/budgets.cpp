@@ -89,7 +89,7 @@ Reply put_budget(const Call& call, const Services& services) {
   });
 }
 
-constexpr Guards owners_app = {oauth_token({Scope::deploy_manage}), deploy_reads};
+constexpr Guards guards_of_reads = {to_viewers(oauth_token({Scope::deploy_manage})), deploy_reads};
 
 constexpr Route rows[] = {
     {.request = "GET /api/operator/budgets",
@@ -99,7 +99,7 @@ constexpr Route rows[] = {
      .text = "Returns all budgets, the app's own first, with what is spent of each in its present "
              "period, and what will be spent if it goes on as in the last 7 days; and for how long "
              "the app's points last for what is priced by the hour.",
-     .guards = owners_app,
+     .guards = guards_of_reads,
      .answer = {200, "BudgetList"},
      .served_by = {"berth budget list", "/console"},
      .run = ReadHandler{list_budgets}},
@@ -115,7 +115,7 @@ constexpr Route rows[] = {
              "more be spent (a higher limit, none, or stop_metered instead of stop_all) needs a "
              "person: the password or a code in the request or, in the console, in the last 10 "
              "minutes.",
-     .guards = {oauth_token({Scope::deploy_manage}), deploy_writes},
+     .guards = {to_billing(oauth_token({Scope::deploy_manage})), deploy_writes},
      .stores = Stores::deployments,
      .body = {"BudgetRequest"},
      .answer = {200, "BudgetEnvelope"},

@@ -104,7 +104,7 @@ constexpr Route rows[] = {
      .summary = "List a campaign's placements",
      .text = "Lists the placements of a campaign, oldest first. A campaign without any is shown "
              "everywhere.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .in_path = {&campaign_in_path},
      .paged = true,
      .answer = {200, "CampaignPlacementList"},
@@ -117,7 +117,7 @@ constexpr Route rows[] = {
      .summary = "Add a placement to a campaign, with a part of its budget",
      .text = "Restricts the campaign to a placement of its surface type, with a part of its "
              "budget. No points move.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .in_path = {&campaign_in_path},
      .body = {"PlaceCampaignRequest"},
@@ -133,7 +133,7 @@ constexpr Route rows[] = {
      .summary = "Pause or resume a campaign's placement, or change its part of the budget",
      .text = "Changes the fields that are sent. A depleted placement becomes active again if its "
              "target is raised.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .in_path = {&campaign_in_path, &campaign_placement_in_path},
      .body = {"ChangeCampaignPlacementRequest"},
@@ -148,7 +148,7 @@ constexpr Route rows[] = {
      .summary = "Remove a placement from a campaign",
      .text = "Removes the placement. Its part of the budget is free for the campaign's other "
              "placements.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::nothing,
      .in_path = {&campaign_in_path, &campaign_placement_in_path},
      .answer = {200, "CampaignPlacementEnvelope"},
@@ -163,7 +163,7 @@ constexpr Route rows[] = {
      .text = "Restricts who sees the campaign in this placement, by an attribute or by a named "
              "audience. Segments of one type are alternatives; those of different types must all "
              "match.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .in_path = {&campaign_in_path, &campaign_placement_in_path},
      .body = {"AddPlacementSegmentRequest"},

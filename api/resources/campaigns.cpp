@@ -145,7 +145,7 @@ constexpr Route rows[] = {
      .text = "Takes total_payment from the app's balance. A tenth is rake for the treasury, the "
              "rest is the budget, from which apps are paid for impressions. Ads are served from "
              "then on, or from starts_at.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .body = {"CreateCampaignRequest"},
      .answer = {201, "CampaignEnvelope"},
@@ -158,7 +158,7 @@ constexpr Route rows[] = {
      .tag = "Ads",
      .summary = "List the app's campaigns",
      .text = "Lists the app's campaigns in any state, newest first.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .paged = true,
      .answer = {200, "CampaignList"},
      .served_by = {"berth campaigns list", "/console/campaigns"},
@@ -168,7 +168,7 @@ constexpr Route rows[] = {
      .tag = "Ads",
      .summary = "A campaign",
      .text = "Returns a campaign of the app with what it has spent, reserved and left.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .in_path = {&campaign_in_path},
      .answer = {200, "CampaignEnvelope"},
      .errors = owned,
@@ -180,7 +180,7 @@ constexpr Route rows[] = {
      .summary = "Pause or resume a campaign, or add a payment to it",
      .text = "Pauses or resumes the campaign, or takes additional_payment from the app's balance, "
              "of which a tenth is rake. A campaign that has ended can't be changed.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .in_path = {&campaign_in_path},
      .body = {"ChangeCampaignRequest"},
@@ -198,7 +198,7 @@ constexpr Route rows[] = {
          "Cancel a campaign; all points that aren't spent are refunded, including reservations",
      .text = "Ends the campaign for good. What is left of the budget returns to the app's balance; "
              "the rake doesn't.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::nothing,
      .in_path = {&campaign_in_path},
      .answer = {200, "CancelledCampaign"},
@@ -211,7 +211,7 @@ constexpr Route rows[] = {
      .tag = "Ad market",
      .summary = "List the app's campaigns in short form",
      .text = "Lists the app's campaigns in any state, newest first, with fewer fields.",
-     .guards = {market, ad_reads},
+     .guards = {to_viewers(market), ad_reads},
      .paged = true,
      .answer = {200, "CampaignSummaryList"},
      .served_by = {.neither = shown_by_another},
@@ -222,7 +222,7 @@ constexpr Route rows[] = {
      .summary = "Create a campaign and pay for it with the app's points; it is active at once",
      .text = "Does what POST /api/external/campaigns does: takes total_payment from the app's "
              "balance, keeps a tenth as rake, and serves ads from the rest.",
-     .guards = {market, ad_writes},
+     .guards = {to_billing(market), ad_writes},
      .stores = Stores::ads,
      .body = {"CreateCampaignRequest"},
      .answer = {201, "CampaignSummaryEnvelope"},
@@ -236,7 +236,7 @@ constexpr Route rows[] = {
      .summary = "Show a campaign's results by UTC day",
      .text =
          "Returns the paid impressions, clicks and costs of a campaign, by UTC day and in total.",
-     .guards = {market, ad_reads},
+     .guards = {to_viewers(market), ad_reads},
      .in_path = {&campaign_in_path},
      .query = day_window_query,
      .answer = {200, "CampaignAnalytics"},

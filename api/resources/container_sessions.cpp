@@ -226,7 +226,7 @@ Reply forward_port(const Call& call, const Services& services) {
   });
 }
 
-constexpr Guards guards = {oauth_token({Scope::deploy_exec}), stream_openings};
+constexpr Guards guards = {to_developers(oauth_token({Scope::deploy_exec})), stream_openings};
 
 constexpr Param instance_param = {
     .name = "instance",

@@ -97,7 +97,7 @@ constexpr Route rows[] = {
      .text = "Adds what the campaign's ad shows; several creatives of a campaign take turns. The "
              "picture is encoded anew, without its metadata, and served by berth. A creative can't "
              "be changed: add another one, and remove the first.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::ads,
      .in_path = {&campaign_in_path},
      .body = {"CreateCreativeRequest"},
@@ -111,7 +111,7 @@ constexpr Route rows[] = {
      .summary = "List a campaign's creatives, and how often each was shown and clicked",
      .text = "Lists the creatives that aren't removed, newest first. Those of a campaign that has "
              "ended are kept for 91 days.",
-     .guards = {access, ad_reads},
+     .guards = {to_viewers(access), ad_reads},
      .in_path = {&campaign_in_path},
      .paged = true,
      .answer = {200, "CreativeList"},
@@ -124,7 +124,7 @@ constexpr Route rows[] = {
      .summary = "Remove a creative from a campaign",
      .text = "The creative is no longer shown. Its picture can be loaded for another day, and its "
              "link works for ads that were served before.",
-     .guards = {access, ad_writes},
+     .guards = {to_billing(access), ad_writes},
      .stores = Stores::nothing,
      .in_path = {&campaign_in_path, &creative_in_path},
      .answer = {200, "Message"},

@@ -36,7 +36,7 @@ constexpr Route rows[] = {
      .summary = "Show the custom domain's state and the DNS records that it needs",
      .text = "Returns the state of the claimed domain, which DNS records it needs, and what was "
              "found wrong at the last check. berth checks again by itself.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "CustomDomain"},
      .errors = {Code::deployment_not_found, Code::forbidden, Code::domain_not_found},

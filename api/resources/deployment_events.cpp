@@ -1,8 +1,11 @@
 // Handlers of the event streams: one of a deployment's status, and one of everything that happens
 // to the apps of an account.
+#include <map>
+#include <set>
+
 #include "api/gate/event_stream.h"
 #include "api/resources/shared.h"
-#include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/webhooks/app_events.h"
 
@@ -51,14 +54,25 @@ constexpr std::int64_t longest_gap = 10'000;
 // Every event of any app wakes the streams of all accounts.
 constexpr std::chrono::milliseconds gathering{200};
 
-// The ids of the user's apps, or of those of them that the query names.
-std::set<std::string> apps_of(db::Tx& tx, const std::string& user_id,
-                              const std::optional<std::set<std::string>>& wanted) {
-  std::set<std::string> ids;
-  for (const apps::App& app :
-       apps::list_owned(tx, user_id, {.page = 1, .page_size = PageRequest::max_size}).items)
-    if (!wanted || wanted->contains(app.id)) ids.insert(app.id);
-  return ids;
+// The apps that the user owns or is a member of at present, or those of them that the query names,
+// with the ids of the only deployments that they may use; none: all.
+using AppsOfUser = std::map<std::string, std::set<std::string>>;
+AppsOfUser apps_of(db::Tx& tx, const std::string& user_id,
+                   const std::optional<std::set<std::string>>& wanted) {
+  AppsOfUser found;
+  for (const apps::Membership& own : apps::all_mine(tx, user_id))
+    if (!wanted || wanted->contains(own.app.id))
+      found.emplace(own.app.id, std::set(own.deployments.begin(), own.deployments.end()));
+  return found;
+}
+
+// Whether a member who may only use these deployments is told of the event.
+bool concerns(const app_events::AppEvent& event, const std::set<std::string>& deployments) {
+  if (deployments.empty()) return true;
+  for (const char* field : {"deployment_id", "id"})
+    if (const auto id = event.event.data.find(field); id != event.event.data.end())
+      return id->is_string() && deployments.contains(id->get<std::string>());
+  return false;
 }
 
 Event encode(app_events::AppEvent found, const Services& services) {
@@ -75,12 +89,15 @@ Event encode(app_events::AppEvent found, const Services& services) {
           .data = data.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 
-void read_events(db::Tx& tx, const Services& services, const std::set<std::string>& app_ids,
-                 std::int64_t after, EventBatch& batch) {
+void read_events(db::Tx& tx, const Services& services, const AppsOfUser& own, std::int64_t after,
+                 EventBatch& batch) {
+  std::set<std::string> app_ids;
+  for (const auto& [id, deployments] : own) app_ids.insert(id);
   app_events::AppEvents found = app_events::events_of(tx, app_ids, after, rows_at_once);
   batch.read_to = std::to_string(found.read_to);
   batch.behind = found.behind;
-  for (app_events::AppEvent& event : found.events) batch.add(encode(std::move(event), services));
+  for (app_events::AppEvent& event : found.events)
+    if (concerns(event, own.at(event.app_id))) batch.add(encode(std::move(event), services));
 }
 
 std::set<std::string> split(const std::string& text) {
@@ -97,7 +114,7 @@ Reply account_events(db::Tx& tx, const Call& call, const Services& services) {
   std::optional<std::set<std::string>> wanted;
   if (const auto text = call.query("apps")) wanted = split(*text);
   if (wanted)
-    for (const std::string& id : *wanted) apps::get_owned(tx, call.user->id, id);
+    for (const std::string& id : *wanted) apps::membership(tx, call.user->id, id);
   const std::int64_t newest = app_events::newest(tx);
   const auto given = last_event_number(call.http);
   const bool resumes = given && *given <= newest && newest - *given <= longest_gap;
@@ -151,7 +168,7 @@ constexpr Route rows[] = {
                 "current status, the others its changes; Last-Event-ID resumes after that event",
      .text = "Sends the status now and at each change, until the token ends or the deployment is "
              "deleted. It replaces polling of …/status.",
-     .guards = {oauth_token({Scope::deploy_manage}), stream_openings},
+     .guards = {to_viewers(oauth_token({Scope::deploy_manage})), stream_openings},
      .in_path = {&deployment_in_path},
      .answer = {.status = 200,
                 .schema = "DeploymentEventStream",
@@ -171,7 +188,7 @@ constexpr Route rows[] = {
              "domains, billing, points, campaigns and scope requests. It ends with the login that "
              "opened "
              "it; Last-Event-ID resumes after that event.",
-     .guards = {session(), stream_openings},
+     .guards = {to_viewers(session()), stream_openings},
      .query = account_events_query,
      .answer = {.status = 200, .schema = "AccountEventStream", .content_type = "text/event-stream"},
      .errors = {Code::app_not_found, Code::forbidden, Code::malformed_request},

@@ -3,6 +3,7 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/container.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/owner_list.h"
@@ -103,13 +104,20 @@ json encode_both(const Deployment& row, const Services& services) {
 
 namespace {
 
+Page<Deployment> deployments_of(db::Tx& tx, const oauth::Caller& caller, const PageRequest& page,
+                                const std::optional<deployments::Label>& label) {
+  if (!caller.deployments.empty())
+    return deployments::list_of_app(tx, caller.app_id, caller.deployments, page, label);
+  if (!caller.app_id.empty()) return deployments::list(tx, caller.app_id, page, label);
+  return apps::is_any_member(tx, caller.user_id)
+             ? deployments::list_of_member(tx, caller.user_id, page, label)
+             : deployments::list_of_owner(tx, caller.user_id, page, label);
+}
+
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
   const auto label = call.query("label");
   const auto wanted = label ? std::optional(deployments::parse_label(*label)) : std::nullopt;
-  const oauth::Caller& caller = *call.caller;
-  const auto page = caller.app_id.empty()
-                        ? deployments::list_of_owner(tx, caller.user_id, call.page(), wanted)
-                        : deployments::list(tx, caller.app_id, call.page(), wanted);
+  const auto page = deployments_of(tx, *call.caller, call.page(), wanted);
   return {.body = encode_page("deployments", page,
                               [&](const Deployment& row) { return encode(row, services); })};
 }
@@ -218,7 +226,9 @@ constexpr Route rows[] = {
      .summary =
          "List the app's deployments; berth's own programs get those of all of the user's apps",
      .text = "Lists the deployments of the token's app that aren't destroyed, newest first.",
-     .guards = {oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all), deploy_reads},
+     .guards = {keeping_to_deployments(
+                    to_viewers(oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all))),
+                deploy_reads},
      .paged = true,
      .query = label_query,
      .answer = {200, "DeploymentList"},
@@ -230,7 +240,7 @@ constexpr Route rows[] = {
      .summary = "A deployment",
      .text = "Returns a deployment of the app with its settings and its status. A deleted one is "
              "still returned, as destroyed.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
      .errors = owned,
@@ -244,7 +254,7 @@ constexpr Route rows[] = {
              "the app that it doesn't override. Each has a digest that changes when its value "
              "does, and the time at which it got its value. The values themselves are never "
              "returned.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "VariableList"},
      .errors = owned,
@@ -256,7 +266,7 @@ constexpr Route rows[] = {
      .summary = "Show a deployment's status",
      .text = "Returns the status as it was last observed on the cluster and, if the deployment "
              "isn't running, the reason.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentStatus"},
      .errors = owned,
@@ -269,7 +279,7 @@ constexpr Route rows[] = {
      .summary = "List a deployment's log entries",
      .text = "Lists what was done with the deployment, by whom, and how it went, oldest first. "
              "Without a page, the newest 1,000 entries.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .in_path = {&deployment_in_path},
      .paged = true,
      .answer = {200, "DeployLogList"},
@@ -282,7 +292,7 @@ constexpr Route rows[] = {
      .summary = "Stop a deployment; its name stays reserved",
      .text = "Stops the container. The name stays reserved, and nothing is charged while it is "
              "stopped; the paid period isn't refunded. Stopping again changes nothing.",
-     .guards = {deploy, deploy_writes},
+     .guards = {to_developers(deploy), deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
@@ -297,7 +307,7 @@ constexpr Route rows[] = {
      .text = "Starts or replaces the container and pulls its image again. With `process`, only the "
              "containers of that process are replaced. If the current period isn't paid, its price "
              "is taken from the app's balance first.",
-     .guards = {deploy, deploy_writes},
+     .guards = {to_developers(deploy), deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"RestartRequest", Body::Form::optional_json},
@@ -315,7 +325,7 @@ constexpr Route rows[] = {
      .text = "Runs the image and settings of an earlier rollout again, the last one by default. "
              "Variables that it inherits from the app stay as they are. If the current period "
              "isn't paid, its price is taken from the app's balance first.",
-     .guards = {deploy, deploy_writes},
+     .guards = {to_developers(deploy), deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"RollbackRequest", Body::Form::optional_json},
@@ -332,7 +342,7 @@ constexpr Route rows[] = {
      .summary = "Delete a deployment for good; its name is free at once",
      .text = "Stops the container and removes everything of it from the cluster. Nothing is "
              "refunded. Deleting again changes nothing.",
-     .guards = {deploy, deploy_writes},
+     .guards = {to_developers(deploy), deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeletedDeployment"},
@@ -345,7 +355,7 @@ constexpr Route rows[] = {
      .summary = "Show whether the free tier has room for another deployment",
      .text = "Says whether a deployment of the free tier could be created now, and which "
              "deployments of the owner's apps use its limit.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .answer = {200, "SandboxStatus"},
      .served_by = {"berth doctor", "/console/new"},
      .run = ReadHandler{sandbox_status}},

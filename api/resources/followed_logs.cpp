@@ -4,6 +4,7 @@
 
 #include "api/gate/event_stream.h"
 #include "api/resources/shared.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/deployments.h"
 
 namespace berth::api {
@@ -46,8 +47,10 @@ class LogsStream {
   LogsStream(const Call& call, const Services& services, const std::vector<Wish>& wishes,
              const std::shared_ptr<Waker>& waker)
       : services_(services),
-        owner_id_(call.caller->user_id),
+        user_id_(call.caller->user_id),
         app_id_(call.caller->app_id),
+        is_person_(call.caller->first_party),
+        deployments_(call.caller->deployments),
         bearer_(call, services),
         permit_(services.memory.events->admit(bearer_.holder())) {
     for (const Wish& wish : wishes) open(wish, waker);
@@ -110,15 +113,18 @@ class LogsStream {
     return encode_event(
         "end", json{{"deployment_id", id}, {"code", name(error.code)}, {"message", error.what()}});
   }
+  // Throws unless the caller may read the log at present.
   void check(db::Tx& tx, const std::string& id) const {
-    if (!app_id_.empty()) {
-      if (deployments::get_owned(tx, app_id_, id).status != deployments::Status::destroyed) return;
-    } else if (const auto row = deployments::find(tx, id); row && row->owner_id == owner_id_) {
-      if (row->status != deployments::Status::destroyed) return;
-    } else {
+    const auto row = app_id_.empty() ? deployments::find(tx, id)
+                                     : std::optional(deployments::get_owned(tx, app_id_, id));
+    if (!row || (app_id_.empty() && !apps::may_use(tx, user_id_, row->app_id, id)))
       throw Error(Code::deployment_not_found, "there is no such deployment");
-    }
-    throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
+    const bool is_excluded =
+        !deployments_.empty() && std::ranges::find(deployments_, id) == deployments_.end();
+    if (is_excluded || (is_person_ && !apps::may_use(tx, user_id_, row->app_id, id)))
+      throw Error(Code::forbidden, "the caller may only use other deployments of the app");
+    if (row->status == deployments::Status::destroyed)
+      throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
   }
   void end_those_without_a_deployment() {
     services_.db.read([&](db::Tx& tx) {
@@ -133,8 +139,10 @@ class LogsStream {
   }
 
   const Services& services_;
-  const std::string owner_id_;
-  const std::string app_id_;  // empty: all of the owner's apps
+  const std::string user_id_;
+  const std::string app_id_;  // empty: all of the user's apps
+  const bool is_person_;      // who calls for themselves, and whose membership may change meanwhile
+  const std::vector<std::string> deployments_;  // the only ones for the token; empty: all
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
   std::vector<Log> logs_;
@@ -166,7 +174,9 @@ constexpr Route rows[] = {
                 "server-sent events",
      .text = "Sends what the containers have written and keep writing, until the token or the last "
              "log ends. A log that ends, or that the caller may not read, doesn't end the others.",
-     .guards = {oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all), stream_openings},
+     .guards = {keeping_to_deployments(
+                    to_viewers(oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all))),
+                stream_openings},
      .query = logs_query,
      .answer = {.status = 200, .schema = "FollowedLogs", .content_type = "text/event-stream"},
      .errors = {Code::validation_failed},

@@ -5,7 +5,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/points.h"
 #include "api/resources/shared.h"
-#include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/money/anomalies.h"
 
@@ -40,10 +40,12 @@ std::string app_asked_for(db::Tx& tx, const Call& call) {
       throw Error(Code::forbidden, "the token is of another app");
     return call.caller->app_id;
   }
-  const apps::App app = apps::choose_owned(
-      tx, call.user->id, named.value_or(std::string(call.http.headers.get("Berth-App"))));
+  const apps::App app =
+      apps::choose(tx, call.user->id,
+                   named.value_or(std::string(call.http.headers.get("Berth-App"))))
+          .app;
   if (app.suspended) throw Error(Code::account_suspended, "the app is suspended");
-  return app.id;
+  return apps::require_member(tx, call.user->id, app.id, *call.route->guards.access.role).id;
 }
 
 Reply app_money(db::Tx& tx, const Call& call, const Services&) {
@@ -106,7 +108,7 @@ constexpr Param app_query[] = {{.name = "days",
                                 .most = money::max_days_of_app,
                                 .range_in_words = true},
                                {.name = "app_id",
-                                .description = "The app, which the caller has to own; for the "
+                                .description = "An app of which the caller is a member; for the "
                                                "console and for session tokens. An app's token is "
                                                "always about that app.",
                                 .example = "01936f5e-7c1a-7000-8000-000000000002",
@@ -131,7 +133,7 @@ constexpr Route rows[] = {
          "the last 7 full days, the next charge of a deployment, and the first one that the "
          "balance wouldn't suffice for. Only its owner, by a token of the app or logged in, gets "
          "them, and a token with `app:balance:read`.",
-     .guards = {jwt_or_oauth({}), account_reads},
+     .guards = {to_viewers(jwt_or_oauth({})), account_reads},
      .query = app_query,
      .answer = {200, "AppMoney"},
      .errors = {Code::forbidden, Code::insufficient_scope, Code::app_not_found,

@@ -16,9 +16,10 @@ json encode_operator_app(db::Tx& tx, const apps::App& app) {
   return body;
 }
 
-json encode_with_users(db::Tx& tx, const apps::App& app) {
-  json body = encode_operator_app(tx, app);
-  body["total_users"] = apps::count_users(tx, app.id);
+json encode_with_users(db::Tx& tx, const apps::Membership& own) {
+  json body = encode_operator_app(tx, own.app);
+  body["total_users"] = apps::count_users(tx, own.app.id);
+  body["role"] = to_string(own.role);
   return body;
 }
 
@@ -54,16 +55,17 @@ apps::Profile changed_profile(db::Tx& tx, const apps::App& app, const json& body
 }
 
 Reply list_operator_apps(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()),
-                              [&](const apps::App& app) { return encode_with_users(tx, app); })};
+  return {.body =
+              encode_page("apps", apps::list_mine(tx, call.user->id, call.page()),
+                          [&](const apps::Membership& own) { return encode_with_users(tx, own); })};
 }
 
 Reply get_operator_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode_with_users(tx, apps::get_owned(tx, call.user->id, call.id()))}}};
+  return {.body = {{"app", encode_with_users(tx, membership_in_path(tx, call, "id"))}}};
 }
 
 Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id());
+  const apps::App app = membership_in_path(tx, call, "id").app;
   if (const std::string name = call.body.value("app_name", app.app_name); name != app.app_name)
     accounts::check_name("app_name", name, services.rules.reserved_names);
   const bool listed = call.body.value("listed", app.listed);
@@ -78,7 +80,7 @@ Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services
 }
 
 Reply delete_operator_app(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id());
+  const apps::App app = membership_in_path(tx, call, "id").app;
   apps::remove(tx, app);
   return {.body = {{"message", "the app was deleted"}, {"id", app.id}}};
 }
@@ -125,7 +127,9 @@ constexpr Route rows[] = {
      .name = "listOperatorApps",
      .tag = "Operators",
      .summary = "List the caller's apps with their approval and suspension",
-     .text = "Lists the apps that the caller owns, newest first, with their number of users.",
+     .text = "Lists the apps that the caller owns or is a member of, newest first, with their "
+             "number of "
+             "users and the caller's role.",
      .guards = {person(), account_reads},
      .paged = true,
      .answer = {200, "OperatorAppList"},
@@ -136,7 +140,7 @@ constexpr Route rows[] = {
      .tag = "Operators",
      .summary = "Show one of the caller's apps",
      .text = "Returns one of the caller's apps with its settings and its number of users.",
-     .guards = {person(), account_reads},
+     .guards = {keeping_to_deployments(to_viewers(person())), account_reads},
      .in_path = {&own_app_in_path},
      .answer = {200, "OperatorAppEnvelope"},
      .errors = owned,
@@ -148,7 +152,7 @@ constexpr Route rows[] = {
      .summary = "Change one of the caller's apps",
      .text = "Changes the fields that are sent. New scopes that aren't automatic are requested "
              "from the administrators; removed ones lose their approval at once.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .in_path = {&own_app_in_path},
      .body = {"OperatorAppChanges"},
@@ -163,7 +167,7 @@ constexpr Route rows[] = {
      .summary = "Delete one of the caller's apps for good; its points go to the treasury",
      .text = "Deletes the app with its tokens, consents and webhooks. Its points go to the "
              "treasury. It is refused while the app has deployments or campaigns.",
-     .guards = {person(), account_writes},
+     .guards = {to_owners(person()), account_writes},
      .stores = Stores::nothing,
      .in_path = {&own_app_in_path},
      .answer = {200, "DeletedApp"},

@@ -303,15 +303,15 @@ constexpr Route rows[] = {
      .name = "topUpApp",
      .tag = "Points",
      .summary = "Move points to one of the caller's apps",
-     .text = "Takes the amount from the caller and gives it to an app of their own, at once and "
+     .text = "Takes the amount from the caller and gives it to an app of theirs, at once and "
              "without a fee: it pays for the app's deployments and campaigns. Bonus points stay "
              "bonus points.",
-     .guards = {person({Scope::points_transfer}), transfers},
+     .guards = {to_billing(person({Scope::points_transfer})), transfers},
      .stores = Stores::payments,
      .body = {"TopUpRequest"},
      .answer = {200, "TopUpResult"},
      .errors = {Code::app_not_found, Code::forbidden, Code::insufficient_balance,
-                Code::spend_limit_reached},
+                Code::spend_limit_reached, Code::bonus_locked},
      .idempotency = Idempotency::kept,
      .served_by = {"berth points top-up", "/console/apps"},
      .run = WriteHandler{top_up_app}},
@@ -321,7 +321,7 @@ constexpr Route rows[] = {
      .summary = "List the movements of an app's points, newest first",
      .text = "Lists each movement on the app's account with its other side, newest first. Only its "
              "owner's token, or one with `app:balance:read`, gets them.",
-     .guards = {oauth_token({}), account_reads},
+     .guards = {to_viewers(oauth_token({})), account_reads},
      .paged = true,
      .query = history_query,
      .answer = {200, "PointsHistory"},
@@ -345,7 +345,7 @@ constexpr Route rows[] = {
      .summary = "Spend the user's points in the app; they go to the app's account",
      .text = "Takes the amount from the user and gives it to the app, at once. The user's daily "
              "limit for the app counts. The app can give the spend back (refundSpend).",
-     .guards = {with_pages_of_apps(oauth_token({Scope::points_spend})), spending},
+     .guards = {to_billing(with_pages_of_apps(oauth_token({Scope::points_spend}))), spending},
      .stores = Stores::payments,
      .body = {"SpendRequest", Body::Form::only_json, Body::Check::by_handler},
      .answer = {200, "SpendPointsResult"},
@@ -387,7 +387,7 @@ constexpr Route rows[] = {
      .tag = "Points",
      .summary = "Show the app's balance",
      .text = "Returns the points that the app has earned and not spent.",
-     .guards = {oauth_token({Scope::app_balance_read}), per_minute(120)},
+     .guards = {to_viewers(oauth_token({Scope::app_balance_read})), per_minute(120)},
      .answer = {200, "Balance"},
      .read_committed = true,
      .served_by = {"berth apps balance", "/console/new"},
@@ -398,7 +398,7 @@ constexpr Route rows[] = {
      .summary = "Show statistics of the app's users to its owner",
      .text = "Returns figures about users, spending and earnings of the app. Only its owner's "
              "token, or one with `app:balance:read`, gets them.",
-     .guards = {oauth_token({}), account_reads},
+     .guards = {to_viewers(oauth_token({})), account_reads},
      .query = operator_analytics_query,
      .answer = {200, "OperatorAnalytics"},
      .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
@@ -412,7 +412,7 @@ constexpr Route rows[] = {
      .text = "Returns the app's balance and earnings for each UTC day of a window of at most 366 "
              "days; by default the last 30 days. Only its owner's token, or one with "
              "`app:balance:read`, gets them.",
-     .guards = {oauth_token({}), account_reads},
+     .guards = {to_viewers(oauth_token({})), account_reads},
      .query = day_window_query,
      .answer = {200, "OperatorAnalyticsDays"},
      .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
@@ -426,6 +426,8 @@ constexpr Route rows[] = {
 void check_may_see_figures(db::Tx& tx, const Call& call) {
   const auto app = apps::find(tx, call.caller->app_id);
   if (!app) throw Error(Code::app_not_found, "the app was deleted");
+  // The gate has asked those who call for themselves for their role.
+  if (call.caller->first_party) return;
   if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
     throw Error(Code::insufficient_scope,
                 "the token must belong to the app's owner or have the scope app:balance:read");

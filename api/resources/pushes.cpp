@@ -61,7 +61,7 @@ constexpr Route rows[] = {
      .text = "A deployment with auto_deploy has its registry asked for the tag's digest once a "
              "minute. Another digest is rolled out. If that fails within ten minutes, the "
              "deployment goes back to what ran before, and that digest is rejected.",
-     .guards = {deploy, deploy_reads},
+     .guards = {to_viewers(deploy), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "AutoDeploy"},
      .errors = owned,
@@ -74,7 +74,7 @@ constexpr Route rows[] = {
      .text = "Returns an address with a secret, in place of an earlier one. A POST to it has the "
              "registry asked at once. It says nothing else: what is rolled out is what the "
              "registry has.",
-     .guards = {deploy, deploy_writes},
+     .guards = {to_developers(deploy), deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {201, "PushHook"},
@@ -86,7 +86,7 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "Remove the address for a registry's hook",
      .text = "The address answers with 404 from now on. Removing none changes nothing.",
-     .guards = {deploy, deploy_writes},
+     .guards = {to_developers(deploy), deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "PushHookMessage"},

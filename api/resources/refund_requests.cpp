@@ -8,7 +8,7 @@
 #include "api/resources/refunds/giving_back.h"
 #include "api/resources/shared.h"
 #include "controller/domain/accounts/accounts.h"
-#include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/deployments.h"
 
@@ -21,11 +21,20 @@ accounts::User user_of(db::Tx& tx, const Call& call) {
   return call.user ? *call.user : account_of(tx, call.caller->user_id);
 }
 
+bool may_spend_for(db::Tx& tx, const accounts::User& user, const std::string& app_id) {
+  try {
+    apps::require_member(tx, user.id, app_id, apps::Role::billing);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Request ask_for_charge(db::Tx& tx, const Call& call, const std::string& deployment_id) {
   const accounts::User user = user_of(tx, call);
   const auto deployment = deployments::find(tx, deployment_id);
   const auto app = deployment ? apps::find(tx, deployment->app_id) : std::nullopt;
-  if (!app || app->owner_id != user.id)
+  if (!app || !may_spend_for(tx, user, app->id))
     throw Error(Code::deployment_not_found, "you have no such deployment");
   const std::int64_t most = billing::refundable(tx, deployment_id);
   const std::int64_t amount = integer_or_nothing(call.body, "amount").value_or(most);
@@ -176,7 +185,7 @@ constexpr Route rows[] = {
      .summary = "List what the app's users ask to get back",
      .text = "Lists the requests of the app's users about what they spent in it, newest first. "
              "Only who may give points back (refundSpend) sees them.",
-     .guards = {oauth_token({}), account_reads},
+     .guards = {to_viewers(oauth_token({})), account_reads},
      .paged = true,
      .query = status_query,
      .answer = {200, "RefundRequestList"},
@@ -189,7 +198,7 @@ constexpr Route rows[] = {
      .summary = "Approve or reject a refund request of one of the app's users",
      .text = "Approving gives the points back at once, as refundSpend does: all that were asked "
              "for, or fewer. The user is told by mail, and webhooks by `refund.answered`.",
-     .guards = {oauth_token({}), account_writes},
+     .guards = {to_billing(oauth_token({})), account_writes},
      .stores = Stores::payments,
      .in_path = {&request_in_path},
      .body = {"RefundAnswerBody"},

@@ -47,7 +47,7 @@ constexpr Route rows[] = {
              "open request for the spend is answered by it. The user's daily limit for the app "
              "stays used. What was a bonus comes back as a bonus, and so do up to 100 "
              "points that made a bonus the user's own, or rewarded who referred them.",
-     .guards = {oauth_token({}), refunds},
+     .guards = {to_billing(oauth_token({})), refunds},
      .stores = Stores::payments,
      .body = {"SpendRefundRequest"},
      .answer = {201, "SpendRefundResult"},

@@ -53,7 +53,7 @@ void check_needs_promotion(db::Tx& tx, const std::string& slug) {
 }
 
 Reply request_scopes(db::Tx& tx, const Call& call, const Services& services) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = membership_in_path(tx, call, "app_id").app;
   const auto tier = text_or_nothing(call.body, "tier");
   if (tier) check_needs_promotion(tx, *tier);
   const bool has_scopes = !call.body.value("requested_scopes", json::array()).empty();
@@ -68,14 +68,14 @@ Reply request_scopes(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply list_scope_requests(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = membership_in_path(tx, call, "app_id").app;
   return {.body = encode_page("scope_requests",
                               apps::list_requests(tx, app.id, status_filter(call), call.page()),
                               encode_request)};
 }
 
 Reply withdraw_scope_request(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = membership_in_path(tx, call, "app_id").app;
   return {.body = encode_request(apps::withdraw(tx, app, call.id()))};
 }
 
@@ -126,9 +126,9 @@ constexpr Route rows[] = {
              "and takes its place (`replaces`). Scopes that are automatic or approved already need "
              "no decision. With `tier` it also asks that the app may use a deploy tier that isn't "
              "approved automatically. Webhooks are told of the decision.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
-     .in_path = {&app_in_path},
+     .in_path = {&my_app_in_path},
      .body = {"ScopeRequestBody"},
      .answer = {201, "ScopeRequest"},
      .errors = {Code::app_not_found, Code::forbidden, Code::unknown_tier},
@@ -141,8 +141,8 @@ constexpr Route rows[] = {
      .tag = "OAuth",
      .summary = "List the app's scope requests",
      .text = "Lists the requests of one of the caller's apps, newest first.",
-     .guards = {person(), account_reads},
-     .in_path = {&app_in_path},
+     .guards = {to_viewers(person()), account_reads},
+     .in_path = {&my_app_in_path},
      .paged = true,
      .query = status_query,
      .answer = {200, "ScopeRequestList"},
@@ -154,9 +154,9 @@ constexpr Route rows[] = {
      .tag = "OAuth",
      .summary = "Withdraw a pending scope request",
      .text = "Withdraws the request before it is decided.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::nothing,
-     .in_path = {&app_in_path, &scope_request_in_path},
+     .in_path = {&my_app_in_path, &scope_request_in_path},
      .answer = {200, "ScopeRequest"},
      .errors = {Code::app_not_found, Code::forbidden, Code::scope_request_not_found,
                 Code::invalid_state},

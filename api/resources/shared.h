@@ -41,6 +41,8 @@ inline constexpr Placeholder internal_app_in_path = {"InternalAppId", "The id of
                                                      "01936f5e-7c1a-7000-8000-000000000002"};
 inline constexpr Placeholder own_app_in_path = {"OwnAppId", "The id of one of the caller's apps.",
                                                 "01936f5e-7c1a-7000-8000-000000000002"};
+inline constexpr Placeholder my_app_in_path = {"MyAppId", "The id of one of the caller's apps.",
+                                               "01936f5e-7c1a-7000-8000-000000000002"};
 inline constexpr Placeholder user_in_path = {"UserId", "The id of the user.",
                                              "01936f5e-7c1a-7000-8000-000000000001"};
 

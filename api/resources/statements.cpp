@@ -238,7 +238,7 @@ constexpr Route rows[] = {
      .text = "Returns all movements of the app's points on some UTC days, oldest first, with the "
              "balance after each, without the names of users. Only its owner's token, or one with "
              "`app:balance:read`, gets it.",
-     .guards = {oauth_token({}), stream_openings},
+     .guards = {to_viewers(oauth_token({})), stream_openings},
      .query = statement_query,
      .answer = statement_answer,
      .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},

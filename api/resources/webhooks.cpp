@@ -1,7 +1,7 @@
 // An app's webhooks, through which its owner is notified over HTTP.
 #include "controller/domain/webhooks/webhooks.h"
 
-#include "api/gate/encode.h"
+#include "api/resources/apps.h"
 #include "api/resources/shared.h"
 
 namespace berth::api {
@@ -43,9 +43,7 @@ webhooks::Schemes schemes(const Services& services) {
                                                          : webhooks::Schemes::http_too;
 }
 
-apps::App app_of(db::Tx& tx, const Call& call) {
-  return apps::get_owned(tx, call.user->id, call.id());
-}
+apps::App app_of(db::Tx& tx, const Call& call) { return membership_in_path(tx, call, "id").app; }
 
 webhooks::Webhook webhook_of(db::Tx& tx, const Call& call) {
   return webhooks::get(tx, app_of(tx, call).id, call.id("webhook_id"));
@@ -57,9 +55,10 @@ Reply list_webhooks(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply create_webhook(db::Tx& tx, const Call& call, const Services& services) {
-  const auto made = webhooks::create(tx, app_of(tx, call).id, call.body.at("url"),
-                                     call.body.at("events"), schemes(services), services.keys.data);
-  apps::note_spend_wishes(tx, call.user->id);
+  const apps::App app = app_of(tx, call);
+  const auto made = webhooks::create(tx, app.id, call.body.at("url"), call.body.at("events"),
+                                     schemes(services), services.keys.data);
+  apps::note_spend_wishes(tx, app.owner_id);
   return with_secret(201, made);
 }
 
@@ -68,7 +67,7 @@ Reply change_webhook(db::Tx& tx, const Call& call, const Services& services) {
   if (const auto events = call.body.find("events"); events != call.body.end())
     change.events = events->get<std::vector<std::string>>();
   const auto changed = webhooks::change(tx, webhook_of(tx, call), change, schemes(services));
-  apps::note_spend_wishes(tx, call.user->id);
+  apps::note_spend_wishes(tx, app_of(tx, call).owner_id);
   return {.body = {{"webhook", encode(changed)}}};
 }
 
@@ -79,7 +78,7 @@ Reply rotate_webhook_secret(db::Tx& tx, const Call& call, const Services& servic
 Reply delete_webhook(db::Tx& tx, const Call& call, const Services&) {
   const webhooks::Webhook webhook = webhook_of(tx, call);
   webhooks::remove(tx, webhook);
-  apps::note_spend_wishes(tx, call.user->id);
+  apps::note_spend_wishes(tx, app_of(tx, call).owner_id);
   return {.body = {{"message", "the webhook was deleted"}, {"id", webhook.id}}};
 }
 
@@ -104,7 +103,7 @@ constexpr Route rows[] = {
      .tag = "Webhooks",
      .summary = "List the app's webhooks",
      .text = "Lists the webhooks of one of the caller's apps, oldest first, without their secrets.",
-     .guards = {person(), account_reads},
+     .guards = {to_developers(person()), account_reads},
      .in_path = {&own_app_in_path},
      .paged = true,
      .answer = {200, "WebhookList"},
@@ -117,7 +116,7 @@ constexpr Route rows[] = {
      .summary = "Create a webhook; its signing secret is shown once",
      .text = "Makes berth post events of these types to the URL; an app has at most ten webhooks. "
              "The secret that signs them is shown only in this answer.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .in_path = {&own_app_in_path},
      .body = {"CreateWebhookRequest"},
@@ -132,7 +131,7 @@ constexpr Route rows[] = {
      .summary = "Change a webhook's URL or events; waiting deliveries go to the new URL",
      .text = "Changes the fields that are sent. Deliveries that wait go to the new URL; the secret "
              "stays.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .in_path = {&own_app_in_path, &webhook_in_path},
      .body = {"ChangeWebhookRequest"},
@@ -146,7 +145,7 @@ constexpr Route rows[] = {
      .tag = "Webhooks",
      .summary = "Delete a webhook together with its waiting deliveries",
      .text = "Deletes the webhook. Nothing more is sent to it.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::nothing,
      .in_path = {&own_app_in_path, &webhook_in_path},
      .answer = {200, "DeletedWebhook"},
@@ -160,7 +159,7 @@ constexpr Route rows[] = {
      .summary = "Replace the signing secret, which is shown once and also signs waiting deliveries",
      .text = "Creates a new secret, which is shown only in this answer and signs every attempt "
              "from now on. The old one is no longer used.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .in_path = {&own_app_in_path, &webhook_in_path},
      .answer = {200, "CreatedWebhook"},
@@ -173,7 +172,7 @@ constexpr Route rows[] = {
      .tag = "Webhooks",
      .summary = "Send an event of type webhook.test to a webhook; its deliveries show the result",
      .text = "Sends a webhook.test event soon. The list of deliveries shows the result.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
      .in_path = {&own_app_in_path, &webhook_in_path},
      .answer = {202, "DeliveryEnvelope"},
@@ -186,7 +185,7 @@ constexpr Route rows[] = {
      .summary = "List a webhook's deliveries, newest first; they are kept for three days",
      .text = "Lists the deliveries that wait and those of the last three days, with the receiver's "
              "status.",
-     .guards = {person(), account_reads},
+     .guards = {to_developers(person()), account_reads},
      .in_path = {&own_app_in_path, &webhook_in_path},
      .paged = true,
      .answer = {200, "DeliveryList"},

@@ -94,6 +94,8 @@ constexpr std::array codes = {
     CodeInfo{Code::cron_not_found, "cron_not_found", 404, "The deployment has no such cron."},
     CodeInfo{Code::creative_not_found, "creative_not_found", 404,
              "There is no such creative of an ad, or its picture is gone."},
+    CodeInfo{Code::invitation_not_found, "invitation_not_found", 404,
+             "There is no such invitation, or it has ended."},
     CodeInfo{Code::method_not_allowed, "method_not_allowed", 405,
              "The path supports other methods; see the Allow header."},
     CodeInfo{Code::subdomain_taken, "subdomain_taken", 409, "Another deployment has this name."},

@@ -74,6 +74,7 @@ enum class Code {
   run_not_found,
   cron_not_found,
   creative_not_found,
+  invitation_not_found,
   // 405, 409, 413, 415, 426, 431
   method_not_allowed,
   subdomain_taken,

@@ -132,7 +132,8 @@ void require_may_give_back(db::Tx& tx, const Call& call) {
   if (!app) throw Error(Code::app_not_found, "the app was deleted");
   // The app's points are its owner's, so a token for another user, whatever its scopes are, gives
   // nothing of them away. A token of the grant client_credentials stands for the owner.
-  if (app->owner_id != caller.user_id)
+  // Those who call for themselves were asked for their role by the gate.
+  if (!caller.first_party && app->owner_id != caller.user_id)
     throw Error(Code::forbidden,
                 "only the app itself can give points back: with a token of the grant "
                 "client_credentials, or one that belongs to its owner");

@@ -319,6 +319,25 @@ void owner_changed(db::Tx& tx, const std::string& owner_id) {
                           owner_id));
 }
 
+void give_to(db::Tx& tx, const std::string& app_id, const std::string& owner_id) {
+  tx.execute(
+      R"(
+      UPDATE ad_pictures
+      SET owner_id = $2
+      WHERE creative_id IN (SELECT r.id
+                            FROM campaigns c
+                            JOIN ad_creatives r ON r.campaign_id = c.id
+                            WHERE c.app_id = $1 AND c.status IN ('active', 'paused')))",
+      app_id, owner_id);
+  tx.execute(
+      R"(
+      UPDATE campaigns
+      SET owner_id = $2
+      WHERE app_id = $1 AND status IN ('active', 'paused'))",
+      app_id, owner_id);
+  app_changed(tx, app_id);
+}
+
 void tiers_changed(db::Tx& tx) {
   notify_all(tx, tx.query(R"(
       SELECT id

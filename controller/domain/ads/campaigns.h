@@ -118,5 +118,8 @@ bool has_live(db::Tx& tx, const std::string& app_id);
 void app_changed(db::Tx& tx, const std::string& app_id);
 void owner_changed(db::Tx& tx, const std::string& owner_id);
 void tiers_changed(db::Tx& tx);
+// Makes the app's campaigns that haven't ended, with their pictures, another account's. To be
+// called when the app goes to it.
+void give_to(db::Tx& tx, const std::string& app_id, const std::string& owner_id);
 
 }  // namespace berth::campaigns

@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "controller/base/error.h"
 #include "controller/domain/apps/app_rows.h"
+#include "controller/domain/apps/invitations.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/eraser.h"
 #include "controller/domain/webhooks/app_events.h"
@@ -86,6 +88,35 @@ bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string&
              app_id, tier, tx.now()) > 0;
 }
 
+void change_owner(db::Tx& tx, const App& app, const std::string& owner_id) {
+  tx.require_serializable();
+  if (tx.number(R"(SELECT count(*) FROM apps WHERE id = $1 AND transferred_at > $2)", app.id,
+                tx.now() - transfer_interval) > 0)
+    throw Error(Code::invalid_state,
+                "the app was transferred in the last 30 days; an app goes to another account no "
+                "more often than that");
+  tx.require_change(
+      R"(
+      UPDATE apps
+      SET owner_id = $3, transferred_at = $4, updated_at = $4
+      WHERE id = $1 AND owner_id = $2 AND deleted_at IS NULL)",
+      app.id, app.owner_id, owner_id, tx.now());
+  // The new one keeps its row, for the time since when it has been a member.
+  tx.execute(
+      R"(
+      UPDATE app_members
+      SET role = 'owner', deployments = NULL, updated_at = $3
+      WHERE app_id = $1 AND user_id = $2)",
+      app.id, owner_id, tx.now());
+  tx.execute(
+      R"(
+      INSERT INTO app_members (app_id, user_id, role, deployments, inserted_at, updated_at)
+      VALUES ($1, $2, 'owner', NULL, $3, $4)
+      ON CONFLICT (app_id, user_id) DO UPDATE
+        SET role = 'owner', deployments = NULL, updated_at = excluded.updated_at)",
+      app.id, app.owner_id, app.inserted_at, tx.now());
+}
+
 void mark_deleted(db::Tx& tx, const App& app) {
   tx.require_serializable();
   give_name_up(tx, app);
@@ -104,6 +135,8 @@ void mark_deleted(db::Tx& tx, const App& app) {
       WHERE id = $1 AND deleted_at IS NULL)",
       app.id, tx.now());
   store_origins(tx, app.id, {});
+  tx.execute(R"(DELETE FROM app_members WHERE app_id = $1)", app.id);
+  forget_invitations_of_app(tx, app.id);
 }
 
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {

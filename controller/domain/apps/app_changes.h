@@ -15,8 +15,13 @@ namespace berth::apps {
 bool set_suspended(db::Tx& tx, const std::string& app_id, bool suspended);
 bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string& tier);
 
+// Makes the app belong to another account, which is a member. The account that it belonged to stays
+// an owner, as a member. Throws invalid_state if the app was transferred less than
+// transfer_interval (members.h) ago.
+void change_owner(db::Tx& tx, const App& app, const std::string& owner_id);
+
 // Marks the app as deleted, takes its secrets and its texts away, and withdraws its pending request
-// for scopes.
+// for scopes. Removes its members and invitations.
 void mark_deleted(db::Tx& tx, const App& app);
 
 // The ids of all apps that the user has ever owned, deleted ones included.

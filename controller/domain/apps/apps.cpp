@@ -82,8 +82,9 @@ void note_spend_wishes(db::Tx& tx, const std::string& owner_id) {
                          AND w.events LIKE '%"points.spent"%')
             OR EXISTS (SELECT 1
                        FROM alerts a
-                       WHERE a.owner_id = apps.owner_id AND a.disabled_at IS NULL
-                         AND (a.app_id IS NULL OR a.app_id = apps.id)
+                       WHERE (a.app_id = apps.id
+                              OR (a.owner_id = apps.owner_id AND a.app_id IS NULL))
+                         AND a.disabled_at IS NULL
                          AND a.events LIKE '%"points.spent"%')
             THEN 1
           ELSE 0

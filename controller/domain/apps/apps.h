@@ -156,7 +156,8 @@ Page<App> list_all(db::Tx& tx, const std::optional<std::string>& search, const P
 // Returns the apps that are listed and not suspended, newest first.
 Page<App> list_public(db::Tx& tx, const PageRequest& page);
 // Notes for each app of the account whether a webhook or an alert wants the events of its spends.
-// To be called after every change of those; create() does it for a new app.
+// Alerts are those of the account, and those of members about one app. To be called after every
+// change of those; create() does it for a new app.
 void note_spend_wishes(db::Tx& tx, const std::string& owner_id);
 // Returns how many users have connected the app at present.
 std::int64_t count_users(db::Tx& tx, const std::string& app_id);

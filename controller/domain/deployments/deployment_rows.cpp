@@ -335,6 +335,64 @@ Page<Deployment> list_of_owner(db::Tx& tx, const std::string& owner_id, const Pa
   return read_page(tx, all, page, deployment_of, owner_id);
 }
 
+namespace {
+
+// The ids of the deployments of all apps that the user $1 owns or is a member of, and of these
+// those that a member may use. The column has a JSON list of ids.
+const std::string of_member = R"(
+        SELECT id FROM deployments WHERE owner_id = $1 AND status <> 'destroyed'
+        UNION
+        SELECT o.id
+        FROM app_members m
+        JOIN deployments o ON o.app_id = m.app_id AND o.status <> 'destroyed'
+        WHERE m.user_id = $1
+          AND (m.deployments IS NULL OR m.deployments LIKE '%"' || o.id || '"%'))";
+// Whether a deployment has the label $2 with the value $3. Without a label, $2 is empty.
+const std::string labelled_so = R"(
+        AND ($2 = '' OR EXISTS (SELECT 1
+                                FROM deployment_labels l
+                                WHERE l.deployment_id = d.id AND l.label = $2 AND l.value = $3)))";
+
+}  // namespace
+
+Page<Deployment> list_of_member(db::Tx& tx, const std::string& user_id, const PageRequest& page,
+                                const std::optional<Label>& label) {
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM deployments d WHERE d.id IN ()" +
+                                       of_member + R"())" + labelled_so + R"( LIMIT $4) counted)",
+                              .rows = select_deployments + R"(
+      WHERE d.id IN ()" + of_member + R"())" +
+                                      labelled_so + R"(
+        AND (d.inserted_at, d.id) < ($4, $5)
+      ORDER BY d.inserted_at DESC, d.id DESC
+      LIMIT $6 OFFSET $7)",
+                              .sorted_by = newest_first};
+  return read_page(tx, sql, page, deployment_of, user_id, label ? label->key : "",
+                   label ? label->value : "");
+}
+
+Page<Deployment> list_of_app(db::Tx& tx, const std::string& app_id,
+                             const std::vector<std::string>& ids, const PageRequest& page,
+                             const std::optional<Label>& label) {
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM deployments d
+            WHERE d.app_id = $1 AND d.status <> 'destroyed' AND $4 LIKE '%"' || d.id || '"%')" +
+                                       labelled_so + R"(
+            LIMIT $5) counted)",
+                              .rows = select_deployments + R"(
+      WHERE d.app_id = $1 AND d.status <> 'destroyed' AND $4 LIKE '%"' || d.id || '"%')" +
+                                      labelled_so + R"(
+        AND (d.inserted_at, d.id) < ($5, $6)
+      ORDER BY d.inserted_at DESC, d.id DESC
+      LIMIT $7 OFFSET $8)",
+                              .sorted_by = newest_first};
+  return read_page(tx, sql, page, deployment_of, app_id, label ? label->key : "",
+                   label ? label->value : "", nlohmann::json(ids).dump());
+}
+
 void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
             const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
   const auto billing_status = tier.monthly_cost_points.value_or(0) == 0 ? billing::Status::exempt

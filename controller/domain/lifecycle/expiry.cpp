@@ -4,6 +4,7 @@
 #include <array>
 
 #include "controller/domain/accounts/expiry.h"
+#include "controller/domain/apps/invitations.h"
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 #include "controller/domain/deployments/erasure.h"
@@ -33,6 +34,7 @@ constexpr std::array parts = {
     Part{holds::is_any_old, holds::remove_old},
     Part{rewards::is_any_old, rewards::remove_old},
     Part{accounts::is_any_old, accounts::remove_old},
+    Part{apps::is_any_invitation_old, apps::remove_old_invitations},
     Part{oauth::is_any_old, oauth::remove_old},
     Part{certificate_orders::is_any_old, certificate_orders::remove_old},
     Part{chat::is_any_old, chat::remove_old},

@@ -11,6 +11,7 @@
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/items/avatars.h"
 #include "controller/domain/items/learning.h"
@@ -37,7 +38,8 @@ void forget_answers(db::Tx& tx, const std::string& user_id) {
 constexpr std::array forget_user = {two_factor::forget, connections::disconnect_all,
                                     devices::forget,    play::forget,
                                     social::forget,     avatars::forget,
-                                    learning::forget,   forget_answers};
+                                    learning::forget,   apps::forget_member,
+                                    forget_answers};
 
 User get(db::Tx& tx, const std::string& id) {
   auto user = find(tx, id);

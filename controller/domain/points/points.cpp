@@ -7,7 +7,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
-#include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/numbers.h"
@@ -263,12 +263,12 @@ std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to
 
 ToppedUp top_up(db::Tx& tx, const debits::Payer& from, const std::string& app_id,
                 std::int64_t amount, const std::string& description) {
-  const apps::App app = apps::get_owned(tx, from.user_id, app_id);
+  const apps::App app = apps::require_member(tx, from.user_id, app_id, apps::Role::billing);
   const ledger::Account account = ledger::app_account(app.id);
   auto taken = debits::begin(tx, from,
                              {.kind = "top_up",
                               .to = account,
-                              .reaches = from.user_id,
+                              .reaches = app.owner_id,
                               .amount = amount,
                               .memo = description});
   debits::finish(taken);

@@ -62,9 +62,10 @@ struct ToppedUp {
   std::int64_t balance = 0;      // the user's, afterwards
   std::int64_t app_balance = 0;  // the app's
 };
-// Moves points from a user to an app of their own, where they pay for its deployments and
-// campaigns. They don't count as spent: what was a bonus stays one. Throws app_not_found, forbidden
-// if somebody else owns the app, insufficient_balance and spend_limit_reached.
+// Moves points from a user to an app in which they have the role billing, where they pay for its
+// deployments and campaigns. They don't count as spent: what was a bonus stays one. Throws
+// app_not_found, forbidden without that role, insufficient_balance and spend_limit_reached; and, if
+// the app belongs to somebody else, bonus_locked.
 ToppedUp top_up(db::Tx& tx, const debits::Payer& from, const std::string& app_id,
                 std::int64_t amount, const std::string& description);
 

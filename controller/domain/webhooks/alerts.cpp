@@ -262,6 +262,15 @@ void remove(db::Tx& tx, const Alert& alert) {
   tx.execute(R"(DELETE FROM alerts WHERE id = $1)", alert.id);
 }
 
+void remove_of_app(db::Tx& tx, const std::string& owner_id, const std::string& app_id) {
+  tx.execute(
+      R"(
+      DELETE FROM alert_events
+      WHERE alert_id IN (SELECT id FROM alerts WHERE owner_id = $1 AND app_id = $2))",
+      owner_id, app_id);
+  tx.execute(R"(DELETE FROM alerts WHERE owner_id = $1 AND app_id = $2)", owner_id, app_id);
+}
+
 Alert test(db::Tx& tx, const Alert& alert) {
   tx.require_serializable();
   if (alert.disabled_at)

@@ -114,6 +114,8 @@ Alert change(db::Tx& tx, const Alert& alert, const Change& change, webhooks::Sch
              const std::string& data_key);
 // Deletes the alert and what waits for it.
 void remove(db::Tx& tx, const Alert& alert);
+// The same for all alerts of an account about an app, of which it is no longer an admin.
+void remove_of_app(db::Tx& tx, const std::string& owner_id, const std::string& app_id);
 // Sends a message of the type `test_type`: at once, except that mail waits for the end of its
 // pause. Throws invalid_state while an earlier test waits, and for an alert that is disabled.
 Alert test(db::Tx& tx, const Alert& alert);
