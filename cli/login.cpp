@@ -87,14 +87,17 @@ std::string machine_name() {
 const std::vector<std::string>& useful_scopes() {
   static const std::vector<std::string> scopes = {
       "profile:read",     "points:read",    "app:balance:read", "deploy:manage",
-      "campaigns:manage", "campaign:write", "deploy:exec"};
+      "campaigns:manage", "campaign:write", "deploy:exec", "deploy:read", "deploy:write",
+      "logs:read"};
   return scopes;
 }
 
 const std::vector<std::string>& scopes_of_login() {
   static const std::vector<std::string> scopes = [] {
     std::vector<std::string> usual = useful_scopes();
-    std::erase(usual, "deploy:exec");
+    // deploy:manage includes the others.
+    for (const char* unasked : {"deploy:exec", "deploy:read", "deploy:write", "logs:read"})
+      std::erase(usual, unasked);
     return usual;
   }();
   return scopes;
