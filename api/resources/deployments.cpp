@@ -1,6 +1,9 @@
 // Deployments: their list, status, log and variables; stopping, restarting, rollback and deletion.
 #include "api/resources/deployments.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
 #include "controller/domain/deployments/container.h"
@@ -102,13 +105,34 @@ json encode_both(const Deployment& row, const Services& services) {
 
 namespace {
 
+// Returns what list_deployments() shows a caller who may only use these deployments of the app:
+// those that aren't destroyed, newest first.
+Page<Deployment> page_of_few(db::Tx& tx, const oauth::Caller& caller, const PageRequest& page,
+                             const std::optional<deployments::Label>& label) {
+  std::vector<Deployment> few;
+  for (const std::string& id : caller.deployments) {
+    auto found = deployments::find(tx, id);
+    if (!found || found->app_id != caller.app_id || found->status == deployments::Status::destroyed)
+      continue;
+    const auto labelled = label ? found->labels.find(label->key) : found->labels.end();
+    if (label && (labelled == found->labels.end() || labelled->second != label->value)) continue;
+    few.push_back(*std::move(found));
+  }
+  std::ranges::sort(few, std::greater(),
+                    [](const Deployment& one) { return std::pair(one.inserted_at, one.id); });
+  return page_of(std::move(few), page);
+}
+
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
   const auto label = call.query("label");
   const auto wanted = label ? std::optional(deployments::parse_label(*label)) : std::nullopt;
   const oauth::Caller& caller = *call.caller;
-  const auto page = caller.app_id.empty()
-                        ? deployments::list_of_owner(tx, caller.user_id, call.page(), wanted)
-                        : deployments::list(tx, caller.app_id, call.page(), wanted);
+  const auto page = [&] {
+    if (!caller.deployments.empty()) return page_of_few(tx, caller, call.page(), wanted);
+    if (caller.app_id.empty())
+      return deployments::list_of_owner(tx, caller.user_id, call.page(), wanted);
+    return deployments::list(tx, caller.app_id, call.page(), wanted);
+  }();
   return {.body = encode_page("deployments", page,
                               [&](const Deployment& row) { return encode(row, services); })};
 }
@@ -211,8 +235,11 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary =
          "List the app's deployments; berth's own programs get those of all of the user's apps",
-     .text = "Lists the deployments of the token's app that aren't destroyed, newest first.",
-     .guards = {oauth_token({Scope::deploy_read}, Access::ForApp::one_or_all), deploy_reads},
+     .text = "Lists the deployments of the token's app that aren't destroyed, newest first: those "
+             "that the token may use.",
+     .guards = {keeping_to_deployments(
+                    oauth_token({Scope::deploy_read}, Access::ForApp::one_or_all)),
+                deploy_reads},
      .paged = true,
      .query = label_query,
      .answer = {200, "DeploymentList"},

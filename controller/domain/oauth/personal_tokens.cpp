@@ -97,7 +97,7 @@ std::string in_words(const std::string& name, const std::string& hint, Language 
 }
 
 std::string where_to_revoke(const std::string& base_url, Language in) {
-  return say(in, "You can revoke it at {link}", {{"link", base_url + "/console/tokens"}}) + "\n";
+  return say(in, "You can revoke it at {link}", {{"link", base_url + "/console/account"}}) + "\n";
 }
 
 void tell_of_new(db::Tx& tx, const accounts::User& user, const Token& token, const Keys& keys,
@@ -123,7 +123,7 @@ outbox::Letter warning_letter(const accounts::User& user, const Token& token,
                       {{"time", to_iso8601(token.expires_at)}}) +
                   "\n\n" + in_words(token.name, token.hint, in) + "\n" +
                   say(in, "If something still uses it, make another one at {link}",
-                      {{"link", base_url + "/console/tokens"}}) +
+                      {{"link", base_url + "/console/account"}}) +
                   "\n"};
 }
 
