@@ -97,7 +97,9 @@ std::string in_words(const std::string& name, const std::string& hint, Language 
 }
 
 std::string where_to_revoke(const std::string& base_url, Language in) {
-  return say(in, "You can revoke it at {link}", {{"link", base_url + "/console/account"}}) + "\n";
+  return say(in, "You can revoke it at {link} or with `berth tokens revoke`.",
+             {{"link", base_url + "/console/account"}}) +
+         "\n";
 }
 
 void tell_of_new(db::Tx& tx, const accounts::User& user, const Token& token, const Keys& keys,
