@@ -72,7 +72,6 @@ void check_wanted(const Wanted& wanted) {
 }
 
 void check_room(db::Tx& tx, const std::string& user_id) {
-  tx.require_serializable();
   if (tx.number(R"(
       SELECT count(*)
       FROM personal_tokens
@@ -175,6 +174,7 @@ bool is_well_formed(std::string_view token) {
 
 Made make(db::Tx& tx, const accounts::User& user, const Wanted& wanted, const Keys& keys,
           const std::string& base_url) {
+  tx.require_serializable();
   if (!user.email_verified)
     throw Error(Code::email_not_verified,
                 "verify your email address before you make a personal access token");

@@ -18,7 +18,7 @@ CREATE TABLE personal_tokens (
   warn_at        INTEGER,           -- when the user is told that it will end; NULL: not, or they were told
   CHECK (deployment_id IS NULL OR app_id IS NOT NULL)
 ) STRICT;
-CREATE INDEX personal_tokens_of_user ON personal_tokens (user_id, inserted_at);
+CREATE INDEX personal_tokens_of_user ON personal_tokens (user_id, inserted_at, id);
 CREATE INDEX personal_tokens_by_end ON personal_tokens (expires_at);
 CREATE INDEX personal_tokens_revoked ON personal_tokens (revoked_at) WHERE revoked_at IS NOT NULL;
 CREATE INDEX personal_tokens_to_warn ON personal_tokens (warn_at) WHERE warn_at IS NOT NULL;
