@@ -403,8 +403,8 @@ void Gate::take_rate(Passage& passage, const Call& call) {
     key += " grant " + call.caller->grant_id;
   else if (call.play)
     key += " grant " + call.play->grant_id;
-  else if (call.user)
-    key += " user " + call.user->id;
+  else if (call.caller || call.user)  // the tokens that a user makes have one limit together
+    key += " user " + (call.user ? call.user->id : call.caller->user_id);
   else
     key += " address " + accounts::network_of(call.address);
   const Rate rate = share_of(route.guards.rate, services_.live_replicas());

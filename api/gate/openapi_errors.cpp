@@ -32,6 +32,8 @@ std::set<Code> codes_of(const Route& route) {
       break;
     case Access::Kind::oauth:
     case Access::Kind::session_or_oauth:
+      codes.insert(Code::insufficient_scope);  // a personal token always needs one
+      [[fallthrough]];
     case Access::Kind::session:
       if (!route.guards.access.any_of.empty()) codes.insert(Code::insufficient_scope);
       [[fallthrough]];

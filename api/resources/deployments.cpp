@@ -1,6 +1,9 @@
 // Deployments: their list, status, log and variables; stopping, restarting, rollback and deletion.
 #include "api/resources/deployments.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
 #include "controller/domain/apps/members.h"
@@ -211,7 +214,6 @@ Reply list_orphans(const Call&, const Services& services) {
   return {.body = {{"deployments", services.cluster.orphans()}}};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
 constexpr Errors owned = {Code::deployment_not_found, Code::forbidden};
 
 constexpr Param label_query[] = {
@@ -227,7 +229,7 @@ constexpr Route rows[] = {
          "List the app's deployments; berth's own programs get those of all of the user's apps",
      .text = "Lists the deployments of the token's app that aren't destroyed, newest first.",
      .guards = {keeping_to_deployments(
-                    to_viewers(oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all))),
+                    to_viewers(oauth_token({Scope::deploy_read}, Access::ForApp::one_or_all))),
                 deploy_reads},
      .paged = true,
      .query = label_query,
@@ -240,7 +242,7 @@ constexpr Route rows[] = {
      .summary = "A deployment",
      .text = "Returns a deployment of the app with its settings and its status. A deleted one is "
              "still returned, as destroyed.",
-     .guards = {to_viewers(deploy), deploy_reads},
+     .guards = {to_viewers(reads_deployments), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
      .errors = owned,
@@ -254,7 +256,7 @@ constexpr Route rows[] = {
              "the app that it doesn't override. Each has a digest that changes when its value "
              "does, and the time at which it got its value. The values themselves are never "
              "returned.",
-     .guards = {to_viewers(deploy), deploy_reads},
+     .guards = {to_viewers(reads_deployments), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "VariableList"},
      .errors = owned,
@@ -266,7 +268,7 @@ constexpr Route rows[] = {
      .summary = "Show a deployment's status",
      .text = "Returns the status as it was last observed on the cluster and, if the deployment "
              "isn't running, the reason.",
-     .guards = {to_viewers(deploy), deploy_reads},
+     .guards = {to_viewers(reads_deployments), deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentStatus"},
      .errors = owned,
@@ -279,7 +281,7 @@ constexpr Route rows[] = {
      .summary = "List a deployment's log entries",
      .text = "Lists what was done with the deployment, by whom, and how it went, oldest first. "
              "Without a page, the newest 1,000 entries.",
-     .guards = {to_viewers(deploy), deploy_reads},
+     .guards = {to_viewers(reads_deployments), deploy_reads},
      .in_path = {&deployment_in_path},
      .paged = true,
      .answer = {200, "DeployLogList"},
@@ -292,7 +294,7 @@ constexpr Route rows[] = {
      .summary = "Stop a deployment; its name stays reserved",
      .text = "Stops the container. The name stays reserved, and nothing is charged while it is "
              "stopped; the paid period isn't refunded. Stopping again changes nothing.",
-     .guards = {to_developers(deploy), deploy_writes},
+     .guards = {to_developers(changes_deployments), deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
@@ -307,7 +309,7 @@ constexpr Route rows[] = {
      .text = "Starts or replaces the container and pulls its image again. With `process`, only the "
              "containers of that process are replaced. If the current period isn't paid, its price "
              "is taken from the app's balance first.",
-     .guards = {to_developers(deploy), deploy_writes},
+     .guards = {to_developers(changes_deployments), deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"RestartRequest", Body::Form::optional_json},
@@ -325,7 +327,7 @@ constexpr Route rows[] = {
      .text = "Runs the image and settings of an earlier rollout again, the last one by default. "
              "Variables that it inherits from the app stay as they are. If the current period "
              "isn't paid, its price is taken from the app's balance first.",
-     .guards = {to_developers(deploy), deploy_writes},
+     .guards = {to_developers(changes_deployments), deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"RollbackRequest", Body::Form::optional_json},
@@ -342,7 +344,7 @@ constexpr Route rows[] = {
      .summary = "Delete a deployment for good; its name is free at once",
      .text = "Stops the container and removes everything of it from the cluster. Nothing is "
              "refunded. Deleting again changes nothing.",
-     .guards = {to_developers(deploy), deploy_writes},
+     .guards = {to_developers(changes_deployments), deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeletedDeployment"},
@@ -355,7 +357,7 @@ constexpr Route rows[] = {
      .summary = "Show whether the free tier has room for another deployment",
      .text = "Says whether a deployment of the free tier could be created now, and which "
              "deployments of the owner's apps use its limit.",
-     .guards = {to_viewers(deploy), deploy_reads},
+     .guards = {to_viewers(reads_deployments), deploy_reads},
      .answer = {200, "SandboxStatus"},
      .served_by = {"berth doctor", "/console/new"},
      .run = ReadHandler{sandbox_status}},

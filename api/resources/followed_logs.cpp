@@ -175,7 +175,7 @@ constexpr Route rows[] = {
      .text = "Sends what the containers have written and keep writing, until the token or the last "
              "log ends. A log that ends, or that the caller may not read, doesn't end the others.",
      .guards = {keeping_to_deployments(
-                    to_viewers(oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all))),
+                    to_viewers(oauth_token({Scope::logs_read}, Access::ForApp::one_or_all))),
                 stream_openings},
      .query = logs_query,
      .answer = {.status = 200, .schema = "FollowedLogs", .content_type = "text/event-stream"},
