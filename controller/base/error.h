@@ -74,6 +74,8 @@ enum class Code {
   run_not_found,
   cron_not_found,
   creative_not_found,
+  trust_not_found,
+  issuer_not_found,
   // 405, 409, 413, 415, 426, 431
   method_not_allowed,
   subdomain_taken,
