@@ -18,6 +18,8 @@ constexpr std::array codes = {
              "verifier."},
     CodeInfo{Code::invalid_scope, "invalid_scope", 400,
              "A scope is unknown or not approved for this app."},
+    CodeInfo{Code::invalid_target, "invalid_target", 400,
+             "The audience or resource isn't the client_id of an app (RFC 8693, section 2.2.2)."},
     CodeInfo{Code::unsupported_grant_type, "unsupported_grant_type", 400,
              "This grant type isn't supported."},
     CodeInfo{Code::unsupported_response_type, "unsupported_response_type", 400,

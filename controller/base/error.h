@@ -23,6 +23,7 @@ enum class Code {
   invalid_request,
   invalid_grant,
   invalid_scope,
+  invalid_target,
   unsupported_grant_type,
   unsupported_response_type,
   unauthorized_client,
