@@ -24,7 +24,7 @@ json document(const std::string& text) {
   return read;
 }
 
-std::string text_of(const json& object, const char* name) {
+std::string text_member(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -42,9 +42,9 @@ std::vector<jwk::Key> IssuerKeys::fetch(const Issuer& issuer) const {
   if (uri.empty()) {
     const json discovered = document(fetch_(discovery_url(issuer.issuer)));
     // Section 4.3: it has to be the issuer's own.
-    if (text_of(discovered, "issuer") != issuer.issuer)
+    if (text_member(discovered, "issuer") != issuer.issuer)
       throw std::runtime_error("its discovery document names another issuer");
-    uri = text_of(discovered, "jwks_uri");
+    uri = text_member(discovered, "jwks_uri");
     if (const auto why = refuse_issuer_url(uri, schemes_))
       throw std::runtime_error("the jwks_uri of its discovery document " + *why);
   }
