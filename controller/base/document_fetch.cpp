@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-constexpr long ok = 200;
+constexpr long status_ok = 200;
 
 struct DocumentTransfer {
   const std::function<bool(const sockaddr&)>& allows;
@@ -68,7 +68,7 @@ std::string DocumentFetch::get(const std::string& url) const {
   const long status = easy.status();
   if (status >= 300 && status < 400)
     throw std::runtime_error("it answered with a redirect, which isn't followed");
-  if (status != ok) throw std::runtime_error("it answered with " + std::to_string(status));
+  if (status != status_ok) throw std::runtime_error("it answered with " + std::to_string(status));
   return std::move(transfer.text);
 }
 

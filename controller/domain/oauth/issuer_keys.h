@@ -20,7 +20,7 @@ class IssuerKeys {
  public:
   // Keys are fetched anew once they are older than this.
   static constexpr Duration fresh_for = std::chrono::hours(1);
-  // Keys that are older than that are still used for so long if the issuer doesn't answer.
+  // Older keys are used up to this age while the issuer doesn't answer.
   static constexpr Duration usable_for = std::chrono::hours(24);
   // An issuer is asked at most once in this time, whatever its callers show and whether or not it
   // answers, so that tokens with invented names of keys can't make berthd ask all the time.
