@@ -103,7 +103,7 @@ constexpr Route rows[] = {
      .errors = {Code::app_not_found, Code::forbidden, Code::deployment_not_found,
                 Code::invalid_state},
      .event = {SecurityKind::app_changed, "trust_created"},
-     .served_by = {"berth trusts add", "/console/apps"},
+     .served_by = {"berth trusts create", "/console/apps"},
      .run = WriteHandler{create_trust}},
     {.request = "DELETE /api/oauth/my-apps/{app_id}/trusts/{trust_id}",
      .name = "deleteTrust",
@@ -116,7 +116,7 @@ constexpr Route rows[] = {
      .answer = {200, "DeletedTrust"},
      .errors = {Code::app_not_found, Code::forbidden, Code::trust_not_found},
      .event = {SecurityKind::app_changed, "trust_deleted"},
-     .served_by = {"berth trusts remove", "/console/apps"},
+     .served_by = {"berth trusts delete", "/console/apps"},
      .run = WriteHandler{delete_trust}},
 };
 
