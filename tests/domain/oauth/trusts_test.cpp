@@ -250,6 +250,7 @@ TEST_CASE("an ID token that differs from the trust, or isn't valid, is refused")
   const std::pair<json, std::string> cases[] = {
       {{{"iss", "https://evil.example.org"}}, "unknown_issuer"},
       {{{"iss", nullptr}}, "unknown_issuer"},
+      {{{"iss", github + std::string(1, '\0')}}, "unknown_issuer"},
       {{{"iss", gitlab}}, "no_trust"},
       {{{"aud", "https://other.example.org"}}, "no_trust"},
       {{{"aud", nullptr}}, "no_trust"},
