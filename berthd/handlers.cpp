@@ -2,7 +2,10 @@
 
 #include "api/console/documentation.h"
 #include "berthd/backup/newest.h"
+#include "controller/base/address_range.h"
+#include "controller/base/document_fetch.h"
 #include "controller/base/url.h"
+#include "reconcilers/loops/webhook_addresses.h"
 
 namespace berth {
 namespace {
@@ -17,6 +20,12 @@ constexpr std::chrono::seconds summaries_interval{10};
 // After many changes no ad request has to wait until campaigns are read.
 constexpr std::chrono::seconds campaigns_interval{1};
 
+bool is_loopback_address(const sockaddr& address) {
+  static const auto ipv4 = *parse_address_range("127.0.0.0/8");
+  static const auto ipv6 = *parse_address_range("::1");
+  return contains(ipv4, address) || contains(ipv6, address);
+}
+
 std::unique_ptr<api::LoginThrottle> login_throttle(Storage& storage) {
   return storage.is_on_postgres()
              ? std::make_unique<api::LoginThrottle>(storage.database, storage.keys.data)
@@ -26,6 +35,21 @@ std::unique_ptr<api::LoginThrottle> login_throttle(Storage& storage) {
 std::string base_host(const Config& config, const std::string& base_url) {
   const auto url = parse_url(base_url);
   return url ? url->host : config.listen.host;
+}
+
+// The keys of an issuer are fetched from the addresses that webhooks may be sent to; in development
+// also from this machine.
+std::shared_ptr<oauth::IssuerKeys> issuer_keys(const Config& config, const Clock& clock) {
+  const reconcilers::WebhookAddresses addresses(config.webhook_allow_private
+                                                    ? reconcilers::Reach::private_too
+                                                    : reconcilers::Reach::public_only,
+                                                config.cluster_ranges);
+  const auto allows = [addresses, is_development = !config.production](const sockaddr& address) {
+    return (is_development && is_loopback_address(address)) || addresses.allows(address);
+  };
+  return std::make_shared<oauth::IssuerKeys>(
+      clock, [fetch = DocumentFetch(allows)](const std::string& url) { return fetch.get(url); },
+      config.production ? oauth::IssuerSchemes::only_https : oauth::IssuerSchemes::loopback_too);
 }
 
 }  // namespace
@@ -95,7 +119,8 @@ api::Services Handlers::make_services(ClusterWork& cluster, prometheus::Registry
                          api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4}),
                      .container_sessions = std::make_shared<api::ContainerSessions>(&registry),
                      .presence = std::make_shared<presence::Board>(
-                         is_on_postgres ? presence::Kept::in_database : presence::Kept::in_memory)},
+                         is_on_postgres ? presence::Kept::in_database : presence::Kept::in_memory),
+                     .issuer_keys = issuer_keys(config, storage_.clock)},
           .cluster = cluster.view(),
           .backup = [this](const std::string& key) { return begin_backup(key); }};
 }

@@ -10,13 +10,30 @@ namespace {
 
 constexpr int file_version = 1;
 
+const char* text_of(Grant grant) {
+  switch (grant) {
+    case Grant::client_credentials:
+      return "client_credentials";
+    case Grant::id_token:
+      return "id_token";
+    case Grant::authorization_code:
+      break;
+  }
+  return "authorization_code";
+}
+
+Grant grant_in(const std::string& text) {
+  for (const Grant grant : {Grant::client_credentials, Grant::id_token})
+    if (text == text_of(grant)) return grant;
+  return Grant::authorization_code;
+}
+
 json encode(const Tokens& tokens) {
   return {{"access_token", tokens.access_token},
           {"refresh_token", tokens.refresh_token},
           {"scope", tokens.scope},
           {"expires_at", tokens.expires_at},
-          {"grant", tokens.grant == Grant::client_credentials ? "client_credentials"
-                                                              : "authorization_code"}};
+          {"grant", text_of(tokens.grant)}};
 }
 
 Tokens decode_tokens(const json& stored) {
@@ -24,8 +41,7 @@ Tokens decode_tokens(const json& stored) {
           .refresh_token = stored.at("refresh_token"),
           .scope = stored.at("scope"),
           .expires_at = stored.at("expires_at"),
-          .grant = stored.at("grant") == "client_credentials" ? Grant::client_credentials
-                                                              : Grant::authorization_code};
+          .grant = grant_in(stored.at("grant"))};
 }
 
 json encode(const StoredApp& app) {
@@ -60,6 +76,8 @@ json encode(const Account& account) {
     stored["login"] = {{"tokens", encode(account.login->tokens)},
                        {"email", account.login->email},
                        {"username", account.login->username}};
+  if (account.job)
+    stored["job"] = {{"key", account.job->key}, {"tokens", encode(account.job->tokens)}};
   for (const auto& [client_id, app] : account.apps) stored["apps"][client_id] = encode(app);
   return stored;
 }
@@ -75,6 +93,8 @@ Account decode_account(const json& stored) {
     account.login = StoredLogin{.tokens = decode_tokens(login->at("tokens")),
                                 .email = login->at("email"),
                                 .username = login->at("username")};
+  if (const auto job = stored.find("job"); job != stored.end())
+    account.job = StoredJob{.key = job->at("key"), .tokens = decode_tokens(job->at("tokens"))};
   for (const auto& [client_id, app] : stored.at("apps").items())
     account.apps.emplace(client_id, decode_app(client_id, app));
   return account;
@@ -134,7 +154,7 @@ void CredentialStore::update(const std::string& server,
   json content = read_all(file());
   Account account = account_in(content, server, file());
   change(account);
-  if (account.session || account.login || !account.apps.empty())
+  if (account.session || account.login || account.job || !account.apps.empty())
     content["servers"][server] = encode(account);
   else
     content["servers"].erase(server);

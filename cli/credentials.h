@@ -14,11 +14,11 @@
 // in plain text, as ssh, gh and kubectl do; the mode protects the file.
 namespace berth::cli {
 
-enum class Grant { authorization_code, client_credentials };
+enum class Grant { authorization_code, client_credentials, id_token };
 
 struct Tokens {
   std::string access_token;
-  std::string refresh_token;    // empty for client credentials
+  std::string refresh_token;    // empty for client credentials and ID tokens
   std::string scope;            // separated by spaces
   std::int64_t expires_at = 0;  // when the access token expires, in seconds since 1970
   Grant grant = Grant::authorization_code;
@@ -51,10 +51,18 @@ struct StoredLogin {
   std::string username;
 };
 
+// The login of the CI job that the client runs in (job_login.h), so that each of its commands finds
+// the access token that the first one got: an ID token works once.
+struct StoredJob {
+  std::string key;  // key_of_job()
+  Tokens tokens;
+};
+
 // What is stored for one server.
 struct Account {
   std::optional<StoredSession> session;
   std::optional<StoredLogin> login;
+  std::optional<StoredJob> job;
   std::map<std::string, StoredApp> apps;  // by client id
   std::string current;  // the client id of the current app; empty if there is none
 

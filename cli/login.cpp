@@ -7,6 +7,7 @@
 #include <climits>
 #include <thread>
 
+#include "cli/job_login.h"
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
 
@@ -36,8 +37,8 @@ bool is_jwt(const std::string& token) { return token.starts_with("eyJ"); }
 Failure not_logged_in() {
   return Failure(Exit::not_logged_in, "not logged in",
                  "Run `berth login`, on a machine without a browser `berth login --device`, or "
-                 "`berth register` for a new account. In CI, set BERTH_TOKEN, or BERTH_CLIENT_ID "
-                 "and BERTH_CLIENT_SECRET.");
+                 "`berth register` for a new account. In CI, set BERTH_ID_TOKEN and BERTH_APP, or "
+                 "BERTH_TOKEN, or BERTH_CLIENT_ID and BERTH_CLIENT_SECRET.");
 }
 
 // A refresh token works only once, so it must not be sent a second time.
@@ -348,8 +349,34 @@ std::string Login::access_token() {
   }
   if (token_.empty() && !settings.client_id.empty() && settings.client_secret)
     token_ = client_credentials(api_, settings.client_id, *settings.client_secret, "").access_token;
-  if (token_.empty()) token_ = stored_token();
+  if (token_.empty()) token_ = is_job() ? job_token("") : stored_token();
   return token_;
+}
+
+// Many jobs may ask for ID tokens because of another service, so a login on this machine comes
+// first there.
+bool Login::is_job() const {
+  if (!cli::is_job(api_.settings())) return false;
+  if (!asks_for_id_tokens(api_.settings())) return true;
+  const Account account = api_.store().load(api_.settings().server);
+  return !account.session && !account.login && account.apps.empty();
+}
+
+// Runs under the file's lock, like replace(), so that of several commands of a job only the first
+// one exchanges its ID token. `old_token` was refused.
+std::string Login::job_token(const std::string& old_token) {
+  const Settings& settings = api_.settings();
+  if (api_.store().file().empty()) return exchange_id_token(api_).access_token;
+  const std::string key = key_of_job(settings);
+  std::string token;
+  api_.store().update(settings.server, [&](Account& account) {
+    const bool is_usable = account.job && account.job->key == key &&
+                           account.job->tokens.access_token != old_token &&
+                           account.job->tokens.expires_at - spare_seconds > now();
+    if (!is_usable) account.job = StoredJob{.key = key, .tokens = exchange_id_token(api_)};
+    token = account.job->tokens.access_token;
+  });
+  return token;
 }
 
 StoredApp Login::app_in_use(Account& account) const {
@@ -407,6 +434,11 @@ bool Login::renew(Why why) {
   const Settings& settings = api_.settings();
   if (settings.token || (!settings.client_id.empty() && settings.client_secret)) return false;
   const std::string old = token_;
+  if (is_job()) {
+    if (why == Why::lacks_scope || !asks_for_id_tokens(settings)) return false;
+    token_ = job_token(old);
+    return token_ != old;
+  }
   if (!login_token_.empty() && old == login_token_) {
     if (why == Why::lacks_scope) return false;
     refresh_login(old);

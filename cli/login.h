@@ -65,10 +65,11 @@ Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 bool is_personal_token(const std::string& token);
 
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
-// (client credentials, for this run only); the stored app's tokens; the login of the person, which
-// works for all of their apps. After a login by password, that login is added when an app is used
-// whose secret isn't stored on this machine. Stored tokens that are about to expire are renewed
-// with the refresh token, else with the app's secret, else with the account's session.
+// (client credentials, for this run only); a CI job's ID token (job_login.h); the stored app's
+// tokens; the login of the person, which works for all of their apps. After a login by password,
+// that login is added when an app is used whose secret isn't stored on this machine. Stored tokens
+// that are about to expire are renewed with the refresh token, else with the app's secret, else
+// with the account's session.
 class Login {
  public:
   explicit Login(Api& api) : api_(api) {}
@@ -97,6 +98,8 @@ class Login {
   std::string login_token();
   void refresh_login(const std::string& old_token);
   std::string named_app(const std::string& name);
+  bool is_job() const;
+  std::string job_token(const std::string& old_token);
 
   Api& api_;
   std::string token_;        // the token that this run uses

@@ -83,6 +83,12 @@ constexpr std::array environment = std::to_array<Entry>({
      "login`, or a session JWT, for CI; nothing is stored if it is set."},
     {"BERTH_CLIENT_ID, BERTH_CLIENT_SECRET",
      "An app's own credentials, for CI; each run gets a token by client credentials."},
+    {"BERTH_ID_TOKEN",
+     "A CI job's ID token, such as GitLab's, for an app that trusts it and that BERTH_APP names by "
+     "its client_id; the job's access token is stored for its next command."},
+    {"ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+     "Set by GitHub Actions for jobs with `permissions: id-token: write`: ID tokens are asked for "
+     "there if BERTH_APP is a client_id and nobody has logged in on this machine."},
     {"BERTH_APP, BERTH_OUTPUT",
      "The app and the format of the output, as with `--app` and `--output`."},
     {"BERTH_INTERNAL_SECRET", "The platform's internal secret, for `berth admin`."},

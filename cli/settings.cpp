@@ -41,6 +41,9 @@ Settings settle(const GlobalFlags& flags) {
   settings.client_id = first(flags.client_id, "BERTH_CLIENT_ID", std::nullopt);
   settings.token = one_line("BERTH_TOKEN");
   settings.client_secret = one_line("BERTH_CLIENT_SECRET");
+  settings.id_token = one_line("BERTH_ID_TOKEN");
+  settings.actions_url = one_line("ACTIONS_ID_TOKEN_REQUEST_URL");
+  settings.actions_token = one_line("ACTIONS_ID_TOKEN_REQUEST_TOKEN");
   settings.internal_secret =
       flags.secret_file.empty() ? one_line("BERTH_INTERNAL_SECRET") : secret_in(flags.secret_file);
   settings.opens_browser = config.browser.value_or(true);

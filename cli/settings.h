@@ -17,6 +17,9 @@ struct Settings {
   std::string client_id;
   std::optional<std::string> token;          // BERTH_TOKEN
   std::optional<std::string> client_secret;  // BERTH_CLIENT_SECRET
+  std::optional<std::string> id_token;       // BERTH_ID_TOKEN
+  std::optional<std::string> actions_url;    // ACTIONS_ID_TOKEN_REQUEST_URL
+  std::optional<std::string> actions_token;  // ACTIONS_ID_TOKEN_REQUEST_TOKEN
   std::optional<std::string> internal_secret;
   bool opens_browser = true;
   Places places;

@@ -27,6 +27,7 @@
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/devices.h"
+#include "controller/domain/oauth/issuer_keys.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/social/chat_words.h"
@@ -90,6 +91,8 @@ struct SharedMemory {
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();
+  // The keys of issuers of ID tokens. A request that needs them waits while they are fetched.
+  std::shared_ptr<oauth::IssuerKeys> issuer_keys = {};
 };
 
 // By what the gate decides who gets in, and whether there is room for what they write.

@@ -10,6 +10,8 @@
 #include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/devices.h"
+#include "controller/domain/oauth/issuer_keys.h"
+#include "controller/domain/oauth/trusts.h"
 
 namespace berth::api {
 namespace {
@@ -130,7 +132,50 @@ Reply authorize_device(db::Tx& tx, const Call& call, const Services& services) {
           .headers = {{"Pragma", "no-cache"}}};
 }
 
-Reply token(db::Tx& tx, const Call& call, const Services& services) {
+constexpr std::string_view exchange_grant = "urn:ietf:params:oauth:grant-type:token-exchange";
+constexpr std::string_view access_token_type = "urn:ietf:params:oauth:token-type:access_token";
+constexpr std::string_view id_token_type = "urn:ietf:params:oauth:token-type:id_token";
+constexpr std::string_view jwt_type = "urn:ietf:params:oauth:token-type:jwt";
+
+// Returns the client_id of the app for which a token is exchanged (RFC 8693, section 2.1). Clients
+// needn't authenticate, since the ID token does; if one does, it has to be for its own app.
+std::string target_of(db::Tx& tx, const Call& call) {
+  auto target = optional_of(call.body, "audience");
+  if (!target) target = optional_of(call.body, "resource");
+  const auto client = client_if_authenticated(tx, call);
+  if (client && target && *target != client->client_id)
+    throw Error(Code::invalid_target, "audience must be the client_id of the client that asks");
+  if (!target && client) target = client->client_id;
+  return target ? *target : required(call.body, "client_id");
+}
+
+// No transaction is open while the keys of the issuer are fetched.
+Reply exchange_token(const Call& call, const Services& services) {
+  const json& body = call.body;
+  const std::string subject_token = required(body, "subject_token");
+  const std::string type = required(body, "subject_token_type");
+  if (type != id_token_type && type != jwt_type)
+    throw Error(Code::invalid_request, "subject_token_type must be " + std::string(id_token_type) +
+                                           " or " + std::string(jwt_type));
+  if (optional_of(body, "requested_token_type").value_or(std::string(access_token_type)) !=
+      access_token_type)
+    throw Error(Code::invalid_request,
+                "requested_token_type must be " + std::string(access_token_type));
+  if (body.contains("actor_token"))
+    throw Error(Code::invalid_request, "an actor_token isn't supported");
+  const oauth::ShownToken shown = services.db.read(
+      [&](db::Tx& tx) { return oauth::read_id_token(tx, target_of(tx, call), subject_token); });
+  const auto key = services.memory.issuer_keys->find(shown.issuer, shown.token.key_id);
+  const oauth::VerifiedToken verified = oauth::verify_id_token(shown, key, services.clock.now());
+  return services.db.write([&](db::Tx& tx) {
+    Reply reply =
+        encode(oauth::exchange_id_token(tx, verified, optional_of(body, "scope")), tx.now());
+    reply.body["issued_token_type"] = access_token_type;
+    return reply;
+  });
+}
+
+Reply token_by_grant(db::Tx& tx, const Call& call, const Services& services) {
   const json& body = call.body;
   const oauth::Policy& policy = services.rules.oauth;
   const std::string grant_type = required(body, "grant_type");
@@ -158,8 +203,13 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
     return poll_device(tx, client, call, services);
   }
   throw Error(Code::unsupported_grant_type,
-              "grant_type must be authorization_code, refresh_token, client_credentials or " +
-                  std::string(device_grant));
+              "grant_type must be authorization_code, refresh_token, client_credentials, " +
+                  std::string(device_grant) + " or " + std::string(exchange_grant));
+}
+
+Reply token(const Call& call, const Services& services) {
+  if (required(call.body, "grant_type") == exchange_grant) return exchange_token(call, services);
+  return services.db.write([&](db::Tx& tx) { return token_by_grant(tx, call, services); });
 }
 
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
@@ -263,21 +313,24 @@ constexpr Route rows[] = {
     {.request = "POST /api/oauth/token",
      .name = "token",
      .tag = "OAuth",
-     .summary = "Get tokens for a code, a refresh token, a device code or the client's own "
-                "credentials",
+     .summary = "Get tokens for a code, a refresh token, a device code, the client's own "
+                "credentials, or a CI job's ID token",
      .text = "Exchanges a code, a refresh token or the app's credentials for tokens. The client "
              "authenticates by HTTP Basic or in the body. A refresh token works once; using it "
-             "again revokes all that came from it.",
+             "again revokes all that came from it. The ID token of a CI service that the app "
+             "trusts gives an access token of 15 minutes without a secret (RFC 8693); it works "
+             "once, too.",
      .guards = {with_pages_of_apps(open_to_all()), token_calls, Shape::oauth},
      .stores = Stores::sign_in,
      .body = {"OAuthTokenRequest", Body::Form::json_or_form},
      .answer = {200, "OAuthTokenResponse"},
      .errors = {Code::invalid_grant, Code::invalid_scope, Code::unauthorized_client,
-                Code::unsupported_grant_type, Code::invalid_client, Code::consumed_refresh_token},
+                Code::unsupported_grant_type, Code::invalid_client, Code::consumed_refresh_token,
+                Code::invalid_target},
      .other_codes = device_refusals,
      .event = {SecurityKind::token_issued, "granted"},
      .served_by = {"berth login"},
-     .run = WriteHandler{token}},
+     .run = FreeHandler{token}},
     {.request = "POST /api/auth/refresh",
      .name = "refresh",
      .tag = "Account",

@@ -23,6 +23,7 @@ enum class Code {
   invalid_request,
   invalid_grant,
   invalid_scope,
+  invalid_target,
   unsupported_grant_type,
   unsupported_response_type,
   unauthorized_client,
@@ -75,6 +76,8 @@ enum class Code {
   cron_not_found,
   creative_not_found,
   invitation_not_found,
+  trust_not_found,
+  issuer_not_found,
   // 405, 409, 413, 415, 426, 431
   method_not_allowed,
   subdomain_taken,

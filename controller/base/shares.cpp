@@ -113,6 +113,8 @@ const PoolInfo& info(Pool pool) {
       {Pool::container_sessions,
        "a command in a container, or a connection to its port, from its request to its end", both,
        "the request is answered with 429; with 503 if the pool is full"},
+      {Pool::issuer_keys, "a CI job's login while the keys of its issuer are fetched", networks,
+       answered_503, false},
   };
   static_assert(std::size(infos) == pools);
   return *std::ranges::find(infos, pool, &PoolInfo::pool);

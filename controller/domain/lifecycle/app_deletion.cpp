@@ -13,6 +13,7 @@
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/lifecycle/erasure.h"
+#include "controller/domain/oauth/trusts.h"
 
 namespace berth::apps {
 namespace {
@@ -39,6 +40,7 @@ void remove(db::Tx& tx, const App& app) {
   holds::void_all(tx, account);
   metering::close_app(tx, app.id);
   deployments::forget_app_variables(tx, app.id);
+  oauth::remove_trusts_of(tx, app.id);
   if (const std::int64_t left = ledger::balance(tx, account); left > 0) {
     ledger::open_account(tx, ledger::treasury());
     ledger::post(tx, {.kind = "app_deletion",

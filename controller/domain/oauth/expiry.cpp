@@ -9,6 +9,7 @@
 
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/personal_tokens.h"
+#include "controller/domain/oauth/trusts.h"
 
 namespace berth::oauth {
 namespace {
@@ -192,6 +193,7 @@ int remove_grants(db::Tx& tx, int limit) {
 bool is_any_old(db::Tx& tx) {
   if (tx.number(any_old_code, tx.now()) > 0) return true;
   if (tx.number(any_old_device_code, tx.now() - expired_kept_for) > 0) return true;
+  if (is_any_used_id_old(tx)) return true;
   for (const TokenTable& table : token_tables)
     if (tx.number(table.any, tx.now() - table.kept) > 0) return true;
   return !ids(tx, old_families, tx.now() - expired_kept_for, 1).empty() ||
@@ -205,6 +207,7 @@ int remove_old(db::Tx& tx, int limit) {
   // Device codes are kept for a while, so that the device is told that its code has expired.
   if (removed < limit)
     removed += tx.execute(remove_device_codes, tx.now() - expired_kept_for, limit - removed);
+  if (removed < limit) removed += remove_used_ids(tx, limit - removed);
   for (const TokenTable& table : token_tables)
     if (removed < limit) removed += remove_tokens(tx, table, limit - removed);
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);

@@ -1,5 +1,6 @@
 // Checking, inspecting and revoking tokens (RFC 7662, RFC 7009).
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "controller/base/crypto.h"
 #include "controller/domain/oauth/first_party.h"
@@ -16,6 +17,14 @@ const std::string& find_access_token() {
   return sql;
 }
 
+// The only deployments that the token may be used for; empty if it may be used for all of the
+// app's.
+std::vector<std::string> deployments_of(const db::Query& row) {
+  const auto stored = row.text_or_null("family_deployments");
+  return stored ? nlohmann::json::parse(*stored).get<std::vector<std::string>>()
+                : std::vector<std::string>();
+}
+
 Caller caller_of(const db::Query& row, Instant now) {
   const Instant expires_at = row.instant("expires_at");
   if (!row.null("revoked_at")) throw Error(Code::token_revoked, "the token was revoked");
@@ -29,6 +38,7 @@ Caller caller_of(const db::Query& row, Instant now) {
           .scopes = narrowed ? stored_scopes(*narrowed).cut_to(holder.scopes) : holder.scopes,
           .expires_at = std::min(expires_at, holder.family_end),
           .first_party = holder.built_in,
+          .deployments = deployments_of(row),
           .owns_app = holder.owns_app,
           .tells_of_spends = holder.tells_of_spends};
 }

@@ -139,6 +139,7 @@ const std::string select_holder = R"(
            a.deleted_at AS app_deleted_at, f.expires_at AS family_end,
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
            f.id AS family_id, g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes,
+           f.deployments AS family_deployments,
            a.approved_scopes, a.built_in, a.tells_of_spends,
            CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
            )";

@@ -18,6 +18,7 @@
 #include "controller/domain/items/cosmetics.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/money/anomalies.h"
+#include "controller/domain/oauth/issuers.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/points/proposals.h"
 #include "controller/domain/points/refund_requests.h"
@@ -109,6 +110,8 @@ std::map<std::string, Texts> enums_of_code() {
       {"/IsolationReport/allOf/1/properties/paths/items/properties/wanted",
        all<isolation::Wanted>()},
       {"/IsolationState", all<isolation::State>()},
+      {"/Issuer/properties/kind", all<oauth::IssuerKind>()},
+      {"/AddIssuerRequest/properties/kind", all<oauth::IssuerKind>()},
       {"/LearningPathResponse/properties/status", all<learning::PathStatus>()},
       {"/AlertChannel", all<alerts::Channel>()},
       {"/AlertEventType", {alerts::types.begin(), alerts::types.end()}},

@@ -22,9 +22,13 @@ const std::string secret = "a secret: it is compared with a hash, or a hash of i
 const std::string compared = "compared with what is stored or known, and not kept";
 const std::string sealed = "a secret of the container's, encrypted and given to it as it is";
 
+const std::string of_tokens = "compared with what tokens say; the domain refuses controls";
+
 // The texts of bodies to which the rule doesn't apply: schema and field.
 const std::map<std::string, std::string> raw_texts = {
     {"AdEventRequest.impression_token", compared},
+    {"AddIssuerRequest.issuer", "compared with what tokens say; the domain takes visible ASCII"},
+    {"AddIssuerRequest.jwks_uri", "a URL that berthd calls; the domain takes visible ASCII"},
     {"CreateCreativeRequest.image", "a file in base64, of which only the pixels are kept"},
     {"BudgetRequest.password", secret},
     {"ChangeAppVariablesRequest.variables.*", sealed},
@@ -43,6 +47,10 @@ const std::map<std::string, std::string> raw_texts = {
     {"CreatePreviewRequest.env_vars.*", sealed},
     {"CreateDeploymentRequest.registry_credentials.password", sealed},
     {"CreateDeploymentRequest.registry_credentials.username", sealed},
+    {"CreateTrustRequest.audience", of_tokens},
+    {"CreateTrustRequest.claims.*", of_tokens},
+    {"CreateTrustRequest.claims.*.0", of_tokens},
+    {"CreateTrustRequest.issuer", compared},
     {"DeviceAuthorizationRequest.client_id", compared},
     {"DeviceAuthorizationRequest.scope", compared},
     {"DisableTotpRequest.password", secret},
@@ -59,6 +67,7 @@ const std::map<std::string, std::string> raw_texts = {
     {"EnableTotpRequest.password", secret},
     {"LoginRequest.email", "compared with addresses: the answer must not tell what is wrong"},
     {"LoginRequest.password", secret},
+    {"OAuthTokenRequest.audience", compared},
     {"OAuthTokenRequest.client_id", compared},
     {"OAuthTokenRequest.client_secret", secret},
     {"OAuthTokenRequest.code", secret},
@@ -67,7 +76,11 @@ const std::map<std::string, std::string> raw_texts = {
     {"OAuthTokenRequest.grant_type", compared},
     {"OAuthTokenRequest.redirect_uri", compared},
     {"OAuthTokenRequest.refresh_token", secret},
+    {"OAuthTokenRequest.requested_token_type", compared},
+    {"OAuthTokenRequest.resource", compared},
     {"OAuthTokenRequest.scope", compared},
+    {"OAuthTokenRequest.subject_token", secret},
+    {"OAuthTokenRequest.subject_token_type", compared},
     {"PasswordRequest.password", secret},
     {"ProofRequest.password", secret},
     {"RefreshRequest.client_id", compared},
