@@ -209,9 +209,10 @@ std::string bearer_token(const Request& request) {
   return std::string(credentials(request, "Bearer").value_or(""));
 }
 
-std::string admin_actor(const Request& request) {
+std::string admin_actor(const Request& request, const std::string& secret) {
   const std::string_view actor = request.headers.get("X-Admin-Actor");
-  if (actor.empty() || actor.size() > max_admin_actor_length) return "internal";
+  if (actor.empty() || actor.size() > max_admin_actor_length)
+    return secret.empty() ? "internal" : secret;
   const bool is_plain =
       std::ranges::all_of(actor, [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
   if (!is_plain)
@@ -223,7 +224,7 @@ std::string admin_actor(const Request& request) {
     throw Error(Code::malformed_request,
                 "X-Admin-Actor can't begin with user:, which stands for a person who uses the "
                 "console");
-  return std::string(actor);
+  return secret.empty() ? std::string(actor) : (secret + ": ").append(actor);
 }
 
 std::string scope_names(std::span<const Scope> scopes) {

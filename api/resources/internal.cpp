@@ -103,7 +103,7 @@ constexpr Route rows[] = {
      .summary = "List the admins' actions",
      .text = "Lists what administrators did, newest first, with who acted and on what. With "
              "several filters, entries have to match all of them.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = audit_query,
      .answer = {200, "AuditLog"},
@@ -126,7 +126,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Show berthd's clock (development only)",
      .text = "Returns the time that berthd goes by. It exists in development only.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "ClockState"},
      .availability = Availability::development_only,
      .served_by = {"berth admin clock"},

@@ -163,7 +163,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List the deploy tiers",
      .text = "Lists all tiers with their prices and limits.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "TierList"},
      .served_by = {"berth admin tiers list", "/console/admin"},
      .run = ReadHandler{internal_tiers}},
@@ -191,7 +191,7 @@ constexpr Route rows[] = {
          "UTC. A change of runtime_class, user_namespaces or bandwidth replaces the containers of "
          "all of the tier's deployments, each as in a rollout; a "
          "change of smtp holds at once.",
-     .guards = admins,
+     .guards = admins_and_finance,
      .stores = Stores::administration,
      .in_path = {&tier_in_path},
      .body = {"ChangeTierRequest"},
@@ -206,7 +206,7 @@ constexpr Route rows[] = {
      .text = "Returns how many deployments and apps a new price by the hour would meet, what they "
              "cost together on a day now and then, from when it would count, and which apps would "
              "run out of points within a day: their number, and the 100 that would be first.",
-     .guards = admins,
+     .guards = every_admin,
      .in_path = {&tier_in_path},
      .query = preview_query,
      .answer = {200, "TierPriceChange"},

@@ -103,7 +103,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all accounts, newest first",
      .text = "Lists the accounts with their balances, newest first.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = search_query,
      .answer = {200, "InternalUserList"},
@@ -116,7 +116,7 @@ constexpr Route rows[] = {
      .text = "Returns the account with the newest 50 of its apps and what they have, the newest 20 "
              "movements of its points without what people wrote about them, and how many sessions "
              "it has.",
-     .guards = admins,
+     .guards = every_admin,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserDetails"},
      .errors = {Code::user_not_found},
@@ -127,7 +127,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Change an account's tier, or whether it belongs to an admin",
      .text = "Changes the fields that are sent: the tier, or the right to use the admin pages.",
-     .guards = admins,
+     .guards = admins_in_person,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .body = {"PromoteUserRequest"},
@@ -142,7 +142,7 @@ constexpr Route rows[] = {
                 "aren't shown",
      .text = "Suspends the account until it is reactivated, and ends all of its sessions and "
              "tokens. A mail tells the user. Deployments of its apps keep running.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserEnvelope"},
@@ -155,7 +155,7 @@ constexpr Route rows[] = {
      .summary = "Reactivate a suspended account",
      .text = "Ends the suspension. What the suspension has ended doesn't come back: the user logs "
              "in again.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserEnvelope"},
@@ -169,7 +169,7 @@ constexpr Route rows[] = {
      .text = "Ends all sessions of the account, the tokens of berth's own client and of apps that "
              "act for the user, and mailed links for a new password. The password, the second "
              "factor and consents to apps stay. A mail tells the user what has ended.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .answer = {200, "EndedWays"},
