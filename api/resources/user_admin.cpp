@@ -61,22 +61,46 @@ Reply list_users(db::Tx& tx, const Call& call, const Services&) {
               encode_page("users", accounts::list_users(tx, call.query("q"), call.page()), encode)};
 }
 
+Reply list_admins(db::Tx& tx, const Call&, const Services&) {
+  json admins = json::array();
+  for (const accounts::Admin& admin : accounts::list_admins(tx))
+    admins.push_back({{"id", admin.id},
+                      {"username", admin.username},
+                      {"role", admin.role},
+                      {"totp_enabled", admin.totp_enabled},
+                      {"suspended", admin.suspended}});
+  return {.body = {{"admins", std::move(admins)}}};
+}
+
 Reply promote_user(db::Tx& tx, const Call& call, const Services&) {
   accounts::Promotion promotion = {.tier = text_or_nothing(call.body, "tier"), .is_admin = {}};
   if (call.body.contains("is_admin")) promotion.is_admin = call.body["is_admin"].get<bool>();
-  if (!promotion.tier && !promotion.is_admin) throw invalid_field("tier", "is required");
+  if (call.body.contains("admin_role"))
+    promotion.admin_role = call.body["admin_role"].get<accounts::AdminRole>();
+  if (!promotion.tier && !promotion.is_admin && !promotion.admin_role)
+    throw invalid_field("tier", "is required");
   return envelope(accounts::promote(tx, call.id(), promotion, call.admin));
 }
 
+// Nobody with less than the role `admin` locks an admin out.
+void require_may_act_on(db::Tx& tx, const Call& call) {
+  const auto user = accounts::find(tx, call.id());
+  if (user && user->is_admin && call.admin_role != accounts::AdminRole::admin)
+    throw Error(Code::forbidden, "this account belongs to an admin; it needs the role admin");
+}
+
 Reply suspend_user(db::Tx& tx, const Call& call, const Services& services) {
+  require_may_act_on(tx, call);
   return envelope(accounts::suspend(tx, call.id(), call.admin, services.keys));
 }
 
 Reply reactivate_user(db::Tx& tx, const Call& call, const Services&) {
+  require_may_act_on(tx, call);
   return envelope(accounts::reactivate(tx, call.id(), call.admin));
 }
 
 Reply end_user_sessions(db::Tx& tx, const Call& call, const Services& services) {
+  require_may_act_on(tx, call);
   const accounts::EndedWays ended =
       accounts::end_ways_in_as_admin(tx, call.id(), call.admin, services.keys, services.base_url);
   return {.body = {{"message", "all sessions and tokens of the account have ended"},
@@ -122,17 +146,28 @@ constexpr Route rows[] = {
      .errors = {Code::user_not_found},
      .served_by = {"berth admin show", "/console/admin"},
      .run = ReadHandler{get_user}},
+    {.request = "GET /api/internal/admins",
+     .name = "listAdmins",
+     .tag = "Internal",
+     .summary = "List the admins and their roles",
+     .text = "Lists the accounts that have a role, the first 200.",
+     .guards = every_admin,
+     .answer = {200, "AdminList"},
+     .served_by = {"berth admin admins", "/console/admin"},
+     .run = ReadHandler{list_admins}},
     {.request = "POST /api/internal/users/{id}/promote",
      .name = "promoteUser",
      .tag = "Internal",
-     .summary = "Change an account's tier, or whether it belongs to an admin",
-     .text = "Changes the fields that are sent: the tier, or the right to use the admin pages.",
+     .summary = "Change an account's tier, or whether it belongs to an admin, and to which",
+     .text = "Changes the fields that are sent: the tier, the right to use the admin pages, or the "
+             "role of an admin. The audit log has the role before and after. The last admin who "
+             "has the role admin and isn't suspended keeps it.",
      .guards = admins_in_person,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .body = {"PromoteUserRequest"},
      .answer = {200, "InternalUserEnvelope"},
-     .errors = {Code::user_not_found, Code::tier_not_found},
+     .errors = {Code::user_not_found, Code::tier_not_found, Code::invalid_state},
      .served_by = {"berth admin users promote", "/console/admin"},
      .run = WriteHandler{promote_user}},
     {.request = "POST /api/internal/users/{id}/suspend",
