@@ -340,11 +340,15 @@ Error no_admin(const accounts::User& user, const char* why, const std::string& s
 
 bool is_read(std::string_view method) { return method == "GET" || method == "HEAD"; }
 
-void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
-                 AdminAccess access) {
+void require_admin_with_factor(const accounts::User& user) {
   if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
   if (!user.totp_enabled)
     throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
+}
+
+void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
+                 AdminAccess access) {
+  require_admin_with_factor(user);
   const bool reads = access == AdminAccess::reads;
   const Duration age = reads ? Duration(accounts::second_factor_reads_for)
                              : Duration(accounts::second_factor_fresh_for);

@@ -66,6 +66,9 @@ enum class AdminAccess { reads, changes };
 // `enable_second_factor` or `prove_second_factor` if that would help.
 void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
                  AdminAccess access);
+// The part of that which needs no session: throws forbidden unless the user has a role and a second
+// factor.
+void require_admin_with_factor(const accounts::User& user);
 // Returns the admin who uses the console, by the JWT of their session cookie. Throws what
 // authenticate() throws for a session, and what admit_admin() throws.
 Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,

@@ -231,6 +231,9 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
   }
   if (!route.archive.empty())
     result["requestBody"] = {{"required", true}, {"content", content(archive_type, route.archive)}};
+  const Access& access = route.guards.access;
+  for (const accounts::AdminRole role : access.admin_roles) result["x-admin-roles"].push_back(role);
+  if (access.in_person) result["x-admin-in-person"] = true;
   if (route.guards.rate.limit > 0)
     result["x-rate-limit"] = {{"limit", route.guards.rate.limit},
                               {"window_seconds", route.guards.rate.window.count()}};
