@@ -70,6 +70,7 @@ api::Services Handlers::make_services(ClusterWork& cluster, prometheus::Registry
                      .uses = uses_,
                      .session_uses = session_uses_,
                      .device_uses = device_uses_,
+                     .personal_token_uses = personal_token_uses_,
                      .throttle = *login_throttle_,
                      .session_lifetime = config.session_lifetime,
                      .jwt_idle_timeout = config.jwt_idle_timeout,
@@ -127,8 +128,8 @@ void Handlers::add_to(reconcilers::Loops& loops) {
              .interval = uses_interval,
              .round =
                  [this](Round& round) {
-                   for (UseLog* uses :
-                        std::initializer_list<UseLog*>{&uses_, &session_uses_, &device_uses_})
+                   for (UseLog* uses : std::initializer_list<UseLog*>{
+                            &uses_, &session_uses_, &device_uses_, &personal_token_uses_})
                      uses->flush(round.database());
                  },
              .at_end = true,

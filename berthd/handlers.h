@@ -52,6 +52,7 @@ class Handlers {
   connections::UseLog uses_;
   accounts::SessionUses session_uses_;
   devices::UseLog device_uses_;
+  personal_tokens::UseLog personal_token_uses_;
   ads::CampaignIndex campaign_index_;
   const api::Services services_;
   api::HttpMetrics metrics_;

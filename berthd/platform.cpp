@@ -26,6 +26,7 @@
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/reset_requests.h"
+#include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/points/refund_requests.h"
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/crons.h"
@@ -141,6 +142,7 @@ void Platform::add_loops() {
   loops_.add(webhooks_->loop());
   loops_.add(expiry::loop());
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
+  loops_.add(personal_tokens::warning_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());
   loops_.add(metering_.loop());
   loops_.add(pushes_.loop());

@@ -67,8 +67,25 @@ Failure redirected(const std::string& server, const HttpResponse& response) {
                  "set server`.");
 }
 
+// Returns what to do about the refusal of a personal access token; empty if nothing else than
+// usual.
+std::string advice_about_personal_token(const std::string& server_code) {
+  if (server_code == "invalid_token" || server_code == "token_expired" ||
+      server_code == "token_revoked")
+    return "BERTH_TOKEN is a personal access token; make another one with `berth tokens create`.";
+  if (server_code == "insufficient_scope")
+    return "BERTH_TOKEN is a personal access token: make one with this scope, which the app has to "
+           "be approved for as well (`berth scopes list`).";
+  if (server_code == "wrong_token_type")
+    return "BERTH_TOKEN is a personal access token, which doesn't do this. Unset it, and log in: "
+           "`berth login`.";
+  if (server_code == "app_not_found")
+    return "With a personal access token, --app and BERTH_APP take the id or client_id of an app.";
+  return "";
+}
+
 // A login by browser gives tokens, with which security settings can't be changed.
-Failure refusal(const Call& call, const HttpResponse& response) {
+Failure refusal(const Call& call, const HttpResponse& response, const Settings& settings) {
   Failure failure = failure_of(response);
   // A wrong password or code is answered with 401, too, and has advice of its own.
   const bool is_about_token = failure.server_code.find("token") != std::string::npos;
@@ -78,6 +95,10 @@ Failure refusal(const Call& call, const HttpResponse& response) {
   if (call.as == As::account && failure.exit == Exit::not_logged_in && is_about_token)
     failure.advice =
         "Log in again with the account's password: `berth login --email YOU@EXAMPLE.ORG`.";
+  const bool shows_token = call.as == As::account || call.as == As::app;
+  if (shows_token && settings.token && is_personal_token(*settings.token))
+    if (std::string advice = advice_about_personal_token(failure.server_code); !advice.empty())
+      failure.advice = std::move(advice);
   return failure;
 }
 
@@ -190,7 +211,7 @@ HttpResponse Api::answer(const Call& call) {
   if (response.status >= 400 && renewed(call, response))
     response = raw(request_of(call, key), call.patient);
   if (response.status >= 300 && response.status < 400) throw redirected(settings_.server, response);
-  if (response.status >= 400 || response.status < 200) throw refusal(call, response);
+  if (response.status >= 400 || response.status < 200) throw refusal(call, response, settings_);
   return response;
 }
 
@@ -266,7 +287,7 @@ std::unique_ptr<WebSocket> Api::open(const std::string& path, const std::string&
   if (answer.status == upgrade_required)
     throw Failure(Exit::unavailable, "something between here and berthd passes no WebSockets on",
                   "A proxy in front of berthd has to pass the fields Upgrade and Connection.");
-  if (answer.status >= 400) throw refusal({.path = path}, answer);
+  if (answer.status >= 400) throw refusal({.path = path}, answer, settings_);
   throw not_berth(settings_.server);
 }
 

@@ -84,17 +84,21 @@ std::string machine_name() {
 
 }  // namespace
 
+bool is_personal_token(const std::string& token) { return token.starts_with("pat_live_"); }
+
 const std::vector<std::string>& useful_scopes() {
   static const std::vector<std::string> scopes = {
-      "profile:read",     "points:read",    "app:balance:read", "deploy:manage",
-      "campaigns:manage", "campaign:write", "deploy:exec"};
+      "profile:read",   "points:read", "app:balance:read", "deploy:manage", "campaigns:manage",
+      "campaign:write", "deploy:exec", "deploy:read",      "deploy:write",  "logs:read"};
   return scopes;
 }
 
 const std::vector<std::string>& scopes_of_login() {
   static const std::vector<std::string> scopes = [] {
     std::vector<std::string> usual = useful_scopes();
-    std::erase(usual, "deploy:exec");
+    // deploy:manage includes the others.
+    for (const char* unasked : {"deploy:exec", "deploy:read", "deploy:write", "logs:read"})
+      std::erase(usual, unasked);
     return usual;
   }();
   return scopes;
@@ -231,7 +235,12 @@ std::string Login::session() {
   const Account account = api_.store().load(api_.settings().server);
   if (account.session) return account.session->jwt;
   Failure failure = not_logged_in();
-  if (account.login || !account.apps.empty() || api_.settings().token)
+  if (api_.settings().token && is_personal_token(*api_.settings().token))
+    failure = Failure(Exit::not_logged_in,
+                      "this command needs the account's own login, and BERTH_TOKEN is a personal "
+                      "access token",
+                      "Unset BERTH_TOKEN, and log in with `berth login --email YOU@EXAMPLE.ORG`.");
+  else if (account.login || !account.apps.empty() || api_.settings().token)
     failure = Failure(Exit::not_logged_in,
                       "this command needs the account's own login, not an app's token",
                       "Log in with `berth login --email YOU@EXAMPLE.ORG`.");
@@ -326,8 +335,8 @@ std::string Login::access_token() {
   const Settings& settings = api_.settings();
   if (settings.token) {
     if (!is_jwt(*settings.token)) {
-      // The token may be one of `berth login`, which works for all of the user's apps, so the app
-      // has to be named. For a token of a single app, this has no effect.
+      // The token may be one of `berth login`, or a personal one, which work for all of the user's
+      // apps, so the app has to be named. For a token of a single app, this has no effect.
       Account account = api_.store().load(settings.server);
       const StoredApp* known = account.find(settings.app);
       if (!settings.app.empty()) chosen_app_ = known != nullptr ? known->client_id : settings.app;
@@ -335,7 +344,7 @@ std::string Login::access_token() {
     }
     throw Failure(Exit::not_logged_in,
                   "BERTH_TOKEN is a session JWT, but this command needs an access token",
-                  "Access tokens begin with at_live_.");
+                  "Access tokens begin with at_live_, personal ones with pat_live_.");
   }
   if (token_.empty() && !settings.client_id.empty() && settings.client_secret)
     token_ = client_credentials(api_, settings.client_id, *settings.client_secret, "").access_token;

@@ -60,6 +60,10 @@ DeviceCodes start_device_login(Api& api, const std::string& scope);
 // if they deny it, and `timed_out` if the code expires.
 Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 
+// Whether it is a personal access token, which works for all of its owner's apps, one of them or
+// one deployment, and never for what concerns the account itself.
+bool is_personal_token(const std::string& token);
+
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
 // (client credentials, for this run only); the stored app's tokens; the login of the person, which
 // works for all of their apps. After a login by password, that login is added when an app is used

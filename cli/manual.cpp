@@ -79,9 +79,8 @@ struct Entry {
 constexpr std::array environment = std::to_array<Entry>({
     {"BERTH_URL", "The server, as with `--server`."},
     {"BERTH_TOKEN",
-     "An access token (at_live_...) of an app or of `berth login`, or a session JWT, for CI; "
-     "nothing "
-     "is stored if it is set."},
+     "A personal access token (pat_live_...), an access token (at_live_...) of an app or of `berth "
+     "login`, or a session JWT, for CI; nothing is stored if it is set."},
     {"BERTH_CLIENT_ID, BERTH_CLIENT_SECRET",
      "An app's own credentials, for CI; each run gets a token by client credentials."},
     {"BERTH_APP, BERTH_OUTPUT",

@@ -2,16 +2,15 @@
 
 namespace berth::api {
 
-Bearer check_admin_token(db::Tx& tx, const AdminToken& token) {
+accounts::User admin_of(db::Tx& tx, const personal_tokens::Token& token) {
   if (!token.scopes.has(Scope::admin))
     throw Error(Code::insufficient_scope, "the personal access token lacks the scope admin");
-  if (token.expires_at - token.made_at > longest_admin_token)
+  if (token.expires_at - token.inserted_at > longest_admin_token)
     throw Error(Code::forbidden,
                 "a personal access token with the scope admin lives for 30 days at most");
   accounts::User user = account_of(tx, token.user_id);
-  if (user.suspended) throw Error(Code::account_suspended, "the account is suspended");
   require_admin_with_factor(user);
-  return {.user = std::move(user)};
+  return user;
 }
 
 void require_may_make(db::Tx& tx, const ScopeSet& scopes, Duration lifetime,
@@ -19,10 +18,6 @@ void require_may_make(db::Tx& tx, const ScopeSet& scopes, Duration lifetime,
   if (!scopes.has(Scope::admin)) return;
   if (lifetime > longest_admin_token)
     throw invalid_field("expires_in_days", "must be at most 30 with the scope admin");
-  if (session_id.empty())
-    throw Error(Code::forbidden,
-                "a personal access token with the scope admin is made in the console, by an admin "
-                "who has just proven their second factor");
   admit_admin(tx, user, session_id, AdminAccess::changes);
 }
 

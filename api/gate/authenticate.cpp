@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/gate/admin_token.h"
 #include "api/gate/browser_session.h"
 #include "controller/base/ascii.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/first_party.h"
+#include "controller/domain/oauth/personal_tokens.h"
 
 namespace berth::api {
 namespace {
@@ -14,13 +16,14 @@ namespace {
 constexpr size_t max_admin_actor_length = 128;
 
 // The kind of a token according to its prefix. `unknown` tokens may have come from anywhere.
-enum class TokenKind { jwt, access, refresh, play_session, other_of_ours, unknown };
+enum class TokenKind { jwt, access, refresh, play_session, personal, other_of_ours, unknown };
 
 TokenKind kind_of(const std::string& token) {
   if (accounts::looks_like_jwt(token)) return TokenKind::jwt;
   if (token.starts_with("at_live_")) return TokenKind::access;
   if (token.starts_with("rt_live_")) return TokenKind::refresh;
   if (token.starts_with("st_live_")) return TokenKind::play_session;
+  if (token.starts_with(personal_tokens::prefix)) return TokenKind::personal;
   return token.find("_live_") == std::string::npos ? TokenKind::unknown : TokenKind::other_of_ours;
 }
 
@@ -35,6 +38,8 @@ std::string_view name_of(TokenKind kind) {
       return "refresh_token";
     case TokenKind::play_session:
       return "play_session_token";
+    case TokenKind::personal:
+      return "personal_token";
     case TokenKind::other_of_ours:
     case TokenKind::unknown:
       break;
@@ -54,12 +59,12 @@ Bearer use_play_session(db::Tx& tx, const std::string& token) {
   return {.play = play::check(tx, token)};
 }
 
-void require_scope(const ScopeSet& scopes, const Access& access, const std::string& who) {
-  const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
-                        return scopes.has(scope);
+void require_scope(const ScopeSet& scopes, const Few<Scope, 3>& any_of, const std::string& who) {
+  const bool enough = any_of.empty() || std::ranges::any_of(any_of, [&](Scope scope) {
+                        return scopes.grants(scope);
                       });
   if (!enough)
-    throw Error(Code::insufficient_scope, who + " lacks the scope " + scope_names(access.any_of));
+    throw Error(Code::insufficient_scope, who + " lacks the scope " + scope_names(any_of));
 }
 
 // Returns the app that the console or the client asks about. Returns nothing if the operation is
@@ -88,7 +93,7 @@ oauth::Caller console_caller(db::Tx& tx, const Access& access, const std::string
   const auto app = app_for(tx, access, user_id, wanted);
   const ScopeSet scopes =
       (app ? app->approved_scopes : ScopeSet::automatic() | ScopeSet::operators()) - moves_points();
-  require_scope(scopes, access, app ? "the app " + app->app_name : "the console");
+  require_scope(scopes, access.any_of, app ? "the app " + app->app_name : "the console");
   return {.user_id = user_id,
           .app_id = app ? app->id : "",
           .grant_id = "",
@@ -104,13 +109,49 @@ void choose_app(db::Tx& tx, const Access& access, const std::string& wanted,
   const auto app = app_for(tx, access, caller.user_id, wanted);
   caller.app_id = app ? app->id : "";
   if (!app) return;
-  caller.scopes = caller.scopes & app->approved_scopes;
-  require_scope(caller.scopes, access, "the app " + app->app_name);
+  caller.scopes = caller.scopes.cut_to(app->approved_scopes);
+  require_scope(caller.scopes, access.any_of, "the app " + app->app_name);
+}
+
+// Returns the app that a personal token calls for; nothing if it is about no app or all of them.
+std::optional<apps::App> app_of(db::Tx& tx, const Access& access,
+                                const personal_tokens::Token& token, const std::string& wanted) {
+  if (!token.app_id) return app_for(tx, access, token.user_id, wanted);
+  Access for_one = access;
+  for_one.for_app = Access::ForApp::one;
+  auto app = app_for(tx, for_one, token.user_id, wanted.empty() ? *token.app_id : wanted);
+  if (app->id != *token.app_id)
+    throw Error(Code::forbidden, "the personal access token is for another app");
+  return app;
+}
+
+// Checks a personal token. What its scopes let it do is cut each time: to what the app is approved
+// for, as for the built-in client. `app_of()` is the only place that says which apps the user may
+// call for.
+Bearer use_personal_token(db::Tx& tx, const Shown& shown, const Access& access) {
+  const personal_tokens::Token token = personal_tokens::check(tx, shown.token);
+  // Operations that ask an app's token for no scope are about the points of the app.
+  const Few<Scope, 3> any_of =
+      access.any_of.empty() ? Few<Scope, 3>{Scope::app_balance_read} : access.any_of;
+  const ScopeSet scopes = token.scopes - moves_points();
+  require_scope(scopes, any_of, "the personal access token");
+  const auto app = app_of(tx, access, token, shown.app);
+  oauth::Caller caller = {.user_id = token.user_id,
+                          .app_id = app ? app->id : "",
+                          .grant_id = "",
+                          .family_id = "",
+                          .scopes = app ? scopes.cut_to(app->approved_scopes) : scopes,
+                          .expires_at = token.expires_at,
+                          .first_party = true,
+                          .personal_token_id = token.id};
+  if (app) require_scope(caller.scopes, any_of, "the app " + app->app_name);
+  if (token.deployment_id) caller.deployments = {*token.deployment_id};
+  return {.caller = std::move(caller)};
 }
 
 Bearer use_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
   oauth::Caller caller = oauth::check_access_token(tx, shown.token);
-  require_scope(caller.scopes, access, "the token");
+  require_scope(caller.scopes, access.any_of, "the token");
   if (caller.first_party && access.kind == Access::Kind::oauth)
     choose_app(tx, access, shown.app, caller);
   return {.caller = caller};
@@ -126,7 +167,7 @@ Bearer use_token_of_client(db::Tx& tx, const Shown& shown, const Access& access)
   if (!oauth::is_of_built_in_client(tx, shown.token))
     refuse_kind("a session token from POST /api/auth/login");
   Bearer bearer = {.caller = oauth::check_access_token(tx, shown.token)};
-  require_scope(bearer.caller->scopes, access, "the token");
+  require_scope(bearer.caller->scopes, access.any_of, "the token");
   bearer.user = account_of(tx, bearer.caller->user_id);
   return bearer;
 }
@@ -153,7 +194,8 @@ Bearer by_console(db::Tx& tx, const Shown& shown, const Access& access, const Se
 
 Bearer by_play_session(db::Tx& tx, const std::string& token) {
   const TokenKind kind = kind_of(token);
-  if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh)
+  if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh ||
+      kind == TokenKind::personal)
     refuse_kind("an app's session token (st_live_...)");
   return use_play_session(tx, token);
 }
@@ -161,7 +203,8 @@ Bearer by_play_session(db::Tx& tx, const std::string& token) {
 Bearer by_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
   const TokenKind kind = kind_of(shown.token);
   if (kind == TokenKind::jwt || kind == TokenKind::play_session || kind == TokenKind::refresh)
-    refuse_kind("an OAuth access token (at_live_...)");
+    refuse_kind("an OAuth access token (at_live_...) or a personal access token (pat_live_...)");
+  if (kind == TokenKind::personal) return use_personal_token(tx, shown, access);
   return use_access_token(tx, shown, access);
 }
 
@@ -183,9 +226,10 @@ Bearer by_session_or_access_token(db::Tx& tx, const Shown& shown, const Access& 
   const TokenKind kind = kind_of(shown.token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown)
     return use_session(tx, shown.token, services);
-  if (kind != TokenKind::access)
+  if (kind != TokenKind::access && kind != TokenKind::personal)
     refuse_kind("a session token from POST /api/auth/login or an OAuth access token (at_live_...)");
-  Bearer bearer = use_access_token(tx, shown, access);
+  Bearer bearer = kind == TokenKind::personal ? use_personal_token(tx, shown, access)
+                                              : use_access_token(tx, shown, access);
   bearer.user = account_of(tx, bearer.caller->user_id);
   return bearer;
 }
@@ -370,6 +414,16 @@ Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
   });
 }
 
+Bearer check_admin_token(db::Tx& tx, const std::string& token, const Services& services,
+                         const std::string& address) {
+  return noting_refusals({.token = token}, [&] {
+    const personal_tokens::Token found = personal_tokens::check(tx, token);
+    Bearer bearer = {.user = admin_of(tx, found)};
+    services.logins.personal_token_uses.note(found.id, tx.now(), address);
+    return bearer;
+  });
+}
+
 void authenticate(db::Tx& tx, const Services& services, Call& call) {
   const Access& access = call.route->guards.access;
   if (!takes_token(access)) return;
@@ -386,6 +440,9 @@ void authenticate(db::Tx& tx, const Services& services, Call& call) {
     services.logins.uses.note(bearer.caller->grant_id, tx.now());
   if (bearer.caller && bearer.caller->first_party && !bearer.caller->family_id.empty())
     services.logins.device_uses.note(bearer.caller->family_id, tx.now());
+  if (bearer.caller && !bearer.caller->personal_token_id.empty())
+    services.logins.personal_token_uses.note(bearer.caller->personal_token_id, tx.now(),
+                                             call.address);
   if (bearer.play) services.logins.uses.note(bearer.play->grant_id, tx.now());
   if (bearer.ends_idle) services.logins.session_uses.note(bearer.session_id, tx.now());
   call.user = std::move(bearer.user);

@@ -73,6 +73,10 @@ void require_admin_with_factor(const accounts::User& user);
 // authenticate() throws for a session, and what admit_admin() throws.
 Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
                    AdminAccess access);
+// Returns the admin who calls by a personal access token with the scope `admin`, and notes its use
+// from this address. Throws what personal_tokens::check() and admin_of() throw (admin_token.h).
+Bearer check_admin_token(db::Tx& tx, const std::string& token, const Services& services,
+                         const std::string& address);
 
 // Whether a route with this access requires a token. Open routes and those below /api/internal/
 // don't.

@@ -39,6 +39,7 @@ class Gate {
   AdminCaller admit_admin(Passage& passage);
   AdminCaller admit_secret(const Passage& passage);
   AdminCaller admit_person(const std::string& jwt, const Request& request);
+  AdminCaller admit_token(const std::string& token, const Passage& passage);
   void handle_limited(const Request& request, Response& response);
   Reply run(Passage& passage, Call& call);
   Reply run_limited(Passage& passage, Call& call, const db::RequestLimits& limits);

@@ -196,6 +196,7 @@ json security(const Access& access) {
       break;
     case Access::Kind::internal:
       add("internal");
+      if (access.first_party != Access::FirstParty::none) add("admin_token");
       break;
     case Access::Kind::session_or_play_session:
       add("session");
@@ -333,45 +334,60 @@ json webhooks(json& components) {
 json security_schemes(const std::string& base_url) {
   json scopes = json::object();
   for (const ScopeInfo& scope : all_scopes()) scopes[std::string(scope.name)] = scope.grants;
-  return {{"session",
-           {{"type", "http"},
-            {"scheme", "bearer"},
-            {"bearerFormat", "JWT"},
-            {"description", "The session JWT from POST /api/auth/login."}}},
-          {"oauth",
-           {{"type", "oauth2"},
-            {"description",
-             "Access tokens of the form at_live_…. Tokens of the built-in client `berth` work for "
-             "all of the user's apps: the header Berth-App, with an id or client_id, chooses one "
-             "where the user has several. Beside `session`, only tokens of that client work."},
-            {"flows",
-             {{"authorizationCode",
-               {{"authorizationUrl", base_url + "/api/oauth/authorize"},
-                {"tokenUrl", base_url + "/api/oauth/token"},
-                {"refreshUrl", base_url + "/api/oauth/token"},
-                {"scopes", scopes}}},
-              {"clientCredentials",
-               {{"tokenUrl", base_url + "/api/oauth/token"}, {"scopes", scopes}}}}}}},
-          {"play_session",
-           {{"type", "http"},
-            {"scheme", "bearer"},
-            {"description", "Apps' session tokens of the form st_live_…"}}},
-          {"console",
-           {{"type", "apiKey"},
-            {"in", "cookie"},
-            {"name", base_url.starts_with("https://") ? "__Host-berth_session" : "berth_session"},
-            {"description",
-             "The cookie of a login in a browser, for berth's own pages: only with "
-             "`Sec-Fetch-Site: same-origin` and `Berth-Console: 1`. The header Berth-App, with an "
-             "id or client_id, chooses one of the user's apps where they have several. Below "
-             "/api/internal/ it works for admins who have proven their second factor within the "
-             "last 15 minutes, or 12 hours for what only reads (stepUp); `details.step_up` of a "
-             "403 says what is missing."}}},
-          {"internal",
-           {{"type", "apiKey"},
-            {"in", "header"},
-            {"name", "x-internal-secret"},
-            {"description", "For admins of the platform."}}}};
+  return {
+      {"session",
+       {{"type", "http"},
+        {"scheme", "bearer"},
+        {"bearerFormat", "JWT"},
+        {"description", "The session JWT from POST /api/auth/login."}}},
+      {"oauth",
+       {{"type", "oauth2"},
+        {"description",
+         "Access tokens of the form at_live_…. Tokens of the built-in client `berth` work for "
+         "all of the user's apps: the header Berth-App, with an id or client_id, chooses one "
+         "where the user has several. Beside `session`, only tokens of that client work. Personal "
+         "access tokens (pat_live_…) work where `session` doesn't, and at "
+         "GET /api/operator/money, with Berth-App as well unless they are for one app; not for "
+         "points:spend, points:transfer and points:award. Where no scope is named, they need "
+         "app:balance:read. deploy:manage includes deploy:read, deploy:write and logs:read."},
+        {"flows",
+         {{"authorizationCode",
+           {{"authorizationUrl", base_url + "/api/oauth/authorize"},
+            {"tokenUrl", base_url + "/api/oauth/token"},
+            {"refreshUrl", base_url + "/api/oauth/token"},
+            {"scopes", scopes}}},
+          {"clientCredentials",
+           {{"tokenUrl", base_url + "/api/oauth/token"}, {"scopes", scopes}}}}}}},
+      {"play_session",
+       {{"type", "http"},
+        {"scheme", "bearer"},
+        {"description", "Apps' session tokens of the form st_live_…"}}},
+      {"console",
+       {{"type", "apiKey"},
+        {"in", "cookie"},
+        {"name", base_url.starts_with("https://") ? "__Host-berth_session" : "berth_session"},
+        {"description",
+         "The cookie of a login in a browser, for berth's own pages: only with "
+         "`Sec-Fetch-Site: same-origin` and `Berth-Console: 1`. The header Berth-App, with an "
+         "id or client_id, chooses one of the user's apps where they have several. Below "
+         "/api/internal/ it works for admins who have proven their second factor within the "
+         "last 15 minutes, or 12 hours for what only reads (stepUp); `details.step_up` of a "
+         "403 says what is missing."}}},
+      {"internal",
+       {{"type", "apiKey"},
+        {"in", "header"},
+        {"name", "x-internal-secret"},
+        {"description",
+         "For machines of the platform's admins: a secret of berthd's configuration, or one that "
+         "an admin has made (makeInternalSecret), which has a role. x-admin-roles of an operation "
+         "says which roles may call it, and x-admin-in-person that it takes an admin in the "
+         "console or a secret of the configuration."}}},
+      {"admin_token",
+       {{"type", "http"},
+        {"scheme", "bearer"},
+        {"description",
+         "A personal access token (pat_live_…) with the scope admin, of an admin who has a second "
+         "factor. It may do what the admin's role may, and lives for 30 days at most."}}}};
 }
 
 }  // namespace

@@ -29,6 +29,7 @@
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/devices.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/social/chat_words.h"
 #include "controller/domain/social/presence.h"
 #include "controller/transport/http.h"
@@ -52,6 +53,7 @@ struct Logins {
   connections::UseLog& uses;
   accounts::SessionUses& session_uses;
   devices::UseLog& device_uses;
+  personal_tokens::UseLog& personal_token_uses;
   LoginThrottle& throttle;
   Duration session_lifetime = std::chrono::hours(24);
   // How long a login through the API, and one in a browser, may be idle before it ends. If empty,

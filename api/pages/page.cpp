@@ -210,6 +210,13 @@ std::string in_words(const Visit& visit, Scope scope) {
           "run commands in your app’s containers and connect to their ports, and so read and "
           "change "
           "everything in them");
+    case Scope::deploy_read:
+      return visit.say("see your app’s containers and their settings, but not their logs");
+    case Scope::deploy_write:
+      return visit.say(
+          "start, change and delete your app’s containers, which can cost the app’s points");
+    case Scope::logs_read:
+      return visit.say("read the logs of your app’s containers, which may contain personal data");
     case Scope::campaigns_manage:
     case Scope::campaign_write:
       return visit.say("create and change ad campaigns of your app, which cost the app’s points");

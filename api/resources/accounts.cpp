@@ -282,7 +282,8 @@ constexpr Route rows[] = {
      .tag = "Account",
      .summary = "Show the user's profile to an app",
      .text = "Returns the profile of the user who authorized the app, as other users see it.",
-     .guards = {with_pages_of_apps(oauth_token({Scope::profile_read}, Access::ForApp::none)),
+     .guards = {with_pages_of_apps(keeping_to_deployments(
+                    oauth_token({Scope::profile_read}, Access::ForApp::none))),
                 account_reads},
      .answer = {200, "UserProfile"},
      .served_by = {.neither = called_by_apps},

@@ -32,8 +32,6 @@ Reply change_app_variables(db::Tx& tx, const Call& call, const Services& service
   return {.body = std::move(body)};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
-
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/variables",
      .name = "listAppVariables",
@@ -42,7 +40,7 @@ constexpr Route rows[] = {
      .text = "Lists the app's variables by name, each with a digest that changes when its value "
              "does, and the time at which it got its value. The values themselves are never "
              "returned.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .answer = {200, "AppVariableList"},
      .served_by = {"berth env app list", "/console"},
      .run = ReadHandler{list_app_variables}},
@@ -55,7 +53,7 @@ constexpr Route rows[] = {
              "that get another value by the change are replaced without dropping requests; those "
              "that are stopped get it when they start. A rollback leaves these variables as they "
              "are. More than 500 deployments can't be reached by a change, which is then refused.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .body = {"ChangeAppVariablesRequest"},
      .answer = {200, "AppVariablesChange"},

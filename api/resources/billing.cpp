@@ -82,7 +82,7 @@ constexpr Route rows[] = {
      .text = "Returns the price and the current period of a deployment, when it will be charged "
              "next, and the newest 200 charges. It says when the deployment stops if the balance "
              "stays too low.",
-     .guards = {oauth_token({Scope::deploy_manage}), deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentBilling"},
      .errors = {Code::deployment_not_found, Code::forbidden},

@@ -89,7 +89,7 @@ Reply put_budget(const Call& call, const Services& services) {
   });
 }
 
-constexpr Guards owners_app = {oauth_token({Scope::deploy_manage}), deploy_reads};
+constexpr Guards owners_app = {reads_deployments, deploy_reads};
 
 constexpr Route rows[] = {
     {.request = "GET /api/operator/budgets",
@@ -115,7 +115,7 @@ constexpr Route rows[] = {
              "more be spent (a higher limit, none, or stop_metered instead of stop_all) needs a "
              "person: the password or a code in the request or, in the console, in the last 10 "
              "minutes.",
-     .guards = {oauth_token({Scope::deploy_manage}), deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .body = {"BudgetRequest"},
      .answer = {200, "BudgetEnvelope"},

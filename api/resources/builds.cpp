@@ -217,7 +217,6 @@ Reply build_log(const Call& call, const Services& services) {
   return reply;
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
 constexpr Placeholder build_in_path_of = {"BuildId", "The id of the build.",
                                           "01936f5e-7c1a-7000-8000-0000000000b1"};
 constexpr Errors refusals_of_source = {
@@ -265,7 +264,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "Build an image from source, for a deployment that needn't exist yet",
      .text = text_of_creation,
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .query = first_query,
      .archive = "SourceArchive",
@@ -278,7 +277,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "List the app's builds, and what berthd allows",
      .text = "Lists builds, newest first, of the last 30 days or while their image is there.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .paged = true,
      .query = name_query,
      .answer = {200, "BuildList"},
@@ -289,7 +288,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "A build",
      .text = "Returns a build of the app.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&build_in_path_of},
      .answer = {200, "BuildEnvelope"},
      .errors = owned_build,
@@ -303,7 +302,7 @@ constexpr Route rows[] = {
                 "server-sent events, where Last-Event-ID resumes after that line",
      .text = "Returns what the build has written so far. With follow=true it continues until the "
              "build has ended.",
-     .guards = {deploy, stream_openings},
+     .guards = {reads_logs, stream_openings},
      .in_path = {&build_in_path_of},
      .query = log_query,
      .answer = {.status = 200,
@@ -319,7 +318,7 @@ constexpr Route rows[] = {
      .summary = "Cancel a build",
      .text = "Ends a build that is waiting or running; the time that it took is charged. Does "
              "nothing if the build has ended.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&build_in_path_of},
      .answer = {200, "BuildEnvelope"},
@@ -331,7 +330,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "Build an image from source, for a deployment",
      .text = text_of_creation,
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .archive = "SourceArchive",
@@ -344,7 +343,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "List a deployment's builds",
      .text = "Lists the builds for the deployment's name, newest first.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .paged = true,
      .answer = {200, "BuildList"},
@@ -356,7 +355,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "A build of a deployment",
      .text = "Returns a build for the deployment's name.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path, &build_in_path_of},
      .answer = {200, "BuildEnvelope"},
      .errors = owned_by_deployment,
@@ -367,7 +366,7 @@ constexpr Route rows[] = {
      .tag = "Builds",
      .summary = "Read the log of a deployment's build",
      .text = "Does what the operation without the deployment does.",
-     .guards = {deploy, stream_openings},
+     .guards = {reads_logs, stream_openings},
      .in_path = {&deployment_in_path, &build_in_path_of},
      .query = log_query,
      .answer = {.status = 200,

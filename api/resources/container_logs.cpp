@@ -210,7 +210,7 @@ constexpr Route rows[] = {
          "that can't be read is 503, with the name of what failed (the node's kubelet, or the API "
          "server); while a stream of events is followed, an event `problem` with a "
          "`message` says so, once it has lasted for 5 seconds, and berthd keeps trying.",
-     .guards = {oauth_token({Scope::deploy_manage}), stream_openings},
+     .guards = {reads_logs, stream_openings},
      .in_path = {&deployment_in_path},
      .query = container_logs_query,
      .answer = {.status = 200,

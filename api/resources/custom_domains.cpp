@@ -27,8 +27,6 @@ Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services) 
                    {"expires_at", or_null(claim->expires_at)}}};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
-
 constexpr Route rows[] = {
     {.request = "GET /api/deploy/apps/{id}/domain",
      .name = "deploymentDomain",
@@ -36,7 +34,7 @@ constexpr Route rows[] = {
      .summary = "Show the custom domain's state and the DNS records that it needs",
      .text = "Returns the state of the claimed domain, which DNS records it needs, and what was "
              "found wrong at the last check. berth checks again by itself.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "CustomDomain"},
      .errors = {Code::deployment_not_found, Code::forbidden, Code::domain_not_found},

@@ -151,7 +151,7 @@ constexpr Route rows[] = {
                 "current status, the others its changes; Last-Event-ID resumes after that event",
      .text = "Sends the status now and at each change, until the token ends or the deployment is "
              "deleted. It replaces polling of …/status.",
-     .guards = {oauth_token({Scope::deploy_manage}), stream_openings},
+     .guards = {reads_deployments, stream_openings},
      .in_path = {&deployment_in_path},
      .answer = {.status = 200,
                 .schema = "DeploymentEventStream",

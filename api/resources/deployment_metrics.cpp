@@ -72,7 +72,6 @@ Reply deployment_metrics_history(const Call& call, const Services& services) {
                    {"series", std::move(series)}}};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
 constexpr Errors owned = {Code::deployment_not_found, Code::forbidden};
 
 constexpr Param history_query[] = {
@@ -105,7 +104,7 @@ constexpr Route rows[] = {
      .text =
          "Returns CPU, memory, restarts and requests, as far as the cluster measures them, and of "
          "a deployment with scale the requests in flight.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentMetrics"},
      .errors = {Code::deployment_not_found, Code::forbidden},
@@ -119,7 +118,7 @@ constexpr Route rows[] = {
          "Returns CPU, memory, ready replicas, restarts, requests and the times of answers, one "
          "value for each minute of the last 24 hours or each quarter of an hour of the last 30 "
          "days. The first minute of a deployment appears about a minute after it has begun.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .query = history_query,
      .answer = {200, "DeploymentMetricsHistory"},

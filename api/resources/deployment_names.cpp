@@ -28,7 +28,8 @@ Reply deployment_name(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = std::move(body)};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage}, Access::ForApp::none);
+constexpr Access deploy =
+    keeping_to_deployments(oauth_token({Scope::deploy_read}, Access::ForApp::none));
 constexpr Rate name_reads = per_minute(60);  // a form asks while somebody types
 constexpr Placeholder name_in_path = {"DeploymentNameText", "The name, of 1 to 32 characters.",
                                       "hello", Kind::text};

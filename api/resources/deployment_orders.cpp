@@ -170,8 +170,6 @@ Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) 
   return {.body = std::move(body)};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
-
 constexpr Route rows[] = {
     {.request = "POST /api/deploy/apps",
      .name = "createDeployment",
@@ -181,7 +179,7 @@ constexpr Route rows[] = {
              "…/events until it is running. A paid tier's price for 30 days of each container that "
              "it may have at once is taken from the app's balance at once, and again every 30 "
              "days; points for an hour of as many are held if the tier has a price by the hour.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .body = {"CreateDeploymentRequest"},
      .answer = {201, "CreateDeploymentResponse"},
@@ -201,7 +199,7 @@ constexpr Route rows[] = {
          "that nothing is kept, charged or sent to the cluster. Each one meets limits, names "
          "and points as those before it leave them. The answer says for each one which fields "
          "would change and what it would cost, or why it would be refused.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .body = {"DryRunRequest"},
      .answer = {200, "DryRunResponse"},
@@ -216,7 +214,7 @@ constexpr Route rows[] = {
          "requests if it must. For a more expensive tier or more containers, the difference for "
          "the rest of the period is charged; for a cheaper one or fewer, it is credited; an unpaid "
          "period is charged first.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"ChangeDeploymentRequest"},

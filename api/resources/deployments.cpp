@@ -1,6 +1,9 @@
 // Deployments: their list, status, log and variables; stopping, restarting, rollback and deletion.
 #include "api/resources/deployments.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
 #include "controller/domain/deployments/container.h"
@@ -102,13 +105,34 @@ json encode_both(const Deployment& row, const Services& services) {
 
 namespace {
 
+// Returns what list_deployments() shows a caller who may only use these deployments of the app:
+// those that aren't destroyed, newest first.
+Page<Deployment> page_of_few(db::Tx& tx, const oauth::Caller& caller, const PageRequest& page,
+                             const std::optional<deployments::Label>& label) {
+  std::vector<Deployment> few;
+  for (const std::string& id : caller.deployments) {
+    auto found = deployments::find(tx, id);
+    if (!found || found->app_id != caller.app_id || found->status == deployments::Status::destroyed)
+      continue;
+    const auto labelled = label ? found->labels.find(label->key) : found->labels.end();
+    if (label && (labelled == found->labels.end() || labelled->second != label->value)) continue;
+    few.push_back(*std::move(found));
+  }
+  std::ranges::sort(few, std::greater(),
+                    [](const Deployment& one) { return std::pair(one.inserted_at, one.id); });
+  return page_of(std::move(few), page);
+}
+
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
   const auto label = call.query("label");
   const auto wanted = label ? std::optional(deployments::parse_label(*label)) : std::nullopt;
   const oauth::Caller& caller = *call.caller;
-  const auto page = caller.app_id.empty()
-                        ? deployments::list_of_owner(tx, caller.user_id, call.page(), wanted)
-                        : deployments::list(tx, caller.app_id, call.page(), wanted);
+  const auto page = [&] {
+    if (!caller.deployments.empty()) return page_of_few(tx, caller, call.page(), wanted);
+    if (caller.app_id.empty())
+      return deployments::list_of_owner(tx, caller.user_id, call.page(), wanted);
+    return deployments::list(tx, caller.app_id, call.page(), wanted);
+  }();
   return {.body = encode_page("deployments", page,
                               [&](const Deployment& row) { return encode(row, services); })};
 }
@@ -198,7 +222,6 @@ Reply list_orphans(const Call&, const Services& services) {
   return {.body = {{"deployments", services.cluster.orphans()}}};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
 constexpr Errors owned = {Code::deployment_not_found, Code::forbidden};
 
 constexpr Param label_query[] = {
@@ -212,8 +235,11 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary =
          "List the app's deployments; berth's own programs get those of all of the user's apps",
-     .text = "Lists the deployments of the token's app that aren't destroyed, newest first.",
-     .guards = {oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all), deploy_reads},
+     .text = "Lists the deployments of the token's app that aren't destroyed, newest first: those "
+             "that the token may use.",
+     .guards = {keeping_to_deployments(
+                    oauth_token({Scope::deploy_read}, Access::ForApp::one_or_all)),
+                deploy_reads},
      .paged = true,
      .query = label_query,
      .answer = {200, "DeploymentList"},
@@ -225,7 +251,7 @@ constexpr Route rows[] = {
      .summary = "A deployment",
      .text = "Returns a deployment of the app with its settings and its status. A deleted one is "
              "still returned, as destroyed.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
      .errors = owned,
@@ -239,7 +265,7 @@ constexpr Route rows[] = {
              "the app that it doesn't override. Each has a digest that changes when its value "
              "does, and the time at which it got its value. The values themselves are never "
              "returned.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "VariableList"},
      .errors = owned,
@@ -251,7 +277,7 @@ constexpr Route rows[] = {
      .summary = "Show a deployment's status",
      .text = "Returns the status as it was last observed on the cluster and, if the deployment "
              "isn't running, the reason.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentStatus"},
      .errors = owned,
@@ -264,7 +290,7 @@ constexpr Route rows[] = {
      .summary = "List a deployment's log entries",
      .text = "Lists what was done with the deployment, by whom, and how it went, oldest first. "
              "Without a page, the newest 1,000 entries.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .paged = true,
      .answer = {200, "DeployLogList"},
@@ -277,7 +303,7 @@ constexpr Route rows[] = {
      .summary = "Stop a deployment; its name stays reserved",
      .text = "Stops the container. The name stays reserved, and nothing is charged while it is "
              "stopped; the paid period isn't refunded. Stopping again changes nothing.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
@@ -291,7 +317,7 @@ constexpr Route rows[] = {
      .summary = "Replace the container, with the image pulled again",
      .text = "Starts or replaces the container and pulls its image again. If the current period "
              "isn't paid, its price is taken from the app's balance first.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
@@ -307,7 +333,7 @@ constexpr Route rows[] = {
      .text = "Runs the image and settings of an earlier rollout again, the last one by default. "
              "Variables that it inherits from the app stay as they are. If the current period "
              "isn't paid, its price is taken from the app's balance first.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"RollbackRequest", Body::Form::optional_json},
@@ -324,7 +350,7 @@ constexpr Route rows[] = {
      .summary = "Delete a deployment for good; its name is free at once",
      .text = "Stops the container and removes everything of it from the cluster. Nothing is "
              "refunded. Deleting again changes nothing.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "DeletedDeployment"},
@@ -337,7 +363,7 @@ constexpr Route rows[] = {
      .summary = "Show whether the free tier has room for another deployment",
      .text = "Says whether a deployment of the free tier could be created now, and which "
              "deployments of the owner's apps use its limit.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .answer = {200, "SandboxStatus"},
      .served_by = {"berth doctor", "/console/new"},
      .run = ReadHandler{sandbox_status}},

@@ -166,7 +166,7 @@ constexpr Route rows[] = {
                 "server-sent events",
      .text = "Sends what the containers have written and keep writing, until the token or the last "
              "log ends. A log that ends, or that the caller may not read, doesn't end the others.",
-     .guards = {oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all), stream_openings},
+     .guards = {oauth_token({Scope::logs_read}, Access::ForApp::one_or_all), stream_openings},
      .query = logs_query,
      .answer = {.status = 200, .schema = "FollowedLogs", .content_type = "text/event-stream"},
      .errors = {Code::validation_failed},

@@ -44,7 +44,7 @@ constexpr Route rows[] = {
              "after one that failed, there are several: `newest` are those of what the deployment "
              "is meant to run now, `ready` those that serve. …/container-logs shows the output of "
              "one with `instance`.",
-     .guards = {oauth_token({Scope::deploy_manage}), deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "InstanceList"},
      .errors = {Code::deployment_not_found, Code::forbidden},

@@ -30,11 +30,12 @@ json encode_charge(const std::optional<money::Charge>& charge) {
           {"at", to_iso8601(charge->at)}};
 }
 
-// An app's token is about that app. A person who calls in the console, with a session token or by
-// berth's own client names one of their apps by `app_id`, or else as everywhere by Berth-App.
+// An app's token is about that app, and so is a personal token. A person who calls in the console,
+// with a session token or by berth's own client names one of their apps by `app_id`, or else as
+// everywhere by Berth-App.
 std::string app_asked_for(db::Tx& tx, const Call& call) {
   const auto named = call.query("app_id", Kind::uuid);
-  if (call.caller && !call.caller->first_party) {
+  if (call.caller && (!call.caller->first_party || !call.caller->personal_token_id.empty())) {
     check_may_see_figures(tx, call);
     if (named && *named != call.caller->app_id)
       throw Error(Code::forbidden, "the token is of another app");

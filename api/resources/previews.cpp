@@ -43,8 +43,6 @@ Reply list_previews(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = {{"previews", std::move(list)}}};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
-
 constexpr Route rows[] = {
     {.request = "POST /api/deploy/apps/{id}/previews",
      .name = "createPreview",
@@ -54,7 +52,7 @@ constexpr Route rows[] = {
              "tier, with one container of each process. It has only the variables of the request, "
              "and no custom domain, crons or deploys on push. When its time is over it is deleted "
              "with all it had.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"CreatePreviewRequest"},
@@ -72,7 +70,7 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "List a deployment's previews",
      .text = "Returns the copies of the deployment that haven't ended.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "PreviewList"},
      .errors = {Code::deployment_not_found, Code::forbidden},

@@ -45,7 +45,6 @@ Reply take_hook(db::Tx& tx, const Call& call, const Services&) {
   return {.status = 202, .body = {{"message", "the registry is asked for a new image"}}};
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
 constexpr Errors owned = {Code::deployment_not_found, Code::forbidden};
 
 constexpr Param token_query[] = {{.name = "token",
@@ -61,7 +60,7 @@ constexpr Route rows[] = {
      .text = "A deployment with auto_deploy has its registry asked for the tag's digest once a "
              "minute. Another digest is rolled out. If that fails within ten minutes, the "
              "deployment goes back to what ran before, and that digest is rejected.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "AutoDeploy"},
      .errors = owned,
@@ -74,7 +73,7 @@ constexpr Route rows[] = {
      .text = "Returns an address with a secret, in place of an earlier one. A POST to it has the "
              "registry asked at once. It says nothing else: what is rolled out is what the "
              "registry has.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {201, "PushHook"},
@@ -86,7 +85,7 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "Remove the address for a registry's hook",
      .text = "The address answers with 404 from now on. Removing none changes nothing.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path},
      .answer = {200, "PushHookMessage"},

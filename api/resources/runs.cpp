@@ -270,7 +270,6 @@ Reply run_log(const Call& call, const Services& services) {
   return reply;
 }
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage});
 constexpr Placeholder run_id_in_path = {"RunId", "The id of the run.",
                                         "01936f5e-7c1a-7000-8000-0000000000c1"};
 constexpr Placeholder cron_in_path = {"CronName", "The name of the cron.", "nightly", Kind::text};
@@ -301,7 +300,7 @@ constexpr Route rows[] = {
          "account 50. On a tier with a price by the hour the container costs what one of the "
          "deployment costs, and the points for its first hour are held. A deployment that is "
          "stopped runs no commands: 409 invalid_state.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .body = {"CreateRunRequest"},
@@ -318,7 +317,7 @@ constexpr Route rows[] = {
      .summary = "List a deployment's runs: its commands, releases and crons",
      .text = "Lists runs, newest first: those that are under way, and the newest 200 of the last "
              "30 days that are over.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .paged = true,
      .answer = {200, "RunList"},
@@ -330,7 +329,7 @@ constexpr Route rows[] = {
      .tag = "Runs",
      .summary = "A run of a deployment",
      .text = "Returns a run.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path, &run_id_in_path},
      .answer = {200, "RunEnvelope"},
      .errors = owned_run,
@@ -344,7 +343,7 @@ constexpr Route rows[] = {
                 "server-sent events, where Last-Event-ID resumes after that line",
      .text = "Returns what the command has written: of a run that is over, the last 64 KiB. With "
              "follow=true it continues until the run is over, also if it hasn't started yet.",
-     .guards = {deploy, stream_openings},
+     .guards = {reads_logs, stream_openings},
      .in_path = {&deployment_in_path, &run_id_in_path},
      .query = log_query,
      .answer = {.status = 200,
@@ -361,7 +360,7 @@ constexpr Route rows[] = {
      .summary = "Cancel a run",
      .text = "Ends a run that isn't over: its container gets SIGTERM, and is removed. A rollout "
              "whose release command is cancelled doesn't begin. Does nothing if the run is over.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::nothing,
      .in_path = {&deployment_in_path, &run_id_in_path},
      .answer = {200, "RunEnvelope"},
@@ -375,7 +374,7 @@ constexpr Route rows[] = {
      .text = "Lists the commands at set times from the deployment's field crons, each with its "
              "newest run. A minute has no run while the last one isn't over, while the deployment "
              "has 5 runs under way, and if the points for it are missing: then `skipped` says so.",
-     .guards = {deploy, deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .answer = {200, "CronList"},
      .errors = owned,
@@ -387,7 +386,7 @@ constexpr Route rows[] = {
      .summary = "Run a cron's command now",
      .text = "Does what the cron does at its minutes, which stay as they are. It is refused while "
              "the cron's last run isn't over, and like any other run.",
-     .guards = {deploy, deploy_writes},
+     .guards = {changes_deployments, deploy_writes},
      .stores = Stores::deployments,
      .in_path = {&deployment_in_path, &cron_in_path},
      .answer = {201, "RunEnvelope"},

@@ -24,6 +24,11 @@ inline constexpr Rate ad_writes = per_minute(30);
 inline constexpr Rate deploy_reads = per_minute(30);
 inline constexpr Rate deploy_writes = per_minute(10);
 
+// What an operation on deployments needs. deploy:manage includes each of these scopes.
+inline constexpr Access reads_deployments = oauth_token({Scope::deploy_read});
+inline constexpr Access changes_deployments = oauth_token({Scope::deploy_write});
+inline constexpr Access reads_logs = oauth_token({Scope::logs_read});
+
 // Which admins may call an operation below /api/internal/: those with the role `admin`, and others.
 constexpr Guards for_admins(Access access) {
   return {access, internal_calls, Shape::nested_but_access};

@@ -156,7 +156,8 @@ constexpr Param preview_query[] = {
      .least = 1,
      .most = metering::max_points_per_hour}};
 
-constexpr Access deploy = oauth_token({Scope::deploy_manage}, Access::ForApp::none);
+constexpr Access deploy =
+    keeping_to_deployments(oauth_token({Scope::deploy_read}, Access::ForApp::none));
 
 constexpr Placeholder tier_in_path = {"TierId", "The id of the tier.",
                                       "01936f5e-7c1a-7000-8000-000000000004"};

@@ -99,7 +99,7 @@ constexpr Route rows[] = {
              "sums, what has accrued and isn't charged yet, and what a day will probably cost. A "
              "window has at most 400 UTC days; by default it is the last 30. Times are kept for 35 "
              "days, charges for 400. A deployment whose tier has no price by the hour has none.",
-     .guards = {oauth_token({Scope::deploy_manage}), deploy_reads},
+     .guards = {reads_deployments, deploy_reads},
      .in_path = {&deployment_in_path},
      .paged = true,
      .query = day_window_query,

@@ -338,6 +338,16 @@ void logout(Run& run) {
                  "Logged out of " + run.settings().server + ".");
 }
 
+// Returns what a personal access token may see of its owner: nothing without profile:read.
+json user_of_personal_token(Run& run) {
+  try {
+    return run.api().get("/api/external/profile", As::app).value("user", json());
+  } catch (const Failure& failure) {
+    if (failure.server_code != "insufficient_scope") throw;
+    return nullptr;
+  }
+}
+
 void whoami(Run& run) {
   const Settings& settings = run.settings();
   json result = {{"server", settings.server}};
@@ -350,7 +360,11 @@ void whoami(Run& run) {
   const StoredApp* app = account.find(settings.app);
   if (app != nullptr && !settings.token && !as_client)
     result["app"] = {{"name", app->name}, {"id", app->id}, {"client_id", app->client_id}};
-  if (!has_session || (app != nullptr && app->tokens && !settings.token)) {
+  const bool is_personal = settings.token && is_personal_token(*settings.token);
+  if (is_personal) {
+    result["user"] = user_of_personal_token(run);
+    result["token"] = {{"active", true}, {"kind", "personal_token"}};
+  } else if (!has_session || (app != nullptr && app->tokens && !settings.token)) {
     json seen = run.api().post("/api/oauth/token/verify",
                                {{"token", run.api().login().access_token()}}, As::nobody);
     if (!seen.value("active", false))

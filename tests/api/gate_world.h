@@ -49,6 +49,7 @@ class GateWorld {
   connections::UseLog uses;
   accounts::SessionUses session_uses;
   devices::UseLog device_uses;
+  personal_tokens::UseLog personal_token_uses;
   prometheus::Registry registry_;
   SecurityLog security{registry_};
   ads::CampaignIndex campaign_index;
@@ -66,6 +67,7 @@ class GateWorld {
                  .uses = uses,
                  .session_uses = session_uses,
                  .device_uses = device_uses,
+                 .personal_token_uses = personal_token_uses,
                  .throttle = throttle,
                  .rotate_session_key =
                      [this] {

@@ -123,7 +123,7 @@ TEST_CASE("names are completed from the server, also those with spaces") {
   CHECK(offered({berth::test::berth_program, "deploy", "rollback", "shop", "--to", ""}).size() >=
         2);
   CHECK(offered({berth::test::berth_program, "scopes", "request", "deploy:"}) ==
-        std::set<std::string>{"deploy:exec", "deploy:manage"});
+        std::set<std::string>{"deploy:exec", "deploy:manage", "deploy:read", "deploy:write"});
   CHECK(offered({berth::test::berth_program, "webhooks", "create", "x", "--events", "billing.f"}) ==
         std::set<std::string>{"billing.failed"});
   CHECK(offered({berth::test::berth_program, "help", "camp"}) ==

@@ -22,6 +22,9 @@ SCOPES = [
     "campaigns:manage",
     "campaign:write",
     "deploy:exec",
+    "deploy:read",
+    "deploy:write",
+    "logs:read",
 ]
 PLAYER_SCOPES = ["profile:read", "points:read", "points:spend", "points:transfer"]
 IMAGE = "docker.io/library/hello:1"

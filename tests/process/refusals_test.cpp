@@ -87,10 +87,11 @@ TEST_CASE("a session isn't accepted as an access token, or the other way round")
 TEST_CASE("a token without the scope is refused with the scope's name") {
   const Berthd& berthd = shared_berthd(unlimited);
   Operator ada = operator_with_token(berthd, fresh_name("ada"), {"profile:read"});
-  for (const Answer& answer : {ada.api.get("/api/deploy/apps"), ada.api.post("/api/deploy/apps")}) {
+  for (const auto& [answer, scope] : {std::pair{ada.api.get("/api/deploy/apps"), "deploy:read"},
+                                      {ada.api.post("/api/deploy/apps"), "deploy:write"}}) {
     CHECK(answer.status == 403);
     CHECK(answer.code() == "insufficient_scope");
-    CHECK_THAT(answer.header("WWW-Authenticate"), Contains("scope=\"deploy:manage\""));
+    CHECK_THAT(answer.header("WWW-Authenticate"), Contains("scope=\"" + std::string(scope) + "\""));
   }
 }
 

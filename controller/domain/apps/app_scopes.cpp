@@ -124,7 +124,7 @@ void store_scopes(db::Tx& tx, const App& app) {
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked,
                             const std::optional<std::string>& tier) {
   tx.require_serializable();
-  const bool can_be_had = asked.within(app.approved_scopes) && (!tier || tier == app.promoted_tier);
+  const bool can_be_had = asked.within(app.approved_scopes.with_included()) && (!tier || tier == app.promoted_tier);
   ScopeSet scopes = asked;
   std::optional<std::string> asked_tier = tier;
   std::optional<std::string> replaced;
@@ -197,7 +197,7 @@ App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,
                   const std::string& actor) {
   auto app = find(tx, app_id);
   if (!app) throw Error(Code::app_not_found, "there is no such app");
-  app->approved_scopes = app->approved_scopes - scopes;
+  app->approved_scopes = app->approved_scopes.without(scopes);
   store_scopes(tx, *app);
   audit::record(tx, actor, "app.revoke_scopes", app_id,
                 nlohmann::json{{"scopes", scopes.names()}}.dump());

@@ -34,7 +34,7 @@ void check_owner(db::Tx& tx, const std::string& owner_id) {
 // Asks the admins to approve the scopes that the app registered for and can't have yet, unless it
 // had registered for all of them before.
 std::optional<ScopeRequest> ask_for_new_scopes(db::Tx& tx, const App& app, const ScopeSet& before) {
-  const ScopeSet missing = app.allowed_scopes - app.approved_scopes;
+  const ScopeSet missing = app.allowed_scopes - app.approved_scopes.with_included();
   if (missing.within(before)) return std::nullopt;
   return request_scopes(tx, app, missing);
 }
@@ -277,7 +277,8 @@ UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing li
   }
   // A scope that the app no longer registers loses its approval. If it registers it again, an admin
   // has to approve it again.
-  const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());
+  const ScopeSet approved =
+      app.approved_scopes.cut_to(profile.allowed_scopes | ScopeSet::automatic());
   const int rows =
       tx.execute(R"(
           UPDATE apps

@@ -44,7 +44,7 @@ struct App {
   Instant inserted_at;
   Instant updated_at;
   // Whether all scopes that the app has registered are approved.
-  bool is_approved() const { return allowed_scopes.within(approved_scopes); }
+  bool is_approved() const { return allowed_scopes.within(approved_scopes.with_included()); }
 };
 
 struct Profile {  // the part that the app's owner writes

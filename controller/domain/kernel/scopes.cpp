@@ -34,6 +34,16 @@ constexpr std::array scope_table = {
     ScopeInfo{Scope::deploy_exec, "deploy:exec",
               "commands in containers that run, and connections to their ports", Approval::admin,
               Bearer::app_owner},
+    ScopeInfo{Scope::deploy_read, "deploy:read",
+              "reading deployments, builds and runs, but not their logs; a part of deploy:manage",
+              Approval::admin, Bearer::app_owner},
+    ScopeInfo{Scope::deploy_write, "deploy:write",
+              "creating, changing and deleting deployments, builds and runs; a part of "
+              "deploy:manage",
+              Approval::admin, Bearer::app_owner},
+    ScopeInfo{Scope::logs_read, "logs:read",
+              "the logs of containers, builds and runs; a part of deploy:manage", Approval::admin,
+              Bearer::app_owner},
     ScopeInfo{Scope::admin, "admin", "what the admin who made the token may do", Approval::admin,
               Bearer::anybody},
 };
@@ -64,6 +74,31 @@ ScopeSet ScopeSet::operators() {
   for (const ScopeInfo& row : scope_table)
     if (row.bearer == Bearer::app_owner) set.add(row.scope);
   return set;
+}
+
+namespace {
+
+// What deploy:manage includes. Not deploy:exec: whoever is in a container can read its secrets.
+const ScopeSet& parts_of_deploy_manage() {
+  static const ScopeSet parts = {Scope::deploy_read, Scope::deploy_write, Scope::logs_read};
+  return parts;
+}
+
+}  // namespace
+
+ScopeSet ScopeSet::with_included() const {
+  return has(Scope::deploy_manage) ? *this | parts_of_deploy_manage() : *this;
+}
+
+ScopeSet ScopeSet::cut_to(const ScopeSet& most) const {
+  const ScopeSet left = with_included() & most.with_included();
+  // What deploy:manage includes is only named beside it if it was named before.
+  return left.has(Scope::deploy_manage) ? left - (parts_of_deploy_manage() - *this) : left;
+}
+
+ScopeSet ScopeSet::without(const ScopeSet& lost) const {
+  const bool loses_part = has(Scope::deploy_manage) && !(lost & parts_of_deploy_manage()).empty();
+  return loses_part ? with_included() - lost - ScopeSet{Scope::deploy_manage} : *this - lost;
 }
 
 std::vector<std::string_view> ScopeSet::names() const {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-// The nine scopes of the specification (section "Scopes"), and deploy:exec, which berth adds: what
-// they grant and who approves them.
+// The nine scopes of the specification (section "Scopes"), and those that berth adds, deploy:exec
+// and the parts of deploy:manage: what they grant and who approves them.
 namespace berth {
 
 enum class Scope {
@@ -22,9 +22,12 @@ enum class Scope {
   campaigns_manage,
   campaign_write,
   deploy_exec,
+  deploy_read,
+  deploy_write,
+  logs_read,
   admin,  // of personal access tokens alone: no app can have it. It is the last one
 };
-inline constexpr size_t scope_count = 11;
+inline constexpr size_t scope_count = 14;
 
 enum class Approval { automatic, admin };
 // Operator scopes are only granted if the authorizing user owns the app, so that a player's token
@@ -55,6 +58,18 @@ class ScopeSet {
 
   void add(Scope scope) { bits_.set(static_cast<size_t>(scope)); }
   bool has(Scope scope) const { return bits_.test(static_cast<size_t>(scope)); }
+  // Whether the set has the scope, or one that includes it: deploy:manage includes deploy:read,
+  // deploy:write and logs:read.
+  bool grants(Scope scope) const { return with_included().has(scope); }
+  // The set, and what its scopes include.
+  ScopeSet with_included() const;
+  // What is left of these scopes where no more than `most` may be used. Unlike `&`, it knows what
+  // scopes include: of deploy:manage, deploy:read is left where only that may be used, and
+  // deploy:read stays as it is where deploy:manage may be used.
+  ScopeSet cut_to(const ScopeSet& most) const;
+  // What is left when these scopes are taken away. Unlike `-`, it takes a part of deploy:manage
+  // away as well: the other parts stay.
+  ScopeSet without(const ScopeSet& lost) const;
   bool empty() const { return bits_.none(); }
   bool within(const ScopeSet& other) const { return (bits_ & ~other.bits_).none(); }
   ScopeSet operator|(const ScopeSet& other) const { return ScopeSet(bits_ | other.bits_); }

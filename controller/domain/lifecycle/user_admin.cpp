@@ -21,6 +21,7 @@
 #include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/oauth/play_sessions.h"
 #include "controller/domain/social/account_deletion.h"
 
@@ -34,10 +35,11 @@ void forget_answers(db::Tx& tx, const std::string& user_id) {
 
 // Each module whose rows about a user are deleted together with the account registers here. Rows of
 // which there may be many are deleted in batches later (erasure.cpp).
-constexpr std::array forget_user = {two_factor::forget, connections::disconnect_all,
-                                    devices::forget,    play::forget,
-                                    social::forget,     avatars::forget,
-                                    learning::forget,   forget_answers};
+constexpr std::array forget_user = {two_factor::forget,      connections::disconnect_all,
+                                    devices::forget,         play::forget,
+                                    personal_tokens::forget, social::forget,
+                                    avatars::forget,         learning::forget,
+                                    forget_answers};
 
 User get(db::Tx& tx, const std::string& id) {
   auto user = find(tx, id);

@@ -25,8 +25,9 @@ EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string&
 }
 
 std::string in_words(const EndedWays& ended, Language language) {
-  const bool is_nothing =
-      ended.sessions == 0 && ended.tokens.programs.empty() && ended.tokens.apps.empty();
+  const oauth::EndedTokens& tokens = ended.tokens;
+  const bool is_nothing = ended.sessions == 0 && tokens.programs.empty() && tokens.apps.empty() &&
+                          tokens.personal_tokens.empty();
   if (is_nothing)
     return say(language, "Nobody else was logged in, and no program or app had access.") + "\n";
   std::string text = say(language, "What has ended:") + "\n\n";
@@ -41,6 +42,8 @@ std::string in_words(const EndedWays& ended, Language language) {
     text += "  " + say(language, "the program {name}", {{"name", name}}) + "\n";
   for (const std::string& name : ended.tokens.apps)
     text += "  " + say(language, "the access of the app {name}", {{"name", name}}) + "\n";
+  for (const std::string& name : ended.tokens.personal_tokens)
+    text += "  " + say(language, "the personal access token {name}", {{"name", name}}) + "\n";
   if (ended.tokens.has_more) text += "  " + say(language, "and others") + "\n";
   if (!ended.tokens.apps.empty())
     text += "\n" +

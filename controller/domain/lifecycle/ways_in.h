@@ -19,10 +19,10 @@ struct EndedWays {
 };
 
 // Ends the user's sessions but the one with the id `kept`, all tokens and codes of berth's own
-// client and of apps, session tokens (st_live_) included, mailed links for a new password, and
-// changes of the address that aren't confirmed yet.
-// Consents to apps and the second factor stay, and so do the secrets of the user's own apps, which
-// belong to the apps. Returns what has ended.
+// client and of apps, session tokens (st_live_) and personal access tokens included, mailed links
+// for a new password, and changes of the address that aren't confirmed yet. Consents to apps and
+// the second factor stay, and so do the secrets of the user's own apps, which belong to the apps.
+// Returns what has ended.
 EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
 
 // Returns what has ended as lines of a letter; a sentence if nothing was open.

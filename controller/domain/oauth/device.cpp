@@ -56,7 +56,7 @@ void remove(db::Tx& tx, const std::string& device_code_hash) {
 ScopeSet asked_scopes_of(const apps::App& client, const std::optional<std::string>& scope) {
   const auto asked = scope ? parse_scopes(*scope) : std::optional(client.approved_scopes);
   if (!asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
-  if (const ScopeSet missing = *asked - client.approved_scopes; !missing.empty())
+  if (const ScopeSet missing = *asked - client.approved_scopes.with_included(); !missing.empty())
     throw Error(Code::invalid_scope,
                 "these scopes aren't approved for this client: " + missing.text());
   return *asked;
@@ -150,7 +150,7 @@ std::optional<DeviceRequest> find_device_request(db::Tx& tx, const std::string& 
   if (!app || app->suspended) return std::nullopt;
   return DeviceRequest{.user_code = in_halves(code),
                        .app = *app,
-                       .scopes = stored_scopes(rows.text("scopes")) & app->approved_scopes,
+                       .scopes = stored_scopes(rows.text("scopes")).cut_to(app->approved_scopes),
                        .address = rows.text("address"),
                        .user_agent = rows.text("user_agent"),
                        .asked_at = rows.instant("created_at")};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/personal_tokens.h"
 
 namespace berth::oauth {
 namespace {
@@ -195,7 +196,8 @@ bool is_any_old(db::Tx& tx) {
     if (tx.number(table.any, tx.now() - table.kept) > 0) return true;
   return !ids(tx, old_families, tx.now() - expired_kept_for, 1).empty() ||
          !ids(tx, grants_of_deleted_apps, 1).empty() ||
-         !ids(tx, old_grants, tx.now() - expired_kept_for, 1).empty();
+         !ids(tx, old_grants, tx.now() - expired_kept_for, 1).empty() ||
+         personal_tokens::is_any_old(tx);
 }
 
 int remove_old(db::Tx& tx, int limit) {
@@ -208,6 +210,7 @@ int remove_old(db::Tx& tx, int limit) {
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);
   if (removed < limit) removed += remove_families(tx, limit - removed);
   if (removed < limit) removed += remove_grants(tx, limit - removed);
+  if (removed < limit) removed += personal_tokens::remove_old(tx, limit - removed);
   return removed;
 }
 

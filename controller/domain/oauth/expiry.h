@@ -3,7 +3,8 @@
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 
-// Codes, tokens, families and consents that nobody can use any more. Whether they can be used is
+// Codes, tokens, families and consents that nobody can use any more, personal tokens
+// (personal_tokens.h) included. Whether they can be used is
 // decided by the clock; removing their rows keeps the tables as large as what is alive.
 namespace berth::oauth {
 

@@ -26,7 +26,7 @@ Caller caller_of(const db::Query& row, Instant now) {
           .app_id = holder.app_id,
           .grant_id = holder.grant_id,
           .family_id = row.text("family_id"),
-          .scopes = narrowed ? holder.scopes & stored_scopes(*narrowed) : holder.scopes,
+          .scopes = narrowed ? stored_scopes(*narrowed).cut_to(holder.scopes) : holder.scopes,
           .expires_at = std::min(expires_at, holder.family_end),
           .first_party = holder.built_in,
           .owns_app = holder.owns_app,

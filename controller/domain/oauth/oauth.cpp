@@ -111,7 +111,7 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
   const auto scopes = asks ? parse_scopes(request.scope)
                            : std::optional(ScopeSet::automatic() & app.approved_scopes);
   if (!scopes) return refused(Code::invalid_scope, why_no_scopes(request.scope));
-  const ScopeSet missing = *scopes - app.approved_scopes;
+  const ScopeSet missing = *scopes - app.approved_scopes.with_included();
   if (!missing.empty())
     return refused(Code::invalid_scope,
                    "these scopes aren't approved for this app: " + missing.text());
@@ -214,7 +214,7 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
   const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
   const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
   if (!asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
-  if (const ScopeSet missing = *asked - available; !missing.empty())
+  if (const ScopeSet missing = *asked - available.with_included(); !missing.empty())
     throw Error(
         Code::invalid_scope,
         "these scopes aren't approved for this app, or its owner hasn't consented to them: " +

@@ -113,10 +113,12 @@ struct Caller {
   std::string family_id;  // empty in the console
   ScopeSet scopes;        // the token's scopes, without those that the app has lost since
   Instant expires_at;
-  // Whether berth's own client, or the console, calls for the user. Then app_id is the one of the
-  // user's apps that the request is about, and empty if it is about none or all of them; grant_id
-  // is empty in the console.
+  // Whether berth's own client, the console or a personal token calls for the user. Then app_id is
+  // the one of the user's apps that the request is about, and empty if it is about none or all of
+  // them; grant_id is empty in the console and for a personal token.
   bool first_party = false;
+  // The id of the personal token (personal_tokens.h) that was shown; empty for others.
+  std::string personal_token_id = {};
   // The ids of the only deployments of the app that the caller may use; empty if they may use all.
   std::vector<std::string> deployments = {};
   bool owns_app = false;         // the app is the user's own; false for first_party callers

@@ -51,7 +51,7 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   ScopeSet scopes = holder.scopes;
   if (scope) {
     const auto asked = parse_scopes(*scope);
-    if (!asked || !asked->within(holder.scopes))
+    if (!asked || !asked->within(holder.scopes.with_included()))
       return std::unexpected(
           Error(Code::invalid_scope, "scope must contain some of: " + holder.scopes.text()));
     scopes = *asked;

@@ -1,5 +1,6 @@
 #include "controller/domain/oauth/ways_in.h"
 
+#include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/oauth/token_rows.h"
 
 namespace berth::oauth {
@@ -47,8 +48,10 @@ std::vector<std::string> apps_of(db::Tx& tx, const std::string& user_id) {
 }  // namespace
 
 EndedTokens end_all_tokens(db::Tx& tx, const std::string& user_id) {
-  EndedTokens ended = {.programs = programs_of(tx, user_id), .apps = apps_of(tx, user_id)};
-  for (auto* names : {&ended.programs, &ended.apps})
+  EndedTokens ended = {.programs = programs_of(tx, user_id),
+                       .apps = apps_of(tx, user_id),
+                       .personal_tokens = personal_tokens::end_all(tx, user_id, max_named)};
+  for (auto* names : {&ended.programs, &ended.apps, &ended.personal_tokens})
     if (names->size() > size_t(max_named)) {
       names->resize(size_t(max_named));
       ended.has_more = true;

@@ -118,6 +118,7 @@ TEST_CASE("a login that the hasher had no room for isn't counted") {
                                   .uses = w.services.logins.uses,
                                   .session_uses = w.services.logins.session_uses,
                                   .device_uses = w.services.logins.device_uses,
+                                  .personal_token_uses = w.services.logins.personal_token_uses,
                                   .throttle = w.services.logins.throttle},
                        .memory = w.services.memory};
   const auto refused = [&] {

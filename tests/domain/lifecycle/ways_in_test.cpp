@@ -15,6 +15,7 @@
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/device.h"
+#include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/oauth/play_sessions.h"
 #include "tests/domain/world.h"
 
@@ -44,6 +45,7 @@ const std::map<std::string, Opens> secrets = {
     {"email_changes.stop_hash",
      Opens::nothing},  // gives the old address back, and ends all ways in
     {"email_tokens.token_hash", Opens::account},
+    {"personal_tokens.token_hash", Opens::account},
     {"play_sessions.token_hash", Opens::account},
     {"refresh_tokens.token_hash", Opens::account},
     {"sessions.id", Opens::account},
@@ -230,6 +232,19 @@ const std::vector<Way> ways = {
                        .has_value();
          });
          return given;
+       };
+     }},
+    {"a personal access token",
+     {"personal_tokens.token_hash"},
+     [](Scene& s) -> Works {
+       const std::string token = s.world.write([&](db::Tx& tx) {
+         return personal_tokens::make(tx, *accounts::find(tx, s.ada.id),
+                                      {.name = "CI", .scopes = {Scope::deploy_read}}, s.world.keys,
+                                      base_url)
+             .secret;
+       });
+       return [&s, token] {
+         return s.accepts([&](db::Tx& tx) { personal_tokens::check(tx, token); });
        };
      }},
     {"a mailed link for a new password",

@@ -114,6 +114,36 @@ def end_device(scene):
     return user.delete("/api/auth/devices/" + device)
 
 
+def make_token(user):
+    body = {"name": "CI", "scopes": ["deploy:read"], "password": user.password}
+    return user.post("/api/auth/tokens", body)
+
+
+@driver("makePersonalToken")
+def make_personal_token(scene):
+    return make_token(scene.new_user())
+
+
+@driver("listPersonalTokens")
+def list_personal_tokens(scene):
+    user = scene.new_user()
+    make_token(user).expect(201)
+    return user.get("/api/auth/tokens")
+
+
+@driver("revokePersonalToken")
+def revoke_personal_token(scene):
+    user = scene.new_user()
+    token = make_token(user).expect(201)["personal_token"]["id"]
+    return user.delete("/api/auth/tokens/" + token)
+
+
+@driver("reportToken")
+def report_token(scene):
+    token = make_token(scene.new_user()).expect(201)["token"]
+    return scene.anybody.post("/api/tokens/report", {"token": token})
+
+
 @driver("changePassword")
 def change_password(scene):
     user = scene.new_user()
