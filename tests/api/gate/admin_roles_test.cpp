@@ -275,6 +275,19 @@ TEST_CASE("an admin makes a secret in the console, and only there", "[gate_admin
   CHECK(a.outcome("GET", "/api/internal/treasury", shown) == "403 forbidden");
 }
 
+TEST_CASE("the audit log names the person who acted", "[gate_admin_roles_test]") {
+  Admins a;
+  const json mint = {{"account", {{"kind", "treasury"}}}, {"amount", 1}, {"reason", "test"}};
+  CHECK(a.outcome("POST", "/api/internal/points/mint", a.console(AdminRole::finance), mint) ==
+        "201");
+  CHECK(a.outcome("POST", "/api/internal/points/mint", a.g.admin, mint) == "201");
+  const auto entries =
+      a.g.ask("GET", "/api/internal/audit?action=points.mint", a.console(AdminRole::support))
+          .body.at("entries");
+  CHECK(entries.at(0).at("actor_name").is_null());
+  CHECK(entries.at(1).at("actor_name") == "finance");
+}
+
 TEST_CASE("several secrets of the configuration work beside each other, under their names",
           "[gate_admin_roles_test]") {
   GateWorld g;
