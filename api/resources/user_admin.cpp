@@ -75,8 +75,15 @@ Reply list_admins(db::Tx& tx, const Call&, const Services&) {
 Reply promote_user(db::Tx& tx, const Call& call, const Services&) {
   accounts::Promotion promotion = {.tier = text_or_nothing(call.body, "tier"), .is_admin = {}};
   if (call.body.contains("is_admin")) promotion.is_admin = call.body["is_admin"].get<bool>();
-  if (call.body.contains("admin_role"))
-    promotion.admin_role = call.body["admin_role"].get<accounts::AdminRole>();
+  if (call.body.contains("admin_role")) {
+    const json& role = call.body["admin_role"];
+    if (role.is_null() && promotion.is_admin == true)
+      throw invalid_field("admin_role", "is one of the roles if is_admin is true");
+    if (role.is_null())
+      promotion.is_admin = false;
+    else
+      promotion.admin_role = role.get<accounts::AdminRole>();
+  }
   if (!promotion.tier && !promotion.is_admin && !promotion.admin_role)
     throw invalid_field("tier", "is required");
   return envelope(accounts::promote(tx, call.id(), promotion, call.admin));
