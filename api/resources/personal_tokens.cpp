@@ -96,9 +96,15 @@ Reply revoke_token(db::Tx& tx, const Call& call, const Services&) {
 // and so no other write is held up, unless there is something to end.
 Reply report_token(const Call& call, const Services& services) {
   const std::string token = call.body.at("token");
-  if (services.db.read([&](db::Tx& tx) { return reported_tokens::is_any_living(tx, token); }))
-    services.db.write(
-        [&](db::Tx& tx) { reported_tokens::report(tx, token, services.keys, services.base_url); });
+  if (services.db.read([&](db::Tx& tx) { return reported_tokens::is_any_living(tx, token); })) {
+    const auto owner = services.db.write([&](db::Tx& tx) {
+      return reported_tokens::report(tx, token, services.keys, services.base_url);
+    });
+    if (owner)
+      services.security.note(
+          {.kind = SecurityKind::token_revoked, .reason = "reported", .user_id = *owner},
+          {.address = call.address, .route = call.route->name, .request_id = call.request_id});
+  }
   return {.status = 202,
           .body = {{"message",
                     "thank you; if it is a token that works, it ends, and its owner is "

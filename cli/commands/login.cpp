@@ -173,6 +173,9 @@ void login_by_token(Run& run) {
                    "Logged in as " + user.at("username").get<std::string>() + ".");
     return;
   }
+  if (is_personal_token(token))
+    throw Failure(Exit::usage, "a personal access token isn't stored",
+                  "Set BERTH_TOKEN to it: every command of deployments and apps takes it there.");
   const json seen = run.api().post("/api/oauth/token/verify", {{"token", token}}, As::nobody);
   if (!seen.value("active", false))
     throw Failure(Exit::not_logged_in, "the token is " + seen.value("reason", "refused"));

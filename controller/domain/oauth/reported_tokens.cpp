@@ -53,17 +53,18 @@ bool is_any_living(db::Tx& tx, const std::string& token) {
   return personal_tokens::is_living(tx, token) || living_family(tx, token);
 }
 
-void report(db::Tx& tx, const std::string& token, const Keys& keys, const std::string& base_url) {
+std::optional<std::string> report(db::Tx& tx, const std::string& token, const Keys& keys,
+                                  const std::string& base_url) {
   const auto personal = personal_tokens::end(tx, token);
   const auto family = personal ? std::nullopt : living_family(tx, token);
-  if (!personal && !family) return;
+  if (!personal && !family) return std::nullopt;
   if (family) oauth::revoke_family(tx, family->id);
-  const std::string& user_id = personal ? personal->user_id : family->user_id;
+  const std::string user_id = personal ? personal->user_id : family->user_id;
   const nlohmann::json details = {{"user_id", user_id},
                                   {"kind", personal ? "personal_token" : "token_family"}};
   audit::record(tx, actor, "token.report", personal ? personal->id : family->id, details.dump());
   const auto user = accounts::find(tx, user_id);
-  if (!user) return;
+  if (!user) return user_id;
   const Language in = user->language;
   const std::string what =
       personal ? say(in, "the personal access token {name}", {{"name", personal->name}})
@@ -80,6 +81,7 @@ void report(db::Tx& tx, const std::string& token, const Keys& keys, const std::s
                   {{"link", base_url + "/account"}}) +
               "\n"};
   accounts::send(tx, *user, keys, letter);
+  return user_id;
 }
 
 }  // namespace berth::reported_tokens

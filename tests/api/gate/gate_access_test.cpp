@@ -123,7 +123,7 @@ TEST_CASE("expired and revoked tokens are reported as such") {
 TEST_CASE("a token without the scope is told which scope it lacks") {
   Operator o;
   const auto weak = o.g.world.tokens(o.app, o.user, "profile:read points:read");
-  for (const auto& [path, scope] : {std::pair{"/api/deploy/apps", "deploy:manage"},
+  for (const auto& [path, scope] : {std::pair{"/api/deploy/apps", "deploy:read"},
                                     {"/api/external/app/balance", "app:balance:read"}}) {
     const auto answer = o.g.ask("GET", path, {bearer(weak.access_token)});
     CHECK(answer.error() == "403 insufficient_scope");
