@@ -299,6 +299,12 @@ class WholeCheck {
       refuse("internal-secret",
              "production requires at least 128 random bits, which are 32 hexadecimal or 22 base64 "
              "characters; `openssl rand -hex 32` makes such a secret");
+    for (const internal_secrets::Configured& one : config_.internal_secrets)
+      if (!is_strong_secret(one.secret))
+        refuse("internal-secrets",
+               "the secret " + one.name +
+                   ": production requires at least 128 random bits, which are 32 hexadecimal or 22 "
+                   "base64 characters; `openssl rand -hex 32` makes such a secret");
   }
 
   void check_base_url(const std::string& base_url) {

@@ -17,6 +17,7 @@
 #include "controller/base/mail_text.h"
 #include "controller/db/postgres/server.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/internal_secrets.h"
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/tiers.h"
@@ -88,6 +89,7 @@ struct Config {
   bool allow_remote = false;
   bool first_account_admin = false;  // only in development, on a loopback address
   std::optional<std::string> internal_secret;
+  std::vector<internal_secrets::Configured> internal_secrets;  // beside it, with names
 
   Cluster kubernetes = Cluster::simulated;
   bool simulated_builds = false;
@@ -158,6 +160,7 @@ struct Config {
   Duration secret_grace{};
   std::int64_t treasury_genesis = 0;
   std::int64_t refund_two_admins_above = 0;
+  std::int64_t support_refund_limit = 0;
   std::vector<tiers::Tier> tiers;
   ReservedNames reserved_names;
   bool password_blocklist = true;

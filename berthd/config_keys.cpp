@@ -282,6 +282,23 @@ void take_smtp_url(Config& config, const std::string& text) {
       .url = url->origin(), .host = url->host, .user = url->user, .password = url->password};
 }
 
+void take_internal_secrets(Config& config, const std::string& text) {
+  constexpr size_t most = 16;
+  std::string items = text;
+  std::ranges::replace(items, '\n', ',');
+  std::ranges::replace(items, '\r', ',');
+  config.internal_secrets.clear();
+  for (const std::string& item : list_items(items)) {
+    const size_t end = item.find('=');
+    if (end == std::string::npos || end + 1 == item.size()) want("name=secret, or several of them");
+    const std::string name = item.substr(0, end);
+    if (!internal_secrets::is_name(name))
+      want("name=secret, where the name " + std::string(internal_secrets::name_rule));
+    config.internal_secrets.push_back({.name = name, .secret = item.substr(end + 1)});
+  }
+  if (config.internal_secrets.size() > most) want("at most " + std::to_string(most) + " secrets");
+}
+
 void take_mail_from(Config& config, const std::string& text) {
   if (text.empty()) return;
   config.mail_from = parse_mailbox(text);
@@ -389,6 +406,12 @@ const std::vector<Key>& config_keys() {
        "is empty, production requires it",
        [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
        Key::Kind::secret},
+      {"internal-secrets", "",
+       "further secrets for the header x-internal-secret, as name=secret, separated by commas or "
+       "lines, at most 16. The audit log has the name as the actor. While a secret is replaced, "
+       "the "
+       "old one and the new one are here",
+       take_internal_secrets, Key::Kind::secret},
       {"kubernetes", "simulated",
        "simulated (development only: nothing runs), local (containers run on this machine, by "
        "podman "
@@ -681,6 +704,12 @@ const std::vector<Key>& config_keys() {
        "sets it to the largest number, 9007199254740991",
        [](Config& c, const std::string& v) {
          c.refund_two_admins_above = integer(v, 0, ledger::max_points);
+       }},
+      {"support-refund-limit", "500",
+       "points that an admin with the role support may give back on a UTC day; what goes beyond "
+       "them waits until an admin with the role admin or finance confirms it",
+       [](Config& c, const std::string& v) {
+         c.support_refund_limit = integer(v, 0, ledger::max_points);
        }},
       {"http-threads", "64", "how many requests are handled at the same time",
        [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},

@@ -81,6 +81,7 @@ api::Services Handlers::make_services(ClusterWork& cluster, prometheus::Registry
           .base_url = base_url,
           .rate_limits = config.rate_limits,
           .admission = {.internal_secret = storage_.internal_secret(),
+                        .named_secrets = config.internal_secrets,
                         .trusted_proxies = config.trusted_proxies,
                         .write_limits = config.rate_limits,
                         .write_counts = std::make_shared<write_budgets::Counts>(storage_.keys.data),
@@ -113,6 +114,7 @@ api::Services Handlers::make_services(ClusterWork& cluster, prometheus::Registry
                                     .reserved_names = config.reserved_names,
                                     .builds_images = cluster.view().builds != nullptr},
                     .refund_two_admins_above = config.refund_two_admins_above,
+                    .support_refund_limit = config.support_refund_limit,
                     .first_account_admin = config.first_account_admin},
           .memory = {.campaign_index = campaign_index_,
                      .events = std::make_shared<api::EventHub>(

@@ -39,22 +39,40 @@ api::ConnectionLimits connection_limits(const Config& config) {
   return limits;
 }
 
-// The requests that even an overloaded server answers: those for /health, and those with the
-// internal secret, if it isn't empty. A request for /health with a body isn't one of them, because
-// bodies can be slow.
-api::IsEssential essential_requests(const std::string& internal_secret) {
-  return [secret =
-              internal_secret.empty() ? "" : sha256(internal_secret)](const api::Request& request) {
+// The internal secrets of the configuration.
+std::vector<std::string> secrets_of(const Config& config, const std::string& internal_secret) {
+  std::vector<std::string> secrets;
+  if (!internal_secret.empty()) secrets.push_back(internal_secret);
+  for (const internal_secrets::Configured& named : config.internal_secrets)
+    secrets.push_back(named.secret);
+  return secrets;
+}
+
+// Those that the public listeners take: none if there is one for them.
+std::vector<std::string> public_secrets(const Config& config, const std::string& internal_secret) {
+  return config.internal_listen ? std::vector<std::string>() : secrets_of(config, internal_secret);
+}
+
+// The requests that even an overloaded server answers: those for /health, and those with one of
+// these internal secrets. Those that admins made aren't among them, because only the database knows
+// them. A request for /health with a body isn't one of them, because bodies can be slow.
+api::IsEssential essential_requests(const std::vector<std::string>& internal_secrets) {
+  std::vector<std::string> hashes;
+  for (const std::string& secret : internal_secrets) hashes.push_back(sha256(secret));
+  return [hashes](const api::Request& request) {
     if (request.path == "/health")
       return request.headers.count("Content-Length") == 0 &&
              request.headers.count("Transfer-Encoding") == 0;
     const auto shown = request.headers.find(secret_header);
-    return shown && !secret.empty() && equal_in_constant_time(sha256(*shown), secret);
+    if (!shown || hashes.empty()) return false;
+    const std::string hash = sha256(*shown);
+    return std::ranges::any_of(
+        hashes, [&](const std::string& secret) { return equal_in_constant_time(hash, secret); });
   };
 }
 
-// `internal_secret` is empty if the listener doesn't take it.
-api::ServerOptions server_options(const Config& config, const std::string& internal_secret,
+// `secrets` is empty if the listener takes no internal secret.
+api::ServerOptions server_options(const Config& config, const std::vector<std::string>& secrets,
                                   const api::PlaceOfBody& place_of_body) {
   return {.host = config.listen.host,
           .port = config.listen.port,
@@ -68,15 +86,16 @@ api::ServerOptions server_options(const Config& config, const std::string& inter
               [proxies = config.trusted_proxies](const api::Request& request) {
                 return api::client_address(request, proxies);
               },
-          .is_essential = essential_requests(internal_secret),
+          .is_essential = essential_requests(secrets),
           .place_of_body = place_of_body};
 }
 
-std::unique_ptr<api::Server> internal_server(const Config& config, const std::string& secret,
+std::unique_ptr<api::Server> internal_server(const Config& config,
+                                             const std::vector<std::string>& secrets,
                                              const api::Handler& handler,
                                              const api::PlaceOfBody& place_of_body) {
   if (!config.internal_listen) return nullptr;
-  api::ServerOptions options = server_options(config, secret, place_of_body);
+  api::ServerOptions options = server_options(config, secrets, place_of_body);
   options.host = config.internal_listen->host;
   options.port = config.internal_listen->port;
   options.http_threads = std::min(options.http_threads, internal_threads);
@@ -84,12 +103,13 @@ std::unique_ptr<api::Server> internal_server(const Config& config, const std::st
 }
 
 // Caddy's connections stand for many callers, so that only the total is limited.
-std::unique_ptr<api::Server> ingress_server(const Config& config, const std::string& secret,
+std::unique_ptr<api::Server> ingress_server(const Config& config,
+                                            const std::vector<std::string>& secrets,
                                             const api::Handler& handler,
                                             const api::PlaceOfBody& place_of_body,
                                             const std::string& socket) {
   if (socket.empty()) return nullptr;
-  api::ServerOptions options = server_options(config, secret, place_of_body);
+  api::ServerOptions options = server_options(config, secrets, place_of_body);
   options.host = std::string(api::unix_prefix) + socket;
   return std::make_unique<api::Server>(std::move(options), handler);
 }
@@ -123,10 +143,11 @@ Address bound(api::Server& server, const Address& wanted) {
 Listeners::Listeners(const Config& config, const std::string& internal_secret,
                      const api::Handler& handler, const api::PlaceOfBody& place_of_body,
                      const std::string& ingress_socket)
-    : public_(server_options(config, config.internal_listen ? "" : internal_secret, place_of_body),
+    : public_(server_options(config, public_secrets(config, internal_secret), place_of_body),
               config.internal_listen ? without_secrets(handler) : handler),
-      internal_(internal_server(config, internal_secret, handler, place_of_body)),
-      ingress_(ingress_server(config, config.internal_listen ? "" : internal_secret,
+      internal_(
+          internal_server(config, secrets_of(config, internal_secret), handler, place_of_body)),
+      ingress_(ingress_server(config, public_secrets(config, internal_secret),
                               config.internal_listen ? without_secrets(handler) : handler,
                               place_of_body, ingress_socket)) {
   addresses_.push_back(bound(public_, config.listen));

@@ -32,8 +32,8 @@ def is_page(address, path):
 
 
 def rows(table):
-    """Yields (operation, command, page, why) for each row of the tables."""
-    for line in table.splitlines():
+    """Yields (operation, command, page, why) for each row of the tables before that of the roles."""
+    for line in table.split("\n## Roles of admins\n")[0].splitlines():
         if line.startswith("| ") and not line.startswith(("| operation |", "| --- |")):
             name, _, _, command, page, why = (part.strip(" `") for part in line.strip("|").split("|"))
             yield name, command, page, why

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/gate/admin_token.h"
 #include "api/gate/browser_session.h"
 #include "controller/base/ascii.h"
 #include "controller/domain/accounts/sessions.h"
@@ -274,9 +275,10 @@ std::string bearer_token(const Request& request) {
   return std::string(credentials(request, "Bearer").value_or(""));
 }
 
-std::string admin_actor(const Request& request) {
+std::string admin_actor(const Request& request, const std::string& secret) {
   const std::string_view actor = request.headers.get("X-Admin-Actor");
-  if (actor.empty() || actor.size() > max_admin_actor_length) return "internal";
+  if (actor.empty() || actor.size() > max_admin_actor_length)
+    return secret.empty() ? "internal" : secret;
   const bool is_plain =
       std::ranges::all_of(actor, [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
   if (!is_plain)
@@ -288,7 +290,7 @@ std::string admin_actor(const Request& request) {
     throw Error(Code::malformed_request,
                 "X-Admin-Actor can't begin with user:, which stands for a person who uses the "
                 "console");
-  return std::string(actor);
+  return secret.empty() ? std::string(actor) : (secret + ": ").append(actor);
 }
 
 std::string scope_names(std::span<const Scope> scopes) {
@@ -420,11 +422,15 @@ Error no_admin(const accounts::User& user, const char* why, const std::string& s
 
 bool is_read(std::string_view method) { return method == "GET" || method == "HEAD"; }
 
-void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
-                 AdminAccess access) {
+void require_admin_with_factor(const accounts::User& user) {
   if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
   if (!user.totp_enabled)
     throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
+}
+
+void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
+                 AdminAccess access) {
+  require_admin_with_factor(user);
   const bool reads = access == AdminAccess::reads;
   const Duration age = reads ? Duration(accounts::second_factor_reads_for)
                              : Duration(accounts::second_factor_fresh_for);
@@ -442,6 +448,16 @@ Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
   return noting_refusals({.token = jwt, .is_console = true}, [&] {
     Bearer bearer = use_session(tx, jwt, services);
     admit_admin(tx, *bearer.user, bearer.session_id, access);
+    return bearer;
+  });
+}
+
+Bearer check_admin_token(db::Tx& tx, const std::string& token, const Services& services,
+                         const std::string& address) {
+  return noting_refusals({.token = token}, [&] {
+    const personal_tokens::Token found = personal_tokens::check(tx, token);
+    Bearer bearer = {.user = admin_of(tx, found)};
+    services.logins.personal_token_uses.note(found.id, tx.now(), address);
     return bearer;
   });
 }

@@ -15,11 +15,13 @@ std::optional<std::string_view> credentials(const Request& request, std::string_
 // The token after "Bearer" (RFC 6750, section 2.1); empty if there is none.
 std::string bearer_token(const Request& request);
 
-// Returns the name of the admin who calls an internal route: the value of X-Admin-Actor, or
-// "internal" if that is missing or too long. Throws malformed_request if it has other characters
-// than the visible ones of ASCII and blanks, or looks like what the gate itself writes into the
-// audit log for a person who uses the console: "user:" and an id.
-std::string admin_actor(const Request& request);
+// Returns the name in the audit log of who calls an internal route with a secret. `secret` is the
+// name of the secret: it comes first, and after it the value of X-Admin-Actor, which is only what
+// the caller says. A secret without a name is called by X-Admin-Actor alone, or "internal" if that
+// is missing or too long. Throws malformed_request if it has other characters than the visible ones
+// of ASCII and blanks, or looks like what the gate itself writes into the audit log for a person:
+// "user:" and an id.
+std::string admin_actor(const Request& request, const std::string& secret = {});
 // The beginning of the name of an admin who uses the console; the user's id follows.
 inline constexpr std::string_view actor_of_console = "user:";
 
@@ -64,10 +66,17 @@ enum class AdminAccess { reads, changes };
 // `enable_second_factor` or `prove_second_factor` if that would help.
 void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
                  AdminAccess access);
+// The part of that which needs no session: throws forbidden unless the user has a role and a second
+// factor.
+void require_admin_with_factor(const accounts::User& user);
 // Returns the admin who uses the console, by the JWT of their session cookie. Throws what
 // authenticate() throws for a session, and what admit_admin() throws.
 Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services,
                    AdminAccess access);
+// Returns the admin who calls by a personal access token with the scope `admin`, and notes its use
+// from this address. Throws what personal_tokens::check() and admin_of() throw (admin_token.h).
+Bearer check_admin_token(db::Tx& tx, const std::string& token, const Services& services,
+                         const std::string& address);
 
 // Whether a route with this access requires a token. Open routes and those below /api/internal/
 // don't.

@@ -55,9 +55,11 @@ struct Call {
   std::optional<oauth::Caller> caller = {};
   // The session of an app's session token, if one was presented.
   std::optional<play::Session> play = {};
-  // Who acts as an admin: the header X-Admin-Actor, or "internal"; "user:" and an id in the
-  // console.
+  // Who acts as an admin: the header X-Admin-Actor, or "internal"; the name of an internal secret
+  // that has one, with that header behind it; "user:" and an id for a person.
   std::string admin = {};
+  // The role of who acts as an admin; only their secret or account has one.
+  std::optional<accounts::AdminRole> admin_role = {};
 
   // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
   // none.

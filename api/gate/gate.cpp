@@ -173,7 +173,8 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
     : services_(services),
       metrics_(metrics),
       router_(routes(), services.environment),
-      internal_secret_(services.admission.internal_secret, services.rate_limits) {
+      internal_secret_(services.admission.internal_secret, services.rate_limits,
+                       services.admission.named_secrets) {
   for (const Route* route : router_.rows()) {
     if (route->has_body()) {
       check_sizes(inlined_schema(route->body.schema), std::string(route->body.schema));
@@ -266,27 +267,54 @@ void Gate::add_cursor(Reply& reply, const Call& call) const {
     reply.headers.emplace_back("Link", *std::move(link));
 }
 
-// Lets only admins of the platform pass. Returns the one who uses the console; nothing if the
-// request has the internal secret.
-std::optional<Bearer> Gate::admit_admin(Passage& passage) {
+// Returns who calls with an internal secret. Throws what InternalSecret::refuse() throws.
+AdminCaller Gate::admit_secret(const Passage& passage) {
+  const Request& request = passage.request;
+  // Two secrets are refused like a wrong one: a proxy may have checked the other of the two.
+  const std::string_view shown = request.headers.count("x-internal-secret") <= 1
+                                     ? request.headers.get("x-internal-secret")
+                                     : "more than one";
+  if (const auto name = internal_secret_.name_of(shown))
+    return {.actor = admin_actor(request, *name)};
+  if (shown.starts_with(internal_secrets::prefix)) {
+    const auto made = services_.db.read_committed(
+        [&](db::Tx& tx) { return internal_secrets::find_valid(tx, shown); });
+    if (made) {
+      if (internal_secrets::is_use_due(*made, services_.clock.now()))
+        services_.db.write([&](db::Tx& tx) { internal_secrets::store_use(tx, made->id); });
+      return by_made_secret(*made, request);
+    }
+  }
+  internal_secret_.refuse(shown, accounts::network_of(passage.address), passage.started);
+}
+
+// Returns the admin who calls in person, by the cookie of the console.
+AdminCaller Gate::admit_person(const std::string& jwt, const Request& request) {
+  const auto access = is_read(request.method) ? AdminAccess::reads : AdminAccess::changes;
+  Bearer admin = services_.db.read_committed(
+      [&](db::Tx& tx) { return check_admin(tx, jwt, services_, access); });
+  if (admin.ends_idle) services_.logins.session_uses.note(admin.session_id, services_.clock.now());
+  return by_person(std::move(admin), AdminCaller::Way::console);
+}
+
+AdminCaller Gate::admit_token(const std::string& token, const Passage& passage) {
+  Bearer admin = services_.db.read_committed(
+      [&](db::Tx& tx) { return check_admin_token(tx, token, services_, passage.address); });
+  return by_person(std::move(admin), AdminCaller::Way::personal_token);
+}
+
+// Lets only admins of the platform pass. A request with a secret is judged by that alone, so that a
+// wrong one isn't made up for.
+AdminCaller Gate::admit_admin(Passage& passage) {
   const Request& request = passage.request;
   passage.shape = Shape::simple;
-  const size_t secrets = request.headers.count("x-internal-secret");
-  const std::string jwt = secrets == 0 ? console_jwt(request, services_.base_url) : "";
-  std::optional<Bearer> admin;
-  if (jwt.empty()) {
-    // Two secrets are refused like a wrong one: a proxy may have checked the other of the two.
-    internal_secret_.check(
-        secrets <= 1 ? request.headers.get("x-internal-secret") : "more than one",
-        accounts::network_of(passage.address), passage.started);
-  } else {
-    const auto access = is_read(request.method) ? AdminAccess::reads : AdminAccess::changes;
-    admin = services_.db.read_committed(
-        [&](db::Tx& tx) { return check_admin(tx, jwt, services_, access); });
-    if (admin->ends_idle)
-      services_.logins.session_uses.note(admin->session_id, services_.clock.now());
-    ClaimantOfThread::set_account(admin->user->id);
-  }
+  const bool has_secret = request.headers.count("x-internal-secret") > 0;
+  const std::string jwt = has_secret ? "" : console_jwt(request, services_.base_url);
+  const std::string token = has_secret ? "" : bearer_token(request);
+  AdminCaller admin = !jwt.empty()                                 ? admit_person(jwt, request)
+                      : token.starts_with(personal_tokens::prefix) ? admit_token(token, passage)
+                                                                   : admit_secret(passage);
+  if (admin.person) ClaimantOfThread::set_account(admin.person->user->id);
   passage.shape = Shape::nested;
   ClaimantOfThread::set_standing(Standing::essential);
   return admin;
@@ -294,7 +322,7 @@ std::optional<Bearer> Gate::admit_admin(Passage& passage) {
 
 Reply Gate::answer(Passage& passage) {
   const Request& request = passage.request;
-  std::optional<Bearer> admin;
+  std::optional<AdminCaller> admin;
   // This check comes before routing, so that others don't learn which internal paths exist.
   if (is_below_internal(request.path)) admin = admit_admin(passage);
   Router::Match match = router_.find(request.method, request.path);
@@ -314,14 +342,14 @@ Reply Gate::answer(Passage& passage) {
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .address = passage.address};
-  if (match.route->guards.access.kind == Access::Kind::internal) {
-    if (admin && match.route->guards.access.first_party == Access::FirstParty::none)
-      throw Error(Code::forbidden, "this needs the platform's internal secret");
-    call.admin = admin ? std::string(actor_of_console) + admin->user->id : admin_actor(request);
-  }
   if (admin) {
-    call.session_id = admin->session_id;
-    call.user = std::move(admin->user);
+    require_admin(match.route->guards.access, *admin);
+    call.admin = admin->actor;
+    call.admin_role = admin->role;
+  }
+  if (admin && admin->person) {
+    call.session_id = admin->person->session_id;
+    call.user = std::move(admin->person->user);
   }
   if (const auto repeated = repeated_field(request.headers))
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,

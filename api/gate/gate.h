@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "api/gate/admin_caller.h"
 #include "api/gate/authenticate.h"
 #include "api/gate/heavy_reads.h"
 #include "api/gate/idempotency.h"
@@ -35,7 +36,10 @@ class Gate {
  private:
   struct Passage;  // one request that is being handled
   Reply answer(Passage& passage);
-  std::optional<Bearer> admit_admin(Passage& passage);
+  AdminCaller admit_admin(Passage& passage);
+  AdminCaller admit_secret(const Passage& passage);
+  AdminCaller admit_person(const std::string& jwt, const Request& request);
+  AdminCaller admit_token(const std::string& token, const Passage& passage);
   void handle_limited(const Request& request, Response& response);
   Reply run(Passage& passage, Call& call);
   Reply run_limited(Passage& passage, Call& call, const db::RequestLimits& limits);

@@ -12,14 +12,25 @@ SecurityEvent rejected(std::string_view reason) {
 
 }  // namespace
 
-InternalSecret::InternalSecret(const std::string& secret, bool limited)
-    : hash_(secret.empty() ? "" : sha256(secret)), limited_(limited) {}
+InternalSecret::InternalSecret(const std::string& secret, bool limited,
+                               const std::vector<internal_secrets::Configured>& named)
+    : limited_(limited) {
+  if (!secret.empty()) secrets_.push_back({.name = "", .hash = sha256(secret)});
+  for (const internal_secrets::Configured& one : named)
+    secrets_.push_back({.name = one.name, .hash = sha256(one.secret)});
+}
 
-void InternalSecret::check(std::string_view shown, const std::string& network,
-                           RateLimiter::Time now) {
+std::optional<std::string> InternalSecret::name_of(std::string_view shown) const {
   // Compares hashes, which all have the same length, so that the time doesn't depend on the length
   // of the secret.
-  if (!hash_.empty() && equal_in_constant_time(sha256(shown), hash_)) return;
+  const std::string hash = sha256(shown);
+  for (const Hashed& secret : secrets_)
+    if (equal_in_constant_time(hash, secret.hash)) return secret.name;
+  return std::nullopt;
+}
+
+void InternalSecret::refuse(std::string_view shown, const std::string& network,
+                            RateLimiter::Time now) {
   const Error forbidden(Code::forbidden, "this is for admins of the platform only");
   if (shown.empty()) throw forbidden;
   if (limited_) {

@@ -1,15 +1,19 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/gate/rate_limit.h"
+#include "controller/domain/accounts/internal_secrets.h"
 
 namespace berth::api {
 
-// The secret that opens everything below /api/internal/. Thread-safe.
+// The secrets of the configuration that open everything below /api/internal/: `internal-secret`,
+// and those of `internal-secrets`, which have names. Thread-safe.
 //
-// The right secret always works, so that nobody can lock an admin out by guessing. A secret that
+// A right secret always works, so that nobody can lock an admin out by guessing. A secret that
 // production accepts has at least 128 bits, so it can't be guessed. Wrong ones are counted for
 // their network and for all networks, so that guessing is answered with 429 and appears in the log.
 class InternalSecret {
@@ -19,15 +23,23 @@ class InternalSecret {
   static constexpr size_t max_networks = 8'192;  // the number of networks that are remembered
 
   // An empty secret opens nothing. Wrong secrets are counted only if `limited` is true.
-  InternalSecret(const std::string& secret, bool limited);
+  InternalSecret(const std::string& secret, bool limited,
+                 const std::vector<internal_secrets::Configured>& named = {});
 
-  // Checks a secret. `shown` is the value of x-internal-secret, or empty if it wasn't sent. Throws
-  // forbidden; or rate_limited, with the time to wait, if this secret is wrong and too many were
-  // wrong before.
-  void check(std::string_view shown, const std::string& network, RateLimiter::Time now);
+  // Returns the name of the secret that was shown, which is empty for `internal-secret`; nothing if
+  // it is none of these. `shown` is the value of x-internal-secret, or empty if it wasn't sent.
+  std::optional<std::string> name_of(std::string_view shown) const;
+  // Refuses a secret that is wrong. Throws forbidden; or rate_limited, with the time to wait, if
+  // too many were wrong before.
+  [[noreturn]] void refuse(std::string_view shown, const std::string& network,
+                           RateLimiter::Time now);
 
  private:
-  const std::string hash_;  // empty if there is no secret
+  struct Hashed {
+    std::string name;
+    std::string hash;  // SHA-256
+  };
+  std::vector<Hashed> secrets_;  // constant after the constructor
   const bool limited_;
   RateLimiter by_network_{Pool::wrong_secrets_of_networks, max_networks};
   RateLimiter overall_{Pool::wrong_secrets_of_networks, 1};

@@ -198,6 +198,7 @@ json security(const Access& access) {
       break;
     case Access::Kind::internal:
       add("internal");
+      if (access.first_party != Access::FirstParty::none) add("admin_token");
       break;
     case Access::Kind::session_or_play_session:
       add("session");
@@ -233,7 +234,10 @@ json operation(const Route& route, const SharedParameters& shared, json& compone
   }
   if (!route.archive.empty())
     result["requestBody"] = {{"required", true}, {"content", content(archive_type, route.archive)}};
-  if (const auto role = route.guards.access.role) result["x-role"] = to_string(*role);
+  const Access& access = route.guards.access;
+  if (access.role) result["x-role"] = to_string(*access.role);
+  for (const accounts::AdminRole role : access.admin_roles) result["x-admin-roles"].push_back(role);
+  if (access.in_person) result["x-admin-in-person"] = true;
   if (route.guards.rate.limit > 0)
     result["x-rate-limit"] = {{"limit", route.guards.rate.limit},
                               {"window_seconds", route.guards.rate.window.count()}};
@@ -376,7 +380,17 @@ json security_schemes(const std::string& base_url) {
        {{"type", "apiKey"},
         {"in", "header"},
         {"name", "x-internal-secret"},
-        {"description", "For admins of the platform."}}}};
+        {"description",
+         "For machines of the platform's admins: a secret of berthd's configuration, or one that "
+         "an admin has made (makeInternalSecret), which has a role. x-admin-roles of an operation "
+         "says which roles may call it, and x-admin-in-person that it takes an admin in the "
+         "console or a secret of the configuration."}}},
+      {"admin_token",
+       {{"type", "http"},
+        {"scheme", "bearer"},
+        {"description",
+         "A personal access token (pat_live_…) with the scope admin, of an admin who has a second "
+         "factor. It may do what the admin's role may, and lives for 30 days at most."}}}};
 }
 
 }  // namespace

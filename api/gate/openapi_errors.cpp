@@ -48,6 +48,9 @@ std::set<Code> codes_of(const Route& route) {
       break;
     case Access::Kind::internal:
       codes.insert(Code::forbidden);
+      if (route.guards.access.first_party != Access::FirstParty::none)
+        codes.insert({Code::invalid_token, Code::token_expired, Code::token_revoked,
+                      Code::insufficient_scope, Code::account_suspended});
       break;
   }
   if (route.guards.rate.limit > 0) codes.insert(Code::rate_limited);

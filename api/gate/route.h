@@ -14,6 +14,7 @@
 #include "api/gate/success_event.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
+#include "controller/domain/accounts/admin_roles.h"
 #include "controller/domain/apps/roles.h"
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/kernel/write_budgets.h"
@@ -77,6 +78,12 @@ struct Access {
   // the one in the path (OwnAppId, MyAppId); for one that the body or the query names, the handler
   // does. An app's own token needs no role. Without a role, only owners may call for an app.
   std::optional<apps::Role> role = {};
+  // Of an operation below /api/internal/: the roles of admins that may call it.
+  Few<accounts::AdminRole, 3> admin_roles = {};
+  // Whether it takes a person who has proven their second factor in the console, or a secret of the
+  // configuration: no secret that an admin made, and no personal token. For operations that give
+  // others access, which a stolen token could otherwise keep, and for what takes two persons.
+  bool in_person = false;
 };
 constexpr Access open_to_all() { return {}; }
 // A session JWT, or the console's cookie.
@@ -103,10 +110,22 @@ constexpr Access jwt_or_play_session() {
 constexpr Access jwt_or_oauth(Few<Scope, 3> any_of) {
   return {Access::Kind::session_or_oauth, any_of, Access::FirstParty::console};
 }
-// The internal secret, or the console's cookie of an admin (authenticate.h).
-constexpr Access internal() { return {Access::Kind::internal, {}, Access::FirstParty::console}; }
-// The internal secret only.
-constexpr Access internal_secret() { return {Access::Kind::internal}; }
+// An internal secret, or an admin by the console's cookie or a personal token (admin_caller.h),
+// with one of the roles.
+constexpr Access internal(Few<accounts::AdminRole, 3> roles = {accounts::AdminRole::admin}) {
+  return {.kind = Access::Kind::internal,
+          .first_party = Access::FirstParty::console,
+          .admin_roles = roles};
+}
+// A secret of the configuration only.
+constexpr Access internal_secret() {
+  return {.kind = Access::Kind::internal, .admin_roles = {accounts::AdminRole::admin}};
+}
+// The same access, only in person.
+constexpr Access in_person(Access access) {
+  access.in_person = true;
+  return access;
+}
 // The same access, also for callers who may only use some of an app's deployments.
 constexpr Access keeping_to_deployments(Access access) {
   access.keeps_to_deployments = true;

@@ -17,6 +17,7 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/internal_secrets.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/deployments/deployments.h"
@@ -76,6 +77,8 @@ struct Rules {
   // How many points one admin may give back and take back on a UTC day; above it, two have to
   // (controller/domain/points/proposals.h).
   std::int64_t refund_two_admins_above = 10'000;
+  // The same for one with the role `support`, if it is less.
+  std::int64_t support_refund_limit = 500;
   // Whether the first account, if it is made on this machine, becomes the admin, whose own requests
   // are approved at once (resources/accounts/own_machine.h).
   bool first_account_admin = false;
@@ -97,7 +100,8 @@ struct SharedMemory {
 
 // By what the gate decides who gets in, and whether there is room for what they write.
 struct Admission {
-  std::string internal_secret = {};
+  std::string internal_secret = {};  // without a name
+  std::vector<internal_secrets::Configured> named_secrets = {};
   std::vector<AddressRange> trusted_proxies = {};  // whose X-Forwarded-For is trusted
   bool write_limits = true;  // whether the budgets of kernel/write_budgets.h are kept
   std::shared_ptr<write_budgets::Counts> write_counts;

@@ -239,8 +239,8 @@ void show(const Visit& visit, Page page, Response& response) {
   if (visit.visitor) {
     Values user(Values::type::object);
     user.set("username", visit.user().username);
-    user.set("is_admin",
-             Values(visit.user().is_admin ? Values::type::bool_true : Values::type::bool_false));
+    const bool decides = visit.user().admin_role == accounts::AdminRole::admin;
+    user.set("is_admin", Values(decides ? Values::type::bool_true : Values::type::bool_false));
     page.values.set("user", user);
   }
   show_html(std::move(page), visit.language, response);
@@ -251,6 +251,8 @@ std::optional<Error> refusal_of_admin(const Visit& visit) {
   try {
     visit.services.db.read([&](db::Tx& tx) {
       admit_admin(tx, visit.user(), visit.visitor->session_id, AdminAccess::changes);
+      if (visit.user().admin_role != accounts::AdminRole::admin)
+        throw Error(Code::forbidden, "this page needs the role admin");
     });
     return std::nullopt;
   } catch (const Error& refusal) {

@@ -16,7 +16,7 @@
 namespace berth::api::pages {
 
 // Who may open a page: anybody, whoever is logged in, or an admin, whom the rule of the API admits
-// (admit_admin() in gate/authenticate.h).
+// (admit_admin() in gate/authenticate.h) and who has the role `admin`.
 enum class Who { anybody, user, admin };
 struct PageRow {
   std::string_view method;

@@ -160,7 +160,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all packages of the ad market",
      .text = "Lists all packages, also those that can't be bought, oldest first.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .answer = {200, "AdPackageList"},
      .served_by = {.page = "/console/admin"},

@@ -74,7 +74,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all placements of the ad market",
      .text = "Lists all placements, also inactive ones, oldest first.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .answer = {200, "AdPlacementList"},
      .served_by = {.page = "/console/admin"},

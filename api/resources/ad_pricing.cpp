@@ -131,7 +131,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all pricing of the ad market",
      .text = "Lists all pricing of placements: past, present and future.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .answer = {200, "PlacementPricingList"},
      .served_by = {.page = "/console/admin"},

@@ -91,7 +91,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all audience segments of the ad market",
      .text = "Lists all audiences of the platform and of apps, oldest first.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .answer = {200, "AudienceSegmentList"},
      .served_by = {.page = "/console/admin"},

@@ -211,7 +211,7 @@ constexpr Route rows[] = {
      .summary = "List all apps, newest first",
      .text = "Lists the apps of all operators, newest first, with their owners, their scopes, and "
              "whether they are suspended.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = search_query,
      .answer = {200, "InternalAppList"},
@@ -223,7 +223,7 @@ constexpr Route rows[] = {
      .summary = "Show an app of any operator: its owner, its points, its requests",
      .text = "Returns the app with what it has and uses, the newest 20 of its scope requests, and "
              "the newest 20 movements of its points without what people wrote about them.",
-     .guards = admins,
+     .guards = every_admin,
      .in_path = {&internal_app_in_path},
      .answer = {200, "InternalAppDetails"},
      .errors = {Code::app_not_found},
@@ -273,7 +273,7 @@ constexpr Route rows[] = {
      .summary = "Suspend an app: it gets no tokens, its existing tokens don't work, and its "
                 "campaigns aren't shown",
      .text = "Suspends the app until it is reactivated. Its deployments keep running.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&internal_app_in_path},
      .answer = {200, "AppEnvelope"},
@@ -285,7 +285,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Reactivate a suspended app and its tokens",
      .text = "Ends the suspension. Tokens that haven't expired work again.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&internal_app_in_path},
      .answer = {200, "AppEnvelope"},

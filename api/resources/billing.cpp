@@ -94,7 +94,7 @@ constexpr Route rows[] = {
      .summary = "Suspend a deployment; its owner can't start it until it is reactivated",
      .text = "Stops the deployment with the reason suspended_by_admin. Its owner can't start or "
              "change it until it is reactivated. It isn't renewed meanwhile.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&internal_deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
@@ -107,7 +107,7 @@ constexpr Route rows[] = {
      .summary = "Reactivate a suspended deployment; it starts again if it ran before",
      .text = "Ends the suspension. A deployment that ran before starts again, if its current "
              "period is paid.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&internal_deployment_in_path},
      .answer = {200, "DeploymentEnvelope"},
@@ -122,7 +122,7 @@ constexpr Route rows[] = {
              "charged and not given back. The reason is kept in the audit log. Above the points of "
              "a day that one admin may give back, it becomes a proposal, which another admin "
              "confirms.",
-     .guards = admins,
+     .guards = every_admin,
      .stores = Stores::administration,
      .in_path = {&internal_deployment_in_path},
      .body = {"RefundRequest"},

@@ -367,7 +367,7 @@ constexpr Route rows[] = {
      .summary = "List deployments that have objects on the cluster but no row in the database",
      .text = "Compares the cluster with the database. The listed objects are never deleted "
              "automatically.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "Orphans"},
      .served_by = {"berth admin orphans", "/console/admin"},
      .run = FreeHandler{list_orphans}},

@@ -124,7 +124,7 @@ constexpr Route rows[] = {
              "the budget of certificates, mail and deliveries that wait, the age of the newest "
              "backup, and the room on the disk. The numbers of reconciles are those of the process "
              "that answers. Prometheus gets the same and more from berthd's metrics.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "Fleet"},
      .served_by = {.page = "/console/admin"},
      .run = FreeHandler{fleet}},
@@ -136,7 +136,7 @@ constexpr Route rows[] = {
              "operators' tried, and whether the result is as it should be. A probe runs when a "
              "berthd begins to "
              "lead, daily, and when it is asked for.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "IsolationReport"},
      .served_by = {"berth admin isolation"},
      .run = FreeHandler{isolation_report}},

@@ -1,8 +1,12 @@
 // Handlers of berthd itself, for administrators: the audit log, the outbox, the clock and backups.
+#include <map>
+
+#include "api/gate/authenticate.h"
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
 #include "controller/base/log.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/kernel/outbox.h"
@@ -24,11 +28,32 @@ audit::Filter decode_filter(const Call& call) {
           .until = end_query(call, "to")};
 }
 
+// The username of the person behind an actor; nothing for secrets and deleted accounts. A page has
+// few different ones, each of which is looked up once.
+class ActorNames {
+ public:
+  explicit ActorNames(db::Tx& tx) : tx_(tx) {}
+  std::optional<std::string> operator[](const std::string& actor) {
+    if (!actor.starts_with(actor_of_console)) return std::nullopt;
+    const auto [known, is_new] = names_.try_emplace(actor);
+    if (is_new)
+      if (const auto user = accounts::find(tx_, actor.substr(actor_of_console.size())))
+        known->second = user->username;
+    return known->second;
+  }
+
+ private:
+  db::Tx& tx_;
+  std::map<std::string, std::optional<std::string>> names_;
+};
+
 Reply audit_log(db::Tx& tx, const Call& call, const Services&) {
+  ActorNames names(tx);
   return {.body = encode_page("entries", audit::list(tx, decode_filter(call), call.page()),
-                              [](const auto& entry) {
+                              [&](const auto& entry) {
                                 return json{{"id", entry.id},
                                             {"actor", entry.actor},
+                                            {"actor_name", or_null(names[entry.actor])},
                                             {"action", entry.action},
                                             {"target", entry.target},
                                             {"details", json::parse(entry.details)},
@@ -103,7 +128,7 @@ constexpr Route rows[] = {
      .summary = "List the admins' actions",
      .text = "Lists what administrators did, newest first, with who acted and on what. With "
              "several filters, entries have to match all of them.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = audit_query,
      .answer = {200, "AuditLog"},
@@ -126,7 +151,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Show berthd's clock (development only)",
      .text = "Returns the time that berthd goes by. It exists in development only.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "ClockState"},
      .availability = Availability::development_only,
      .served_by = {"berth admin clock"},

@@ -92,7 +92,7 @@ constexpr Route rows[] = {
      .summary = "List the deployments of all apps, newest first",
      .text = "Lists the deployments that aren't destroyed, with their apps and owners. With "
              "several filters, entries have to match all of them.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = list_query,
      .answer = {200, "InternalDeploymentList"},
@@ -106,7 +106,7 @@ constexpr Route rows[] = {
      .summary = "Show a deployment of any app: its owner, its billing, its log",
      .text = "Returns the deployment, also if it is destroyed, with what it costs, what can be "
              "refunded, and the newest 100 entries of its log, newest first.",
-     .guards = admins,
+     .guards = every_admin,
      .in_path = {&internal_deployment_in_path},
      .answer = {200, "InternalDeploymentDetails"},
      .errors = {Code::deployment_not_found},

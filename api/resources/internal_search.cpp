@@ -60,7 +60,7 @@ constexpr Route rows[] = {
      .text =
          "Searches as the lists of users, of apps and of deployments do, and returns the newest "
          "8 of each.",
-     .guards = admins,
+     .guards = every_admin,
      .query = search_query,
      .answer = {200, "InternalSearchResult"},
      .errors = {Code::validation_failed},

@@ -191,7 +191,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all learning modules, including those that users don't see",
      .text = "Lists all modules in order, also inactive ones.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .answer = {200, "LearningModuleList"},
      .served_by = {.page = "/console/admin"},

@@ -84,7 +84,7 @@ constexpr Route rows[] = {
      .summary = "Mint points",
      .text = "Creates points and credits them to the treasury, a user or an app. The reason is "
              "kept in the audit log.",
-     .guards = admins,
+     .guards = admins_and_finance,
      .stores = Stores::administration,
      .body = {"MintRequest"},
      .answer = {201, "MintResult"},
@@ -97,7 +97,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "Show the treasury's balance",
      .text = "Returns what the treasury has, and how many points exist in all.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "Treasury"},
      .served_by = {"berth admin treasury", "/console/admin"},
      .run = ReadHandler{treasury}},
@@ -107,7 +107,7 @@ constexpr Route rows[] = {
      .summary = "Show the treasury and the supply of points by UTC day",
      .text = "Returns the treasury's balance, the supply and the rewards for each UTC day of a "
              "window of at most 366 days; by default the last 30 days.",
-     .guards = admins,
+     .guards = every_admin,
      .query = day_window_query,
      .answer = {200, "TreasuryDays"},
      .errors = {Code::validation_failed},
@@ -119,7 +119,7 @@ constexpr Route rows[] = {
      .summary = "Check the ledger: new rows now, old rows by the checks in the background",
      .text = "Checks what is new in the ledger now, and returns what the checks in the background "
              "found in what is older.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "LedgerAudit"},
      .readers = db::Readers::heavy,
      .served_by = {"berth admin ledger", "/console/admin"},

@@ -150,7 +150,7 @@ constexpr Route rows[] = {
              "that gather in one app (farming), a day on which far more left an account than usual "
              "(sudden_outflow), and ads that are seen by their app's owner or from their networks "
              "(self_clicking). Nothing is refused because of an anomaly.",
-     .guards = admins,
+     .guards = every_admin,
      .query = platform_query,
      .answer = {200, "PlatformMoney"},
      .errors = {Code::validation_failed},

@@ -1,6 +1,7 @@
 // Personal access tokens, and reports of tokens that were found in public.
 #include "controller/domain/oauth/personal_tokens.h"
 
+#include "api/gate/admin_token.h"
 #include "api/gate/authenticate.h"
 #include "api/gate/encode.h"
 #include "api/resources/accounts/sign_in.h"
@@ -37,6 +38,13 @@ json encode(const personal_tokens::Token& token, const Services& services) {
           {"last_used_from", or_null(last_used_from)}};
 }
 
+ScopeSet decode_personal_scopes(const json& body) {
+  const auto names = body.at("scopes").get<std::vector<std::string>>();
+  const auto scopes = parse_personal_scopes(names);
+  if (!scopes) throw invalid_field("scopes", "must have known scopes, at least one");
+  return *scopes;
+}
+
 // Sets the app and the deployment that the token is to be for, both of which have to be the user's.
 void decode_target(db::Tx& tx, const Call& call, personal_tokens::Wanted& wanted) {
   wanted.app_id = text_or_nothing(call.body, "app_id");
@@ -59,12 +67,13 @@ Reply make_token(const Call& call, const Services& services) {
                 services);
   personal_tokens::Wanted wanted = {
       .name = call.body.at("name"),
-      .scopes = decode_scopes(call.body, "scopes"),
+      .scopes = decode_personal_scopes(call.body),
       .lifetime = std::chrono::days(call.body.value(
           "expires_in_days", std::int64_t(personal_tokens::usual_lifetime.count())))};
   return services.db.write([&](db::Tx& tx) -> Reply {
     decode_target(tx, call, wanted);
     const accounts::User user = account_of(tx, call.user->id);
+    require_may_make(tx, wanted.scopes, wanted.lifetime, user, call.session_id);
     const auto made = personal_tokens::make(tx, user, wanted, services.keys, services.base_url);
     return {.status = 201,
             .body = {{"token", made.secret}, {"personal_token", encode(made.token, services)}}};
@@ -117,7 +126,10 @@ constexpr Route rows[] = {
          "far as the app is approved for them; it opens nothing that changes the account, and "
          "moves no points of the caller. The last 6 characters are a checksum of the 40 before "
          "them (CRC-32 in base62), by which scanners for secrets recognise it. A mail tells of "
-         "it. An account has at most 50 tokens that work.",
+         "it. An account has at most 50 tokens that work. With the scope admin, which is for no "
+         "app, the token opens /api/internal/ to what the role of the caller allows, for 30 days "
+         "at most: an admin makes it who has proven their second factor in this session within "
+         "the last 15 minutes.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::account,
      .body = {"MakePersonalTokenRequest"},

@@ -53,7 +53,7 @@ constexpr Route rows[] = {
              "what the account still has. Both sides see the reason in their histories. Above the "
              "points of a day that one admin may move, it becomes a proposal, which another admin "
              "confirms.",
-     .guards = admins,
+     .guards = admins_and_finance,
      .stores = Stores::administration,
      .body = {"ClawBackRequest"},
      .answer = {201, "ClawBackResult"},
@@ -67,7 +67,7 @@ constexpr Route rows[] = {
      .summary = "List what admins have given back and taken back, and what waits for another admin",
      .text = "Lists refunds and claw-backs of admins, newest first, with who has proposed and who "
              "has confirmed them. They are kept for 400 days.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = status_query,
      .answer = {200, "PointProposalList"},
@@ -80,7 +80,7 @@ constexpr Route rows[] = {
      .text = "Carries it out in the same transaction. Only a person can confirm it, by their login "
              "in the console, and not who has proposed it. What the internal secret has proposed "
              "needs two persons: after the first one it stays open.",
-     .guards = admins,
+     .guards = admins_and_finance_in_person,
      .stores = Stores::administration,
      .in_path = {&proposal_in_path},
      .answer = {200, "PointProposalEnvelope"},
@@ -96,7 +96,7 @@ constexpr Route rows[] = {
      .summary = "End a proposal without effect",
      .text = "Any admin can, the one who has proposed it, too. A proposal that nobody has "
              "confirmed ends after 7 days by itself.",
-     .guards = admins,
+     .guards = admins_and_finance,
      .stores = Stores::administration,
      .in_path = {&proposal_in_path},
      .answer = {200, "PointProposalEnvelope"},

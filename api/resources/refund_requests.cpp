@@ -215,7 +215,7 @@ constexpr Route rows[] = {
      .summary = "List the refund requests of all users and operators",
      .text = "Lists the requests, newest first: for spends, which the apps' owners answer, and for "
              "what deployments were charged, which only admins answer.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = status_query,
      .answer = {200, "RefundRequestList"},
@@ -229,7 +229,7 @@ constexpr Route rows[] = {
              "deployment from the treasury. Above the points of a day that one admin may give "
              "back, it becomes a proposal, and the request stays open until another admin has "
              "confirmed it.",
-     .guards = admins,
+     .guards = every_admin,
      .stores = Stores::administration,
      .in_path = {&request_in_path},
      .body = {"RefundAnswerBody"},

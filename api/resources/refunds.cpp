@@ -65,7 +65,7 @@ constexpr Route rows[] = {
              "that is ago. The reason is kept in the audit log, and the user sees it. Above the "
              "points of a day that one admin may give back, it becomes a proposal, which another "
              "admin confirms.",
-     .guards = admins,
+     .guards = every_admin,
      .stores = Stores::administration,
      .body = {"AdminSpendRefundRequest"},
      .answer = {201, "AdminSpendRefundResult"},

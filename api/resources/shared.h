@@ -29,7 +29,20 @@ inline constexpr Access reads_deployments = oauth_token({Scope::deploy_read});
 inline constexpr Access changes_deployments = oauth_token({Scope::deploy_write});
 inline constexpr Access reads_logs = oauth_token({Scope::logs_read});
 
-inline constexpr Guards admins = {internal(), internal_calls, Shape::nested_but_access};
+// Which admins may call an operation below /api/internal/: those with the role `admin`, and others.
+constexpr Guards for_admins(Access access) {
+  return {access, internal_calls, Shape::nested_but_access};
+}
+inline constexpr Guards admins = for_admins(internal());
+inline constexpr Guards admins_in_person = for_admins(in_person(internal()));
+inline constexpr Guards every_admin = for_admins(internal(
+    {accounts::AdminRole::admin, accounts::AdminRole::support, accounts::AdminRole::finance}));
+inline constexpr Guards admins_and_support =
+    for_admins(internal({accounts::AdminRole::admin, accounts::AdminRole::support}));
+inline constexpr Guards admins_and_finance =
+    for_admins(internal({accounts::AdminRole::admin, accounts::AdminRole::finance}));
+inline constexpr Guards admins_and_finance_in_person =
+    for_admins(in_person(internal({accounts::AdminRole::admin, accounts::AdminRole::finance})));
 
 // Placeholders of the paths of several resources.
 inline constexpr Placeholder account_in_path = {"AccountId", "The id of the user.",

@@ -1,6 +1,9 @@
 // Deploy tiers, which operators choose from and administrators change.
 #include "controller/domain/deployments/tiers.h"
 
+#include <algorithm>
+#include <array>
+
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
@@ -98,9 +101,21 @@ Reply create_tier(db::Tx& tx, const Call& call, const Services&) {
   return {.status = 201, .body = {{"tier", encode(tier)}}};
 }
 
+// What an admin with the role `finance` may change of a tier.
+void require_only_prices(const json& body) {
+  constexpr std::array<std::string_view, 4> prices = {"monthly_cost_points", "monthly_cost_sats",
+                                                      "points_per_hour", "build_points_per_minute"};
+  for (const auto& [field, value] : body.items())
+    if (std::ranges::find(prices, field) == prices.end())
+      throw Error(Code::forbidden, field +
+                                       " needs the role admin; the role finance may only change "
+                                       "prices");
+}
+
 Reply change_tier(db::Tx& tx, const Call& call, const Services&) {
   auto tier = tiers::find(tx, call.id());
   if (!tier) throw Error(Code::tier_not_found, "there is no such tier");
+  if (call.admin_role == accounts::AdminRole::finance) require_only_prices(call.body);
   decode_into(*tier, call.body);
   const Tier changed = tiers::update(tx, *tier);
   audit::record(tx, call.admin, "tier.change", tier->id, call.body.dump());
@@ -164,7 +179,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List the deploy tiers",
      .text = "Lists all tiers with their prices and limits.",
-     .guards = admins,
+     .guards = every_admin,
      .answer = {200, "TierList"},
      .served_by = {"berth admin tiers list", "/console/admin"},
      .run = ReadHandler{internal_tiers}},
@@ -191,8 +206,9 @@ constexpr Route rows[] = {
          "price until the next period; a new price by the hour counts from the next midnight in "
          "UTC. A change of runtime_class, user_namespaces or bandwidth replaces the containers of "
          "all of the tier's deployments, each as in a rollout; a "
-         "change of smtp holds at once.",
-     .guards = admins,
+         "change of smtp holds at once. An admin with the role finance may change the "
+         "four prices alone.",
+     .guards = admins_and_finance,
      .stores = Stores::administration,
      .in_path = {&tier_in_path},
      .body = {"ChangeTierRequest"},
@@ -207,7 +223,7 @@ constexpr Route rows[] = {
      .text = "Returns how many deployments and apps a new price by the hour would meet, what they "
              "cost together on a day now and then, from when it would count, and which apps would "
              "run out of points within a day: their number, and the 100 that would be first.",
-     .guards = admins,
+     .guards = every_admin,
      .in_path = {&tier_in_path},
      .query = preview_query,
      .answer = {200, "TierPriceChange"},

@@ -61,22 +61,53 @@ Reply list_users(db::Tx& tx, const Call& call, const Services&) {
               encode_page("users", accounts::list_users(tx, call.query("q"), call.page()), encode)};
 }
 
+Reply list_admins(db::Tx& tx, const Call&, const Services&) {
+  json admins = json::array();
+  for (const accounts::Admin& admin : accounts::list_admins(tx))
+    admins.push_back({{"id", admin.id},
+                      {"username", admin.username},
+                      {"role", admin.role},
+                      {"totp_enabled", admin.totp_enabled},
+                      {"suspended", admin.suspended}});
+  return {.body = {{"admins", std::move(admins)}}};
+}
+
 Reply promote_user(db::Tx& tx, const Call& call, const Services&) {
   accounts::Promotion promotion = {.tier = text_or_nothing(call.body, "tier"), .is_admin = {}};
   if (call.body.contains("is_admin")) promotion.is_admin = call.body["is_admin"].get<bool>();
-  if (!promotion.tier && !promotion.is_admin) throw invalid_field("tier", "is required");
+  if (call.body.contains("admin_role")) {
+    const json& role = call.body["admin_role"];
+    if (role.is_null() && promotion.is_admin == true)
+      throw invalid_field("admin_role", "is one of the roles if is_admin is true");
+    if (role.is_null())
+      promotion.is_admin = false;
+    else
+      promotion.admin_role = role.get<accounts::AdminRole>();
+  }
+  if (!promotion.tier && !promotion.is_admin && !promotion.admin_role)
+    throw invalid_field("tier", "is required");
   return envelope(accounts::promote(tx, call.id(), promotion, call.admin));
 }
 
+// Nobody with less than the role `admin` locks an admin out.
+void require_may_act_on(db::Tx& tx, const Call& call) {
+  const auto user = accounts::find(tx, call.id());
+  if (user && user->is_admin && call.admin_role != accounts::AdminRole::admin)
+    throw Error(Code::forbidden, "this account belongs to an admin; it needs the role admin");
+}
+
 Reply suspend_user(db::Tx& tx, const Call& call, const Services& services) {
+  require_may_act_on(tx, call);
   return envelope(accounts::suspend(tx, call.id(), call.admin, services.keys));
 }
 
 Reply reactivate_user(db::Tx& tx, const Call& call, const Services&) {
+  require_may_act_on(tx, call);
   return envelope(accounts::reactivate(tx, call.id(), call.admin));
 }
 
 Reply end_user_sessions(db::Tx& tx, const Call& call, const Services& services) {
+  require_may_act_on(tx, call);
   const accounts::EndedWays ended =
       accounts::end_ways_in_as_admin(tx, call.id(), call.admin, services.keys, services.base_url);
   return {.body = {{"message", "all sessions and tokens of the account have ended"},
@@ -103,7 +134,7 @@ constexpr Route rows[] = {
      .tag = "Internal",
      .summary = "List all accounts, newest first",
      .text = "Lists the accounts with their balances, newest first.",
-     .guards = admins,
+     .guards = every_admin,
      .paged = true,
      .query = search_query,
      .answer = {200, "InternalUserList"},
@@ -116,23 +147,34 @@ constexpr Route rows[] = {
      .text = "Returns the account with the newest 50 of its apps and what they have, the newest 20 "
              "movements of its points without what people wrote about them, and how many sessions "
              "it has.",
-     .guards = admins,
+     .guards = every_admin,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserDetails"},
      .errors = {Code::user_not_found},
      .served_by = {"berth admin show", "/console/admin"},
      .run = ReadHandler{get_user}},
+    {.request = "GET /api/internal/admins",
+     .name = "listAdmins",
+     .tag = "Internal",
+     .summary = "List the admins and their roles",
+     .text = "Lists the accounts that have a role, the first 200.",
+     .guards = every_admin,
+     .answer = {200, "AdminList"},
+     .served_by = {"berth admin admins", "/console/admin"},
+     .run = ReadHandler{list_admins}},
     {.request = "POST /api/internal/users/{id}/promote",
      .name = "promoteUser",
      .tag = "Internal",
-     .summary = "Change an account's tier, or whether it belongs to an admin",
-     .text = "Changes the fields that are sent: the tier, or the right to use the admin pages.",
-     .guards = admins,
+     .summary = "Change an account's tier, or whether it belongs to an admin, and to which",
+     .text = "Changes the fields that are sent: the tier, the right to use the admin pages, or the "
+             "role of an admin. The audit log has the role before and after. The last admin who "
+             "has the role admin and isn't suspended keeps it.",
+     .guards = admins_in_person,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .body = {"PromoteUserRequest"},
      .answer = {200, "InternalUserEnvelope"},
-     .errors = {Code::user_not_found, Code::tier_not_found},
+     .errors = {Code::user_not_found, Code::tier_not_found, Code::invalid_state},
      .served_by = {"berth admin users promote", "/console/admin"},
      .run = WriteHandler{promote_user}},
     {.request = "POST /api/internal/users/{id}/suspend",
@@ -142,7 +184,7 @@ constexpr Route rows[] = {
                 "aren't shown",
      .text = "Suspends the account until it is reactivated, and ends all of its sessions and "
              "tokens. A mail tells the user. Deployments of its apps keep running.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserEnvelope"},
@@ -155,7 +197,7 @@ constexpr Route rows[] = {
      .summary = "Reactivate a suspended account",
      .text = "Ends the suspension. What the suspension has ended doesn't come back: the user logs "
              "in again.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserEnvelope"},
@@ -169,7 +211,7 @@ constexpr Route rows[] = {
      .text = "Ends all sessions of the account, the tokens of berth's own client and of apps that "
              "act for the user, and mailed links for a new password. The password, the second "
              "factor and consents to apps stay. A mail tells the user what has ended.",
-     .guards = admins,
+     .guards = admins_and_support,
      .stores = Stores::administration,
      .in_path = {&account_in_path},
      .answer = {200, "EndedWays"},

@@ -153,6 +153,7 @@ void add_admin_commands(CLI::App& root, Run& run) {
   add_revocation(*admin, run);
   add_admin_look_commands(*admin, run);
   add_admin_people_commands(*admin, run);
+  add_admin_secret_commands(*admin, run);
   add_admin_refund_commands(*admin, run);
   add_admin_platform_commands(*admin, run);
 }

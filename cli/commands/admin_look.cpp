@@ -51,7 +51,7 @@ void show(Run& run, const LookFlags& flags) {
                       {"Email", "email"},
                       {"Tier", "tier"},
                       {"Points", "points"},
-                      {"Admin", "is_admin"},
+                      {"Admin", "admin_role"},
                       {"Second factor", "totp_enabled"},
                       {"Suspended", "suspended"},
                       {"Since", "inserted_at"}});

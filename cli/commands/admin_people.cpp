@@ -11,6 +11,7 @@ struct PeopleFlags {
   std::string search;
   std::string user;
   std::string tier;
+  std::string role;
   bool makes_admin = false;
   bool takes_admin = false;
   size_t limit = 100;
@@ -26,7 +27,7 @@ const std::vector<Column> user_columns = {
     {"NAME", "username"},       {"ID", "id"},
     {"EMAIL", "email"},         {"VERIFIED", "email_verified"},
     {"TIER", "tier"},           {"POINTS", "points"},
-    {"ADMIN", "is_admin"},      {"2ND FACTOR", "totp_enabled"},
+    {"ADMIN", "admin_role"},    {"2ND FACTOR", "totp_enabled"},
     {"SUSPENDED", "suspended"}, {"SINCE", "inserted_at"}};
 
 json users(Run& run, const std::string& search, size_t limit) {
@@ -50,14 +51,19 @@ std::string user_id(Run& run, const std::string& user) {
 void promote(Run& run, const PeopleFlags& flags) {
   json body = json::object();
   if (!flags.tier.empty()) body["tier"] = flags.tier;
-  if (flags.makes_admin || flags.takes_admin) body["is_admin"] = flags.makes_admin;
+  if (flags.takes_admin) body["is_admin"] = false;
+  if (flags.makes_admin) body["admin_role"] = "admin";
+  if (!flags.role.empty()) body["admin_role"] = flags.role;
   if (body.empty())
-    throw Failure(Exit::usage, "nothing to change", "Pass --tier, --admin or --no-admin.");
+    throw Failure(Exit::usage, "nothing to change", "Pass --tier, --role, --admin or --no-admin.");
   const json answer = run.api().post(
       std::string(users_path) + "/" + user_id(run, flags.user) + "/promote", body, As::admin);
-  run.out().done(answer, cell(answer, "user.username") + " has the tier " +
-                             cell(answer, "user.tier") + ", and is " +
-                             (answer.at("user").at("is_admin") ? "an admin." : "no admin."));
+  run.out().done(answer,
+                 cell(answer, "user.username") + " has the tier " + cell(answer, "user.tier") +
+                     ", and is " +
+                     (answer.at("user").at("is_admin")
+                          ? "an admin with the role " + cell(answer, "user.admin_role") + "."
+                          : "no admin."));
 }
 
 void end_sessions(Run& run, const PeopleFlags& flags) {
@@ -113,9 +119,14 @@ void add_users(CLI::App& admin, Run& run) {
   promotion->add_option("USER", raised->user, "Name, email address or id of the user")->required();
   promotion->add_option("--tier", raised->tier, "The user's tier");
   CLI::Option* makes =
-      promotion->add_flag("--admin", raised->makes_admin, "Give the user the rights of an admin");
+      promotion->add_flag("--admin", raised->makes_admin, "Give the user all rights of an admin");
+  CLI::Option* role =
+      promotion->add_option("--role", raised->role, "Make the user an admin with this role")
+          ->check(CLI::IsMember({"admin", "support", "finance"}))
+          ->excludes(makes);
   promotion->add_flag("--no-admin", raised->takes_admin, "Take away the rights of an admin")
-      ->excludes(makes);
+      ->excludes(makes)
+      ->excludes(role);
   const SharedPeopleFlags ended = std::make_shared<PeopleFlags>();
   CLI::App* end = add_command(
       *group, "end-sessions", "End all logins of a user, and all tokens that act for them",

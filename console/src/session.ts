@@ -7,6 +7,9 @@ import { type Language, remember } from './messages/language';
 export type Me = Answer<'get', '/api/auth/me'>['user'];
 
 export const me = signal<Me | null>(null);
+// Whether the person is an admin with the role `admin`, who may do everything, or with one of these.
+export const may = (...roles: Me['admin_role'][]) =>
+  me.value?.admin_role === 'admin' || (!!me.value?.admin_role && roles.includes(me.value.admin_role));
 export const expired = signal(false); // the login has ended while the console was open
 export const offline = signal(false);
 export const limitedUntil = signal(0); // ms since the epoch

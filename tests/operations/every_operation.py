@@ -52,7 +52,7 @@ SILENT = {"sessionHeartbeat", "testWebhook", "testAlert"}
 ABOUT_SECURITY = ("/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/", "/api/operator/apps",
                   "/api/operator/alerts")
 # Whoever asks for these isn't known to berthd.
-OF_STRANGERS = {"forgotPassword", "takePushHook"}
+OF_STRANGERS = {"forgotPassword", "reportToken", "takePushHook"}
 MAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
 
 

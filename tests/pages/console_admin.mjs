@@ -44,7 +44,7 @@ test('an admin without a second factor is told to set one up; with one just set 
   await button('Reject').first().waitFor();
   assert.equal(await heading('Confirm that it’s you').count(), 0, 'it is asked once');
   const names = await page.getByRole('navigation', { name: 'Administration' }).getByRole('link').allInnerTexts();
-  assert.deepEqual(names.map((name) => name.trim()), ['Back to my console', 'Inbox', 'Operators’ apps', 'Deployments', 'Users', 'Economy', 'Tiers', 'Ad market', 'Shop', 'Learning', 'Word list', 'Audit log', 'Fleet']);
+  assert.deepEqual(names.map((name) => name.trim()), ['Back to my console', 'Inbox', 'Operators’ apps', 'Deployments', 'Users', 'Economy', 'Tiers', 'Ad market', 'Shop', 'Learning', 'Word list', 'Audit log', 'Admins and secrets', 'Fleet']);
   desk.nothing_wrong(/status of 40[13]/);
 });
 

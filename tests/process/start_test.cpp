@@ -348,6 +348,19 @@ TEST_CASE("production requires a strong secret, which isn't on the command line"
   const Ended in_flag = with({"--internal-secret", good_secret}, {});
   check_refused(in_flag, "internal-secret", "--internal-secret-file");
   CHECK_THAT(in_flag.output, !Contains(good_secret));
+  check_refused(
+      with({}, {{"BERTHD_INTERNAL_SECRET", good_secret}, {"BERTHD_INTERNAL_SECRETS", "old=short"}}),
+      "internal-secrets", "openssl rand -hex 32");
+  for (const char* wrong : {"no name", "=x", "old=", "internal=x", "Old=x"}) {
+    INFO(wrong);
+    check_refused(
+        with({}, {{"BERTHD_INTERNAL_SECRET", good_secret}, {"BERTHD_INTERNAL_SECRETS", wrong}}),
+        "internal-secrets", "name=secret");
+  }
+  const Ended named_in_flag =
+      with({"--internal-secrets", "old=" + good_secret}, {{"BERTHD_INTERNAL_SECRET", good_secret}});
+  check_refused(named_in_flag, "internal-secrets", "--internal-secrets-file");
+  CHECK_THAT(named_in_flag.output, !Contains(good_secret));
   const Flags mail = {"--mail-from", "berth@example.org", "--smtp-url",
                       "smtp://berth:hidden-password@mail.example.org"};
   const Ended mail_in_flag = with(mail, {{"BERTHD_INTERNAL_SECRET", good_secret}});
@@ -358,8 +371,12 @@ TEST_CASE("production requires a strong secret, which isn't on the command line"
   const std::string file = dir.write("secret", good_secret + "\n").string();
   const Flags plain_mail = {"--mail-from", "berth@example.org", "--smtp-url",
                             "smtp://mail.example.org"};
-  for (const Ended& ended : {with({"--internal-secret-file", file}, {}),
-                             with(plain_mail, {{"BERTHD_INTERNAL_SECRET", good_secret}})}) {
+  const std::string named =
+      dir.write("secrets", "old=" + good_secret + "\nnew=" + good_secret + "\n").string();
+  for (const Ended& ended :
+       {with({"--internal-secret-file", file}, {}),
+        with({"--internal-secret-file", file, "--internal-secrets-file", named}, {}),
+        with(plain_mail, {{"BERTHD_INTERNAL_SECRET", good_secret}})}) {
     INFO(ended.output);
     CHECK(ended.code != refused_configuration);
   }

@@ -14,6 +14,7 @@ inline nlohmann::json encode_user(const accounts::User& user) {
           {"username", user.username},
           {"tier", user.tier},
           {"is_admin", user.is_admin},
+          {"admin_role", user.admin_role ? nlohmann::json(*user.admin_role) : nlohmann::json()},
           {"email_verified", user.email_verified},
           {"totp_enabled", user.totp_enabled}};
 }

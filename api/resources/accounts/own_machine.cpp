@@ -30,7 +30,8 @@ bool comes_from_this_machine(const Request& request, const std::string& address)
 }
 
 bool is_own_admin(const accounts::User& user, const Services& services) {
-  return services.rules.first_account_admin && user.is_admin && user.registration_number == 1;
+  return services.rules.first_account_admin && user.admin_role == accounts::AdminRole::admin &&
+         user.registration_number == 1;
 }
 
 void approve_own(db::Tx& tx, const std::optional<apps::ScopeRequest>& request,

@@ -207,11 +207,22 @@ json encode_proposal(const proposals::Proposal& proposal) {
                              : json()}};
 }
 
+namespace {
+
+// The points that this admin may give back on a day without another admin.
+std::int64_t most_alone(const Call& call, const Services& services) {
+  const Rules& rules = services.rules;
+  return call.admin_role == accounts::AdminRole::support
+             ? std::min(rules.support_refund_limit, rules.refund_two_admins_above)
+             : rules.refund_two_admins_above;
+}
+
+}  // namespace
+
 json order(db::Tx& tx, const Call& call, const Services& services, const proposals::Order& order) {
   proposals::Order checked = order;
   checked.user_id = check(tx, order);
-  const auto proposal =
-      proposals::propose(tx, checked, call.admin, services.rules.refund_two_admins_above);
+  const auto proposal = proposals::propose(tx, checked, call.admin, most_alone(call, services));
   json body = proposal ? json::object() : carry_out(tx, call, services, checked);
   if (proposal) body["proposal"] = encode_proposal(*proposal);
   return body;

@@ -233,6 +233,9 @@ postgresql://berth@{{ include "berth.databaseName" . }}-rw/berth?sslmode=verify-
 {{- if hasPrefix "database" $key -}}
 {{- fail (printf "config.%s: set the value database instead, which makes a Deployment" $key) -}}
 {{- end -}}
+{{- if eq $key "internal-secrets" -}}
+{{- fail "config.internal-secrets: a ConfigMap is no place for secrets; set internal-secrets-file to a file of internalSecret.existingSecret" -}}
+{{- end -}}
 {{- if or (hasKey $own $key) (eq $key "internal-secret") -}}
 {{- fail (printf "config.%s is set by the chart" $key) -}}
 {{- end -}}

@@ -10,7 +10,8 @@ import { Banner, Button, Card, Empty, Failed, Page } from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
 import { number } from '../format';
 import { t } from '../messages';
-import { me } from '../session';
+import { may, me } from '../session';
+import { Access } from './admin_access';
 import { AdminApp, AdminApps } from './admin_apps';
 import { Audit } from './admin_audit';
 import { AdminDeployment, AdminDeployments } from './admin_deployments';
@@ -34,9 +35,11 @@ function Economy() {
         title={t.menu.points}
         bare
         actions={
-          <Button slim kinds={['main-action']} onClick={() => mint(true)}>
-            {t.admin.mint}
-          </Button>
+          may('finance') && (
+            <Button slim kinds={['main-action']} onClick={() => mint(true)}>
+              {t.admin.mint}
+            </Button>
+          )
         }>
         <Read of={treasury}>
           {(value) => (
@@ -180,6 +183,7 @@ const parts = {
   learning: Learning,
   words: Words,
   audit: Audit,
+  access: Access,
   fleet: Fleet,
 };
 

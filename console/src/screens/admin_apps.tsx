@@ -10,6 +10,7 @@ import { useReading } from '../components/use';
 import { tier_name, tiers } from '../data';
 import { cpu, memory, number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
+import { may } from '../session';
 import {
   ActsOn,
   type AnyApp,
@@ -110,11 +111,19 @@ function Acting({
 }
 
 const items = (app: AnyApp, ask: (act: Act) => void) => [
-  { name: t.admin.promote, icon: 'check' as const, run: () => ask('promote') },
-  { name: t.admin.revoke, icon: 'key' as const, run: () => ask('revoke') },
-  app.suspended
-    ? { name: t.admin.reactivate, icon: 'play' as const, run: () => ask('reactivate') }
-    : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => ask('suspend') },
+  ...(may()
+    ? [
+        { name: t.admin.promote, icon: 'check' as const, run: () => ask('promote') },
+        { name: t.admin.revoke, icon: 'key' as const, run: () => ask('revoke') },
+      ]
+    : []),
+  ...(may('support')
+    ? [
+        app.suspended
+          ? { name: t.admin.reactivate, icon: 'play' as const, run: () => ask('reactivate') }
+          : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => ask('suspend') },
+      ]
+    : []),
 ];
 
 const granted = (app: AnyApp) => app.approved_scopes.filter((scope) => !automatic_scopes.includes(scope));

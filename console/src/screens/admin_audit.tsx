@@ -9,6 +9,7 @@ import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { save_file } from '../files';
 import { t } from '../messages';
+import { may } from '../session';
 import { Actor, page_size, Target } from './admin_parts';
 
 type Entry = Answer<'get', '/api/internal/audit'>['entries'][number];
@@ -77,9 +78,11 @@ export function Audit() {
           <Button slim icon="download" busy={exporting} onClick={save}>
             {exporting ? t.admin.exporting : t.admin.export}
           </Button>
-          <Button slim icon="key" onClick={() => ask(true)}>
-            {t.admin.rotate_key}
-          </Button>
+          {may() && (
+            <Button slim icon="key" onClick={() => ask(true)}>
+              {t.admin.rotate_key}
+            </Button>
+          )}
         </div>
       }>
       {asking && (
@@ -123,7 +126,7 @@ export function Audit() {
                       <Time at={entry.inserted_at} />
                     </td>
                     <td>
-                      <Actor actor={entry.actor} />
+                      <Actor actor={entry.actor} name={entry.actor_name} />
                     </td>
                     <td>
                       {t.audit_action(entry.action)}

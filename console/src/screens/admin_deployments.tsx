@@ -11,6 +11,7 @@ import { useReading } from '../components/use';
 import { tier_name, tiers } from '../data';
 import { cpu, date, exact, memory } from '../format';
 import { t } from '../messages';
+import { may } from '../session';
 import { ActsOn, AppLink, Ask, BillingBadge, DeploymentList, Gone, Refund, UserLink } from './admin_parts';
 import { HistoryRow } from './deployment_history';
 import { lines_of } from './rollouts';
@@ -99,15 +100,16 @@ export function AdminDeployment({ id }: { id: string }) {
               actions={
                 deployment.status !== 'destroyed' && (
                   <>
-                    {deployment.suspended ? (
-                      <Button icon="play" onClick={() => ask('reactivate')}>
-                        {t.admin.reactivate}
-                      </Button>
-                    ) : (
-                      <Button kinds={['danger']} icon="stop" onClick={() => ask('suspend')}>
-                        {t.admin.suspend}
-                      </Button>
-                    )}
+                    {may('support') &&
+                      (deployment.suspended ? (
+                        <Button icon="play" onClick={() => ask('reactivate')}>
+                          {t.admin.reactivate}
+                        </Button>
+                      ) : (
+                        <Button kinds={['danger']} icon="stop" onClick={() => ask('suspend')}>
+                          {t.admin.suspend}
+                        </Button>
+                      ))}
                     {refundable > 0 && (
                       <Button icon="points" onClick={() => ask('refund')}>
                         {t.admin.refund}

@@ -10,6 +10,7 @@ import { useReading } from '../components/use';
 import { load } from '../data';
 import { cpu, date, date_and_time, memory, number } from '../format';
 import { t } from '../messages';
+import { may, type Me } from '../session';
 
 // A list of T, whose items are created by C and changed by P.
 interface ListOf<T, C, P> {
@@ -24,6 +25,7 @@ interface ListOf<T, C, P> {
   fields: FieldOf<C>[];
   fixed?: (keyof C & string)[]; // fields that can't be changed later
   defaults?: Partial<Record<keyof C & string, unknown>>;
+  roles?: Me['admin_role'][]; // that may change an item, beside admin
   add: (body: C) => Promise<unknown>;
   change: (id: string, body: P) => Promise<unknown>;
   // What a change will do, if somebody should see that before it does it.
@@ -57,9 +59,11 @@ function List<T extends { id: string }, C extends object, P extends object>({ of
       title={of.title}
       bare
       actions={
-        <Button slim kinds={['main-action']} icon="plus" onClick={() => ask('create')}>
-          {of.create}
-        </Button>
+        may() && (
+          <Button slim kinds={['main-action']} icon="plus" onClick={() => ask('create')}>
+            {of.create}
+          </Button>
+        )
       }>
       <Read of={list}>
         {(items) =>
@@ -78,13 +82,15 @@ function List<T extends { id: string }, C extends object, P extends object>({ of
                     </td>
                   ))}
                   <td class="end">
-                    <Button
-                      slim
-                      icon="edit"
-                      kinds={['plain']}
-                      label={t.lists.change(of.name(item))}
-                      onClick={() => change(item)}
-                    />
+                    {may(...(of.roles ?? [])) && (
+                      <Button
+                        slim
+                        icon="edit"
+                        kinds={['plain']}
+                        label={t.lists.change(of.name(item))}
+                        onClick={() => change(item)}
+                      />
+                    )}
                   </td>
                 </tr>
               ))}
@@ -196,6 +202,7 @@ export function Tiers() {
         of={{
           title: t.admin.tabs.tiers,
           create: t.tier_form.create,
+          roles: ['finance'],
           none: '',
           defaults: {
             memory_limit_mb: 512,

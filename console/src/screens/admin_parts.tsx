@@ -59,10 +59,11 @@ export function Target({ action, target }: { action: string; target: string }) {
   );
 }
 
-export function Actor({ actor }: { actor: string }) {
+// Who acted: a person, or an internal secret by its name.
+export function Actor({ actor, name }: { actor: string; name?: string | null }) {
   const [kind, id] = actor.split(':') as [string, string | undefined];
   if (kind !== 'user' || !id) return <span class="break">{actor}</span>;
-  return id === me.value!.id ? <>{t.history.you}</> : <Link href={user_href(id)}>{t.admin.admin}</Link>;
+  return id === me.value!.id ? <>{t.history.you}</> : <Link href={user_href(id)}>{name ?? t.admin.admin}</Link>;
 }
 
 export function BillingBadge({ of }: { of: AnyDeployment['billing_status'] }) {
@@ -245,7 +246,7 @@ export function ActsOn({ target, account, round }: { target: string; account?: s
                     </div>
                   </div>
                   <span class="small faint">
-                    <Actor actor={entry.actor} /> · <Time at={entry.inserted_at} />
+                    <Actor actor={entry.actor} name={entry.actor_name} /> · <Time at={entry.inserted_at} />
                   </span>
                 </li>
               ))}

@@ -9,6 +9,7 @@ import { Button, Card, Choices, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { tier_name } from '../data';
 import { type ScopeName, t } from '../messages';
+import { may } from '../session';
 import { problems_of } from './admin_fleet';
 import { Proposals, RefundInbox } from './admin_money';
 import { AppLink, page_size } from './admin_parts';
@@ -52,7 +53,7 @@ export function RequestList({ of, again, of_app }: { of: Request[]; again: () =>
             <span class="small faint">
               <Time at={request.decided_at ?? request.inserted_at} />
             </span>
-            {request.status === 'pending' ? (
+            {request.status === 'pending' && may() ? (
               <span class="row tight">
                 <Button slim kinds={['main-action']} onClick={() => approve(request.id)}>
                   {t.admin.approve}

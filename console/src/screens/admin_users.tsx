@@ -10,6 +10,8 @@ import { useReading } from '../components/use';
 import { tier_name, tiers } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
+import { may } from '../session';
+import { role_choices } from './admin_access';
 import {
   ActsOn,
   type AnyUser,
@@ -32,7 +34,13 @@ const change_fields = (): FieldOf<Body<'post', '/api/internal/users/{id}/promote
     kind: 'choice',
     choices: (tiers.value ?? []).map((tier) => [tier.slug, tier.name]),
   },
-  { name: 'is_admin', label: t.admin.is_admin, kind: 'check', hint: t.admin.is_admin_hint },
+  {
+    name: 'admin_role',
+    label: t.admin.role,
+    kind: 'choice',
+    choices: [['', t.admin.no_role], ...role_choices()],
+    hint: t.admin.role_hint,
+  },
 ];
 
 // The dialog of an act on a user.
@@ -97,19 +105,24 @@ function Acting({ act, user, onClose, again }: { act: Act; user: AnyUser; onClos
   );
 }
 
+// What the role of the person who looks at it allows.
 const items = (user: AnyUser, ask: (act: Act) => void) => [
-  { name: t.admin.change_user, icon: 'edit' as const, run: () => ask('change') },
-  { name: t.admin.give, icon: 'points' as const, run: () => ask('give') },
-  { name: t.admin.end_sessions, icon: 'leave' as const, danger: true, run: () => ask('end') },
-  user.suspended
-    ? { name: t.admin.reactivate, icon: 'play' as const, run: () => ask('reactivate') }
-    : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => ask('suspend') },
+  ...(may() ? [{ name: t.admin.change_user, icon: 'edit' as const, run: () => ask('change') }] : []),
+  ...(may('finance') ? [{ name: t.admin.give, icon: 'points' as const, run: () => ask('give') }] : []),
+  ...(may('support') && (may() || !user.is_admin)
+    ? [
+        { name: t.admin.end_sessions, icon: 'leave' as const, danger: true, run: () => ask('end') },
+        user.suspended
+          ? { name: t.admin.reactivate, icon: 'play' as const, run: () => ask('reactivate') }
+          : { name: t.admin.suspend, icon: 'stop' as const, danger: true, run: () => ask('suspend') },
+      ]
+    : []),
 ];
 
 function Marks({ of: user }: { of: AnyUser }) {
   return (
     <>
-      {user.is_admin && <span class="tag">{t.admin.admin}</span>}
+      {user.admin_role && <span class="tag">{t.admin.roles[user.admin_role]}</span>}
       {user.suspended && <span class="badge bad">{t.admin.suspended}</span>}
       {!user.email_verified && <span class="badge warn">{t.account.unverified}</span>}
     </>
@@ -246,9 +259,11 @@ export function AdminUser({ id }: { id: string }) {
             badge={<Marks of={value.user} />}
             actions={
               <>
-                <Button icon="points" onClick={() => ask('give')}>
-                  {t.admin.give}
-                </Button>
+                {may('finance') && (
+                  <Button icon="points" onClick={() => ask('give')}>
+                    {t.admin.give}
+                  </Button>
+                )}
                 <Menu label={t.admin.more_of(value.user.username)} items={items(value.user, ask)} />
               </>
             }>

@@ -14,6 +14,7 @@ const icons = {
   learning: 'book',
   words: 'edit',
   audit: 'info',
+  access: 'key',
   fleet: 'layers',
 } as const satisfies Record<string, IconName>;
 

@@ -10,9 +10,13 @@ void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier) {
              tx.now());
 }
 
-void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin) {
-  tx.execute(R"(UPDATE users SET is_admin = $2, updated_at = $3 WHERE id = $1)", user_id, is_admin,
-             tx.now());
+void set_admin_role(db::Tx& tx, const std::string& user_id, std::optional<AdminRole> role) {
+  tx.execute(
+      R"(
+      UPDATE users
+      SET is_admin = $2, admin_role = $3, updated_at = $4
+      WHERE id = $1)",
+      user_id, role.has_value(), to_string(role), tx.now());
 }
 
 void set_email(db::Tx& tx, const std::string& user_id, const std::string& email) {
@@ -90,6 +94,7 @@ void mark_deleted(db::Tx& tx, const std::string& user_id) {
       SET email = '', email_key = 'deleted:' || id, username = 'deleted',
           username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id,
           referred_by = NULL, language = 'en', email_verified_at = NULL, is_admin = 0,
+          admin_role = NULL,
           suspended_at = $2, deleted_at = $2, updated_at = $2
       WHERE id = $1 AND deleted_at IS NULL)",
       user_id, tx.now());

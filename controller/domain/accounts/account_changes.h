@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/admin_roles.h"
 
 // Functions that change nothing but the rows of an account. user_admin.h and passwords.h of
 // lifecycle call them and do what else belongs to such a change (points, campaigns, mail, the audit
@@ -10,7 +12,8 @@
 namespace berth::accounts {
 
 void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier);
-void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin);
+// Without a role the user is no admin. admin_roles.h has what belongs to such a change.
+void set_admin_role(db::Tx& tx, const std::string& user_id, std::optional<AdminRole> role);
 // Gives the account another address. The caller has checked that nobody else has it.
 void set_email(db::Tx& tx, const std::string& user_id, const std::string& email);
 // The account gets no bonus of a new user any more (returning_users.h).

@@ -11,8 +11,8 @@ namespace berth::accounts {
 
 // The beginning of a statement whose rows user_of() reads, about `users u` and `ledger_accounts a`.
 inline const std::string select_users = R"(
-      SELECT u.id, u.email, u.username, u.tier, u.is_admin, u.email_verified_at, u.totp_enabled_at,
-             u.suspended_at, coalesce(a.balance, 0) AS points, u.referral_code,
+      SELECT u.id, u.email, u.username, u.tier, u.is_admin, u.admin_role, u.email_verified_at,
+             u.totp_enabled_at, u.suspended_at, coalesce(a.balance, 0) AS points, u.referral_code,
              u.registration_number, u.signup_multiplier, u.language, u.created_at
       FROM users u
       LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id)";

@@ -130,6 +130,11 @@ User user_of(const db::Query& row) {
           .username = row.text("username"),
           .tier = row.text("tier"),
           .is_admin = row.flag("is_admin"),
+          .admin_role =
+              row.flag("is_admin")
+                  ? std::optional(
+                        db::enum_or_null<AdminRole>(row, "admin_role").value_or(AdminRole::admin))
+                  : std::nullopt,
           .email_verified = !row.null("email_verified_at"),
           .totp_enabled = !row.null("totp_enabled_at"),
           .suspended = !row.null("suspended_at"),
@@ -194,8 +199,7 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
         WHERE id = $1)",
         *referred_by);
   if (registration.may_be_admin && number == 1) {
-    set_admin(tx, id, true);
-    audit::record(tx, "first-account-admin", "user.make_admin", id);
+    give_admin_role(tx, id, AdminRole::admin, "first-account-admin");
   }
   const User user = *find(tx, id);
   send_verification(tx, user, keys, base_url, registration.next);

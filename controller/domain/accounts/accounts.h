@@ -7,6 +7,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/mail_address.h"
 #include "controller/db/database.h"
+#include "controller/domain/accounts/admin_roles.h"
 #include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
 #include "controller/domain/kernel/messages.h"
@@ -29,6 +30,7 @@ struct User {
   std::string username;
   std::string tier;
   bool is_admin = false;
+  std::optional<AdminRole> admin_role = {};  // set if is_admin is
   bool email_verified = false;
   bool totp_enabled = false;
   bool suspended = false;

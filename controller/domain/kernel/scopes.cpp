@@ -44,17 +44,22 @@ constexpr std::array scope_table = {
     ScopeInfo{Scope::logs_read, "logs:read",
               "the logs of containers, builds and runs; a part of deploy:manage", Approval::admin,
               Bearer::app_owner},
+    ScopeInfo{Scope::admin, "admin", "what the admin who made the token may do", Approval::admin,
+              Bearer::anybody},
 };
 static_assert(scope_table.size() == scope_count);
+static_assert(scope_table.back().scope == Scope::admin);
 
 }  // namespace
 
 const ScopeInfo& info(Scope scope) { return scope_table.at(static_cast<size_t>(scope)); }
-std::span<const ScopeInfo> all_scopes() { return scope_table; }
+std::span<const ScopeInfo> all_scopes() {
+  return std::span(scope_table).first(scope_table.size() - 1);
+}
 
 std::optional<Scope> parse_scope(std::string_view name) {
-  const auto row = std::ranges::find(scope_table, name, &ScopeInfo::name);
-  return row == scope_table.end() ? std::nullopt : std::optional(row->scope);
+  const auto row = std::ranges::find(all_scopes(), name, &ScopeInfo::name);
+  return row == all_scopes().end() ? std::nullopt : std::optional(row->scope);
 }
 
 ScopeSet ScopeSet::automatic() {
@@ -109,13 +114,23 @@ std::string ScopeSet::text() const {
   return result;
 }
 
-std::optional<ScopeSet> parse_scopes(std::string_view text) {
+namespace {
+
+// Which names are taken for scopes.
+enum class Of { apps, persons };
+
+std::optional<Scope> parse_scope(std::string_view name, Of whom) {
+  if (whom == Of::persons && name == info(Scope::admin).name) return Scope::admin;
+  return berth::parse_scope(name);
+}
+
+std::optional<ScopeSet> parse_text(std::string_view text, Of whom) {
   ScopeSet set;
   size_t at = 0;
   while (at < text.size()) {
     const size_t end = std::min(text.find_first_of(" +", at), text.size());
     if (end > at) {
-      const auto scope = parse_scope(text.substr(at, end - at));
+      const auto scope = parse_scope(text.substr(at, end - at), whom);
       if (!scope) return std::nullopt;
       set.add(*scope);
     }
@@ -124,9 +139,24 @@ std::optional<ScopeSet> parse_scopes(std::string_view text) {
   return set.empty() ? std::nullopt : std::optional(set);
 }
 
+std::optional<ScopeSet> parse_names(const std::vector<std::string>& names, Of whom) {
+  ScopeSet set;
+  for (const std::string& name : names) {
+    const auto scope = parse_scope(name, whom);
+    if (!scope) return std::nullopt;
+    set.add(*scope);
+  }
+  return set.empty() ? std::nullopt : std::optional(set);
+}
+
+}  // namespace
+
+std::optional<ScopeSet> parse_scopes(std::string_view text) { return parse_text(text, Of::apps); }
+
 std::string why_no_scopes(std::string_view text) {
   std::string known;
-  for (const ScopeInfo& row : scope_table) known.append(known.empty() ? "" : ", ").append(row.name);
+  for (const ScopeInfo& row : all_scopes())
+    known.append(known.empty() ? "" : ", ").append(row.name);
   for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
     end = std::min(text.find_first_of(" +", at), text.size());
     const std::string_view name = text.substr(at, end - at);
@@ -137,15 +167,15 @@ std::string why_no_scopes(std::string_view text) {
 }
 
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names) {
-  ScopeSet set;
-  for (const std::string& name : names) {
-    const auto scope = parse_scope(name);
-    if (!scope) return std::nullopt;
-    set.add(*scope);
-  }
-  return set.empty() ? std::nullopt : std::optional(set);
+  return parse_names(names, Of::apps);
 }
 
-ScopeSet stored_scopes(const std::string& text) { return parse_scopes(text).value_or(ScopeSet()); }
+std::optional<ScopeSet> parse_personal_scopes(const std::vector<std::string>& names) {
+  return parse_names(names, Of::persons);
+}
+
+ScopeSet stored_scopes(const std::string& text) {
+  return parse_text(text, Of::persons).value_or(ScopeSet());
+}
 
 }  // namespace berth

@@ -25,8 +25,9 @@ enum class Scope {
   deploy_read,
   deploy_write,
   logs_read,
+  admin,  // of personal access tokens alone: no app can have it. It is the last one
 };
-inline constexpr size_t scope_count = 13;
+inline constexpr size_t scope_count = 14;
 
 enum class Approval { automatic, admin };
 // Operator scopes are only granted if the authorizing user owns the app, so that a player's token
@@ -41,7 +42,9 @@ struct ScopeInfo {
   Bearer bearer;
 };
 const ScopeInfo& info(Scope scope);
+// All that apps can have. Scope::admin isn't among them.
 std::span<const ScopeInfo> all_scopes();
+// Returns nothing for a name that isn't one of these.
 std::optional<Scope> parse_scope(std::string_view name);
 
 class ScopeSet {
@@ -85,6 +88,8 @@ class ScopeSet {
 // Parses names separated by spaces or pluses. Returns nothing if one is unknown or there is none.
 std::optional<ScopeSet> parse_scopes(std::string_view text);
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names);
+// The same for those of a personal access token, which may be `admin`, too.
+std::optional<ScopeSet> parse_personal_scopes(const std::vector<std::string>& names);
 // Says why parse_scopes() returns nothing for the text: which name isn't a scope's, and which ones
 // there are; or that the text has no name.
 std::string why_no_scopes(std::string_view text);

@@ -72,16 +72,20 @@ void empty_ledger_account(db::Tx& tx, const User& user) {
 
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor) {
-  get(tx, id);
+  const User user = get(tx, id);
   if (promotion.tier) {
     if (!tiers::find_by_slug(tx, *promotion.tier))
       throw Error(Code::tier_not_found, "there is no such tier");
     set_tier(tx, id, *promotion.tier);
     audit::record(tx, actor, "user.promote", id, "{\"tier\":\"" + *promotion.tier + "\"}");
   }
-  if (promotion.is_admin) {
-    set_admin(tx, id, *promotion.is_admin);
-    audit::record(tx, actor, *promotion.is_admin ? "user.make_admin" : "user.unmake_admin", id);
+  if (promotion.admin_role) {
+    if (promotion.is_admin == false)
+      throw invalid_field("admin_role", "is none if is_admin is false");
+    give_admin_role(tx, id, promotion.admin_role, actor);
+  } else if (promotion.is_admin) {
+    const auto kept = user.admin_role.value_or(AdminRole::admin);
+    give_admin_role(tx, id, *promotion.is_admin ? std::optional(kept) : std::nullopt, actor);
   }
   return get(tx, id);
 }
@@ -111,6 +115,7 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
 
 void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   tx.require_serializable();
+  require_other_admin(tx, user.id);
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
   for (const auto forget : forget_user) forget(tx, user.id);

@@ -13,11 +13,15 @@ namespace berth::accounts {
 struct Promotion {                  // members that aren't set stay as they are
   std::optional<std::string> tier;  // the slug of a tier
   std::optional<bool> is_admin;     // whether the user may use the admin pages
+  // The role to give. Without it, `is_admin` gives the role `admin` to somebody who has none, and
+  // leaves others theirs; false takes any away.
+  std::optional<AdminRole> admin_role = {};
 };
 // Used by admins; `actor` is the admin's id. A suspension ends all ways into the account
 // (ways_in.h) and tells the user by mail what has ended; a reactivation brings none of them back,
-// so the user logs in again. Repeating a call changes nothing, except that promote() writes to the
-// audit log again. All three throw user_not_found; promote() also throws tier_not_found.
+// so the user logs in again. Repeating a call changes nothing, except that promote() writes a tier
+// to the audit log again. All three throw user_not_found; promote() also throws tier_not_found,
+// what give_admin_role() throws, and validation_failed for a role together with is_admin = false.
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor);
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor, const Keys& keys);
@@ -27,7 +31,7 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor);
 // apps are deleted, and the points on the account go to the treasury. The ledger keeps its rows,
 // without memos, and the registration number isn't reused. What may be many rows is erased later in
 // batches (erasure.h). Throws invalid_state while an app of the user has a deployment that isn't
-// destroyed.
+// destroyed, and for the last admin (require_other_admin()).
 void delete_account(db::Tx& tx, const User& user, const Keys& keys);
 
 }  // namespace berth::accounts

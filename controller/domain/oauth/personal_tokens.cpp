@@ -67,6 +67,8 @@ void check_wanted(const Wanted& wanted) {
   if (const ScopeSet moving = wanted.scopes - possible_scopes(); !moving.empty())
     throw invalid_field("scopes", "can't have " + moving.text() +
                                       ": a personal token doesn't move a user's points");
+  if (wanted.scopes.has(Scope::admin) && wanted.app_id)
+    throw invalid_field("scopes", "can't have admin, which is for no app, beside an app");
   if (wanted.lifetime < std::chrono::days(1) || wanted.lifetime > longest_lifetime)
     throw invalid_field("expires_in_days", "must be from 1 to 365");
 }
@@ -151,6 +153,7 @@ const ScopeSet& possible_scopes() {
   static const ScopeSet scopes = [] {
     ScopeSet all;
     for (const ScopeInfo& scope : all_scopes()) all.add(scope.scope);
+    all.add(Scope::admin);
     return all - ScopeSet{Scope::points_spend, Scope::points_transfer, Scope::points_award};
   }();
   return scopes;

@@ -36,8 +36,9 @@ inline constexpr Duration warned_before = std::chrono::days(7);
 // "expired" or "revoked" instead of "unknown".
 inline constexpr Duration ended_kept_for = std::chrono::days(30);
 
-// The scopes that a token can have: all but those that move a user's points. Nobody consents to a
-// limit for what a personal token spends.
+// The scopes that a token can have: `admin`, for which the caller of make() asks more
+// (api/gate/admin_token.h), and all of apps but those that move a user's points. Nobody consents to
+// a limit for what a personal token spends.
 const ScopeSet& possible_scopes();
 
 // Returns the 6 characters that follow these 40. Any text has a checksum.

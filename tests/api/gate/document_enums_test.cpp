@@ -4,6 +4,7 @@
 
 #include "api/gate/openapi.h"
 #include "api/gate/services.h"
+#include "controller/domain/accounts/admin_roles.h"
 #include "controller/domain/ads/events.h"
 #include "controller/domain/ads/packages.h"
 #include "controller/domain/ads/placing.h"
@@ -68,6 +69,13 @@ std::map<std::string, Texts> enums_of_code() {
       {"/ChatChannel/properties/type", all<chat::ChannelType>()},
       {"/ClientTokenIntrospection/properties/token_use", all<oauth::TokenKind>()},
       {"/MeResponse/properties/user/properties/language", all<Language>()},
+      {"/MeResponse/properties/user/properties/admin_role", all<accounts::AdminRole>()},
+      {"/AuthResponse/properties/user/properties/admin_role", all<accounts::AdminRole>()},
+      {"/AdminList/properties/admins/items/properties/role", all<accounts::AdminRole>()},
+      {"/InternalSecret/properties/role", all<accounts::AdminRole>()},
+      {"/InternalUser/properties/admin_role", all<accounts::AdminRole>()},
+      {"/MakeInternalSecretRequest/properties/role", all<accounts::AdminRole>()},
+      {"/PromoteUserRequest/properties/admin_role", all<accounts::AdminRole>()},
       {"/UpdateMeRequest/properties/language", all<Language>()},
       {"/ConnectedApp/properties/session_access", all<play::SessionAccess>()},
       {"/ConnectedAppChanges/properties/session_access", all<play::SessionAccess>()},

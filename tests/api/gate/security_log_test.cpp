@@ -214,8 +214,9 @@ TEST_CASE("wrong internal secrets are limited and logged; the right one always w
 TEST_CASE("wrong internal secrets from many networks are limited together") {
   InternalSecret secret("the right one", true);
   const auto check = [&](const std::string& shown, int network) {
-    return berth::test::refusal(
-        [&] { secret.check(shown, "192.0.2." + std::to_string(network), start); });
+    return berth::test::refusal([&] {
+      if (!secret.name_of(shown)) secret.refuse(shown, "192.0.2." + std::to_string(network), start);
+    });
   };
   const int most = InternalSecret::wrong_of_all.limit;
   for (int i = 0; i < most; ++i) CHECK(check("wrong", i % 100) == "403 forbidden");

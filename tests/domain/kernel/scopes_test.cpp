@@ -18,6 +18,20 @@ TEST_CASE("the nine scopes of the specification and berth's own, two of them aut
   }
 }
 
+TEST_CASE("the scope admin is for personal access tokens alone") {
+  for (const ScopeInfo& row : all_scopes()) CHECK(row.scope != Scope::admin);
+  CHECK_FALSE(parse_scope("admin"));
+  CHECK_FALSE(parse_scopes("admin"));
+  CHECK_FALSE(parse_scopes(std::vector<std::string>{"admin"}));
+  CHECK(why_no_scopes("admin").find("admin isn't a scope") != std::string::npos);
+  const ScopeSet both = {Scope::admin, Scope::points_read};
+  CHECK(parse_personal_scopes({"admin", "points:read"}) == both);
+  CHECK_FALSE(parse_personal_scopes({"root"}));
+  CHECK(both.text() == "points:read admin");
+  CHECK(stored_scopes(both.text()) == both);
+  CHECK_FALSE((ScopeSet::automatic() | ScopeSet::operators()).has(Scope::admin));
+}
+
 TEST_CASE("scopes are separated by spaces or pluses") {
   const ScopeSet both = {Scope::points_read, Scope::profile_read};
   for (const char* text :

@@ -61,7 +61,8 @@ const std::map<std::string, Opens> secrets = {
     {"deployments.env_sealed", Opens::app},
     {"deployments.credentials_sealed", Opens::app},
     {"app_variables.value_sealed", Opens::app},
-    {"deployment_pushes.hook_hash", Opens::nothing},  // has a registry asked, and no more
+    {"deployment_pushes.hook_hash", Opens::nothing},   // has a registry asked, and no more
+    {"internal_secrets.secret_hash", Opens::nothing},  // a machine's, and no account's
     {"deployment_revisions.env_sealed", Opens::app},
     {"deployment_revisions.credentials_sealed", Opens::app},
     {"ad_impressions.token_hash", Opens::nothing},  // reports one impression

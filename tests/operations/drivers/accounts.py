@@ -234,6 +234,31 @@ def promote_user(scene):
     return scene.admin.post(f"/api/internal/users/{scene.new_user().id}/promote", {"tier": "basic"})
 
 
+def new_internal_secret(scene):
+    return scene.admin.post("/api/internal/secrets", {"name": "job", "role": "support", "expires_in_days": 1})
+
+
+@driver("listAdmins")
+def list_admins(scene):
+    return scene.admin.get("/api/internal/admins")
+
+
+@driver("listInternalSecrets")
+def list_internal_secrets(scene):
+    return scene.admin.get("/api/internal/secrets")
+
+
+@driver("makeInternalSecret")
+def make_internal_secret(scene):
+    return new_internal_secret(scene)
+
+
+@driver("revokeInternalSecret")
+def revoke_internal_secret(scene):
+    secret = new_internal_secret(scene).expect(201)["internal_secret"]["id"]
+    return scene.admin.delete(f"/api/internal/secrets/{secret}")
+
+
 @driver("endUserSessions")
 def end_user_sessions(scene):
     return scene.admin.delete(f"/api/internal/users/{device_of(scene).id}/sessions")

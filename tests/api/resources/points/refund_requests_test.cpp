@@ -54,14 +54,14 @@ struct Fixture {
     return post(fields, "/api/operator/refund-requests/" + id + "/answer", body);
   }
   // A login in the console of a new admin who has just proven their second factor.
-  Fields admin(const std::string& name) {
+  Fields admin(const std::string& name, accounts::AdminRole role = accounts::AdminRole::admin) {
     const accounts::User user = g.world.verified_user(name);
     std::string secret;
     const auto code = [&] {
       return berth::test::totp(secret, to_millis(g.world.clock.now()) / 1000);
     };
     g.world.write([&](db::Tx& tx) {
-      accounts::promote(tx, user.id, {.tier = {}, .is_admin = true}, "root");
+      accounts::promote(tx, user.id, {.tier = {}, .is_admin = {}, .admin_role = role}, "root");
     });
     g.world.write([&](db::Tx& tx) {
       secret = two_factor::set_up(tx, user, g.world.keys).secret;
@@ -353,6 +353,28 @@ TEST_CASE("admins see the platform's money") {
   CHECK(money.body.at("anomalies").is_array());
   CHECK(f.g.ask("GET", "/api/internal/money?days=32", f.g.admin).error() ==
         "422 validation_failed");
+}
+
+TEST_CASE("support gives back few points a day; what is more waits for another admin") {
+  Fixture f;
+  f.g.services.rules.support_refund_limit = 50;
+  const Fields support = f.admin("sue", accounts::AdminRole::support);
+  const Fields finance = f.admin("fay", accounts::AdminRole::finance);
+  const auto refund = [&](std::int64_t amount) {
+    return f.post(support, "/api/internal/points/refunds",
+                  {{"spend_id", f.spend_id}, {"amount", amount}, {"reason", "x"}});
+  };
+  CHECK(refund(40).body.contains("refund"));
+  CHECK(refund(10).body.contains("refund"));  // 50 on this day, in two parts
+  const auto beyond = refund(1);
+  REQUIRE(beyond.status == 201);
+  REQUIRE(beyond.body.contains("proposal"));
+  const std::string proposal =
+      "/api/internal/points/proposals/" + beyond.body.at("proposal").at("id").get<std::string>();
+  CHECK(f.points() == 100'000 - 10);
+  CHECK(f.post(support, proposal + "/confirm", {}).error() == "403 forbidden");
+  CHECK(f.post(finance, proposal + "/confirm", {}).status == 200);
+  CHECK(f.points() == 100'000 - 9);
 }
 
 }  // namespace

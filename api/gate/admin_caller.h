@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/gate/authenticate.h"
+#include "api/gate/route.h"
+#include "controller/domain/accounts/admin_roles.h"
+#include "controller/domain/accounts/internal_secrets.h"
+
+// Who calls an operation below /api/internal/: a machine with a secret, or an admin in person.
+namespace berth::api {
+
+struct AdminCaller {
+  enum class Way { configured_secret, made_secret, console, personal_token };
+  Way way = Way::configured_secret;
+  accounts::AdminRole role = accounts::AdminRole::admin;
+  std::string actor;                  // the name in the audit log
+  std::optional<Bearer> person = {};  // in the console, and with a personal token
+};
+
+// The caller with a secret that an admin made, and the one in the console or with a personal token.
+AdminCaller by_made_secret(const internal_secrets::Secret& secret, const Request& request);
+AdminCaller by_person(Bearer person, AdminCaller::Way way);
+
+// Throws forbidden, with a sentence that names the roles that may, unless the caller may call a
+// route with this access.
+void require_admin(const Access& access, const AdminCaller& caller);
+
+}  // namespace berth::api
