@@ -104,6 +104,7 @@ void mark_deleted(db::Tx& tx, const App& app) {
       WHERE id = $1 AND deleted_at IS NULL)",
       app.id, tx.now());
   store_origins(tx, app.id, {});
+  store_openid_settings(tx, app.id, {});
 }
 
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {

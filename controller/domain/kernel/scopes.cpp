@@ -34,6 +34,12 @@ constexpr std::array scope_table = {
     ScopeInfo{Scope::deploy_exec, "deploy:exec",
               "commands in containers that run, and connections to their ports", Approval::admin,
               Bearer::app_owner},
+    ScopeInfo{Scope::openid, "openid", "a login: an ID token with the user's id", Approval::user,
+              Bearer::anybody},
+    ScopeInfo{Scope::profile, "profile", "username, in ID tokens and at userinfo", Approval::user,
+              Bearer::anybody},
+    ScopeInfo{Scope::email, "email", "email address, in ID tokens and at userinfo", Approval::user,
+              Bearer::anybody},
 };
 static_assert(scope_table.size() == scope_count);
 
@@ -51,6 +57,13 @@ ScopeSet ScopeSet::automatic() {
   ScopeSet set;
   for (const ScopeInfo& row : scope_table)
     if (row.approval == Approval::automatic) set.add(row.scope);
+  return set;
+}
+
+ScopeSet ScopeSet::identity() {
+  ScopeSet set;
+  for (const ScopeInfo& row : scope_table)
+    if (row.approval == Approval::user) set.add(row.scope);
   return set;
 }
 

@@ -111,7 +111,7 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
   const auto scopes = asks ? parse_scopes(request.scope)
                            : std::optional(ScopeSet::automatic() & app.approved_scopes);
   if (!scopes) return refused(Code::invalid_scope, why_no_scopes(request.scope));
-  const ScopeSet missing = *scopes - app.approved_scopes;
+  const ScopeSet missing = *scopes - app.approved_scopes - ScopeSet::identity();
   if (!missing.empty())
     return refused(Code::invalid_scope,
                    "these scopes aren't approved for this app: " + missing.text());
@@ -211,7 +211,9 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
   // game's server must not be able to spend them.
   static const ScopeSet moves_points = {Scope::points_spend, Scope::points_transfer,
                                         Scope::points_award};
-  const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
+  // Nobody logs in with it, so it says nothing about a person either.
+  const ScopeSet available =
+      client.approved_scopes - (moves_points - grant.scopes) - ScopeSet::identity();
   const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
   if (!asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
   if (const ScopeSet missing = *asked - available; !missing.empty())

@@ -130,7 +130,7 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id) {
 }
 
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators) {
-  const ScopeSet scopes = granted & (approved | ScopeSet::automatic());
+  const ScopeSet scopes = granted & (approved | ScopeSet::automatic() | ScopeSet::identity());
   return bears_operators ? scopes : scopes - ScopeSet::operators();
 }
 

@@ -6,9 +6,10 @@ namespace {
 
 using namespace berth;
 
-TEST_CASE("the nine scopes of the specification and deploy:exec, two of them automatic") {
-  CHECK(all_scopes().size() == 10);
+TEST_CASE("the nine scopes of the specification and those of berth, two of them automatic") {
+  CHECK(all_scopes().size() == 13);
   CHECK(ScopeSet::automatic().text() == "profile:read points:read");
+  CHECK(ScopeSet::identity().text() == "openid profile email");
   CHECK(ScopeSet::operators().text() ==
         "deploy:manage campaigns:manage campaign:write deploy:exec");
   for (const ScopeInfo& row : all_scopes()) {
