@@ -93,7 +93,7 @@ void check_profile(const Profile& profile) {
     wrong["refresh_requires_client"].push_back("must be false for a client without a secret");
   check_web_url(wrong, "logo_url", profile.logo_url);
   check_web_url(wrong, "website_url", profile.website_url);
-  check(profile.openid, wrong);
+  check_openid(profile.openid, wrong);
   if (profile.allowed_scopes.empty())
     wrong["allowed_scopes"].push_back("must have at least one scope");
   if (!wrong.empty())

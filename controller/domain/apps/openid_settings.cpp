@@ -8,7 +8,7 @@
 
 namespace berth::apps {
 
-void check(const OpenIdSettings& settings, Details& wrong) {
+void check_openid(const OpenIdSettings& settings, Details& wrong) {
   if (settings.post_logout_redirect_uris.size() > max_post_logout_redirect_uris)
     wrong["post_logout_redirect_uris"].push_back("must have 10 URIs at most");
   for (const std::string& uri : settings.post_logout_redirect_uris)

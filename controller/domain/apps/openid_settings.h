@@ -29,11 +29,11 @@ struct OpenIdSettings {
 
 // Adds to `wrong` what is wrong with the settings. The address that the host of
 // backchannel_logout_uri resolves to is checked when a connection is made.
-void check(const OpenIdSettings& settings, Details& wrong);
+void check_openid(const OpenIdSettings& settings, Details& wrong);
 
 // Returns the app's settings; the defaults if it has set nothing.
 OpenIdSettings openid_settings(db::Tx& tx, const std::string& app_id);
-// Replaces them. They must have passed check().
+// Replaces them. They must have passed check_openid().
 void store_openid_settings(db::Tx& tx, const std::string& app_id, const OpenIdSettings& settings);
 
 }  // namespace berth::apps

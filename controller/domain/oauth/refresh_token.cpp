@@ -67,6 +67,8 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   Tokens tokens =
       add_tokens(tx, family, scopes, holder.user_id, scope ? std::optional(scopes) : std::nullopt);
   tokens.first_party = holder.built_in;
+  // A refreshed ID token has no nonce (OpenID Connect Core 1.0, section 12.2).
+  if (scopes.has(Scope::openid)) tokens.login = login_of(rows);
   return tokens;
 }
 
