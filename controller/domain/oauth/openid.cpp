@@ -133,20 +133,20 @@ std::string session_name(std::string_view session_id, std::string_view client_id
   return base64url(sha256(text));
 }
 
-std::string id_token(db::Tx& tx, const apps::App& client, const oauth::Tokens& tokens,
-                     const Issuer& issuer) {
+std::string id_token(db::Tx& tx, const oauth::Tokens& tokens, const Issuer& issuer) {
   const auto user = accounts::find(tx, tokens.user_id);
-  if (!user) throw Error(Code::invalid_grant, "the account was deleted");
+  const auto client = apps::find(tx, tokens.login->app_id);
+  if (!user || !client) throw Error(Code::invalid_grant, "the account or the app was deleted");
   const SigningKeys keys = signing_keys_or_new(tx, issuer.data_key);
-  const apps::IdTokenAlg alg = apps::openid_settings(tx, client.id).id_token_alg;
+  const apps::IdTokenAlg alg = apps::openid_settings(tx, client->id).id_token_alg;
   json claims = claims_about(tx, *user, tokens.scopes);
   claims["iss"] = issuer.url;
-  claims["aud"] = client.client_id;
+  claims["aud"] = client->client_id;
   claims["iat"] = in_seconds(tx.now());
   claims["exp"] = in_seconds(tx.now() + id_token_lifetime);
   claims["auth_time"] = in_seconds(tokens.login->authenticated_at);
   claims["at_hash"] = access_token_hash(tokens.access_token, alg);
-  claims["sid"] = session_name(tokens.login->session_id, client.client_id);
+  claims["sid"] = session_name(tokens.login->session_id, client->client_id);
   if (!tokens.login->nonce.empty()) claims["nonce"] = tokens.login->nonce;
   return sign(keys, alg, id_token_type, claims);
 }

@@ -30,6 +30,7 @@ inline constexpr std::string_view logout_token_type = "logout+jwt";
 
 // The login behind an authorization that includes openid.
 struct Login {
+  std::string app_id;
   std::string session_id;
   Instant authenticated_at;  // when the user last proved in the session who they are
   std::string nonce = {};    // empty if the request had none, and in refreshed ID tokens
@@ -62,8 +63,7 @@ std::optional<Error> refuse_silently(db::Tx& tx, const apps::App& app, const std
 // ---- What apps get ------------------------------------------------------------------------------
 
 // Returns the ID token for tokens that have a login. Writes the first keys if there are none.
-std::string id_token(db::Tx& tx, const apps::App& client, const oauth::Tokens& tokens,
-                     const Issuer& issuer);
+std::string id_token(db::Tx& tx, const oauth::Tokens& tokens, const Issuer& issuer);
 // Returns the claims about the user that the scopes allow (section 5.4): `sub` and, with profile
 // and email, those of their names. There is no `picture`, because users have none.
 nlohmann::json claims_about(db::Tx& tx, const accounts::User& user, const ScopeSet& scopes);

@@ -54,7 +54,9 @@ std::optional<openid::Login> login_of(const db::Query& row) {
   const auto session_id = row.text_or_null("session_id");
   const auto authenticated_at = row.instant_or_null("authenticated_at");
   if (!session_id || !authenticated_at) return std::nullopt;
-  return openid::Login{.session_id = *session_id, .authenticated_at = *authenticated_at};
+  return openid::Login{.app_id = row.text("app_id"),
+                       .session_id = *session_id,
+                       .authenticated_at = *authenticated_at};
 }
 
 void revoke_family(db::Tx& tx, const std::string& family_id) {
