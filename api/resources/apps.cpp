@@ -74,7 +74,7 @@ apps::OpenIdSettings changed_openid(const json& body, apps::OpenIdSettings befor
   if (body.contains("backchannel_logout_uri"))
     settings.backchannel_logout_uri = text_or_nothing(body, "backchannel_logout_uri");
   const auto& uri = settings.backchannel_logout_uri;
-  const bool may_be_http = services.environment == Environment::development;
+  const bool may_be_http = services.environment != Environment::production;
   if (uri && !may_be_http && !uri->starts_with("https://"))
     throw invalid_field("backchannel_logout_uri", "must begin with https://");
   return settings;

@@ -29,6 +29,7 @@ AuthorizationQuestion authorization_question(const Query& query) {
   request.has_request_object = query.contains("request");
   request.has_request_uri = query.contains("request_uri");
   question.login_hint = value("login_hint");
+  question.ui_locales = value("ui_locales");
   question.id_token_hint = value("id_token_hint");
   const std::string state = value("state");
   // A state that occurs twice has no single value that could be sent back.
