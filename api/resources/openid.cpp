@@ -32,7 +32,7 @@ Reply published_keys(const Call&, const Services& services) {
 }
 
 Reply rotate_keys(const Call& call, const Services& services) {
-  const openid::KeyPair fresh = openid::new_key_pair(services.clock.now());
+  const openid::KeyPair fresh = openid::new_key_pair();
   const auto ids = services.db.write([&](db::Tx& tx) {
     const auto rotated = openid::rotate_signing_keys(tx, services.keys.data, fresh);
     audit::record(tx, call.admin, "openid_keys.rotate", rotated.front());

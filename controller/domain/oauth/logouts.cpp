@@ -72,7 +72,8 @@ void forget(db::Tx& tx, std::int64_t id) {
 }
 
 std::string logout_token(db::Tx& tx, const Notice& notice, const openid::Issuer& issuer) {
-  const openid::SigningKeys keys = openid::signing_keys_or_new(tx, issuer.data_key);
+  // The login gave an ID token, so there are keys.
+  const openid::SigningKeys keys = openid::signing_keys(tx, issuer.data_key).value();
   const nlohmann::json claims = {
       {"iss", issuer.url},
       {"sub", notice.user_id},

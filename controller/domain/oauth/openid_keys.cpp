@@ -28,13 +28,13 @@ std::string bytes_in(const json& text) {
 json stored(const KeyPair& pair) {
   return {{"rsa", base64url(pair.rsa)},
           {"seed", base64url(pair.seed)},
-          {"made_at", to_millis(pair.made_at)}};
+          {"published_at", to_millis(pair.published_at)}};
 }
 
 KeyPair pair_in(const json& pair) {
   return {.rsa = bytes_in(pair.at("rsa")),
           .seed = bytes_in(pair.at("seed")),
-          .made_at = from_millis(pair.at("made_at").get<std::int64_t>())};
+          .published_at = from_millis(pair.at("published_at").get<std::int64_t>())};
 }
 
 void store(db::Tx& tx, const std::string& data_key, const SigningKeys& keys) {
@@ -50,9 +50,11 @@ void store(db::Tx& tx, const std::string& data_key, const SigningKeys& keys) {
   meta::put(tx, place, base64(seal(data_key, text.dump(), place)));
 }
 
+// Nobody can know the first pair before it signs.
 SigningKeys first_keys(db::Tx& tx, const std::string& data_key, const KeyPair& next) {
   SigningKeys keys = {
-      .current = new_key_pair(tx.now()), .next = next, .signs_since = tx.now(), .former = {}};
+      .current = new_key_pair(), .next = next, .signs_since = tx.now(), .former = {}};
+  keys.current.published_at = keys.next.published_at = tx.now();
   store(tx, data_key, keys);
   return keys;
 }
@@ -100,8 +102,8 @@ bool says(const json& object, const char* name, std::string_view value) {
 
 }  // namespace
 
-KeyPair new_key_pair(Instant now) {
-  return {.rsa = rsa::new_private_key(), .seed = random_bytes(jws::seed_bytes), .made_at = now};
+KeyPair new_key_pair() {
+  return {.rsa = rsa::new_private_key(), .seed = random_bytes(jws::seed_bytes)};
 }
 
 std::optional<SigningKeys> signing_keys(db::Tx& tx, const std::string& data_key) {
@@ -124,7 +126,7 @@ std::optional<SigningKeys> signing_keys(db::Tx& tx, const std::string& data_key)
 
 SigningKeys signing_keys_or_new(db::Tx& tx, const std::string& data_key) {
   auto keys = signing_keys(tx, data_key);
-  return keys ? *std::move(keys) : first_keys(tx, data_key, new_key_pair(tx.now()));
+  return keys ? *std::move(keys) : first_keys(tx, data_key, new_key_pair());
 }
 
 bool is_rotation_due(db::Tx& tx, const std::string& data_key) {
@@ -140,11 +142,12 @@ std::vector<std::string> rotate_signing_keys(db::Tx& tx, const std::string& data
   if (!before) {
     keys = first_keys(tx, data_key, fresh);
   } else {
-    if (before->next.made_at + published_for > tx.now())
+    if (before->next.published_at + published_for > tx.now())
       throw Error(Code::invalid_state,
                   "the next keys were published less than an hour ago, so clients may not know "
                   "them yet; rotate again later");
     keys = {.current = before->next, .next = fresh, .signs_since = tx.now(), .former = {}};
+    keys->next.published_at = tx.now();
     for (const PublicKey& key : public_keys(before->current))
       keys->former.push_back(
           {.alg = key.alg, .public_key = key.bytes, .kept_until = tx.now() + former_kept_for});
@@ -188,6 +191,22 @@ std::optional<json> verified(const SigningKeys& keys, std::string_view type, std
                  ? object_in(text.substr(first + 1, last - first - 1))
                  : std::nullopt;
   return std::nullopt;
+}
+
+Loop keys_loop(std::string data_key) {
+  return {.name = "openid keys",
+          .interval = std::chrono::minutes(10),
+          .lease = "openid-keys",
+          .round =
+              [data_key = std::move(data_key)](Round& round) {
+                if (!round.read([&](db::Tx& tx) { return is_rotation_due(tx, data_key); })) return;
+                const KeyPair fresh = new_key_pair();
+                round.write([&](db::Tx& tx) {
+                  if (is_rotation_due(tx, data_key)) rotate_signing_keys(tx, data_key, fresh);
+                });
+                log::info("ID tokens are signed with new keys");
+              },
+          .failure = "the keys of ID tokens couldn't be rotated"};
 }
 
 }  // namespace berth::openid

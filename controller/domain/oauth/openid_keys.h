@@ -9,6 +9,7 @@
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 #include "controller/domain/apps/openid_settings.h"
+#include "controller/domain/kernel/loop.h"
 
 // The keys with which berthd signs ID tokens and logout tokens: an RSA key and an Ed25519 key at a
 // time. They are in the database, encrypted with the data key, so that all berthd processes on it
@@ -24,12 +25,12 @@ inline constexpr Duration rotated_every = std::chrono::days(90);
 inline constexpr Duration former_kept_for = std::chrono::hours(1) + std::chrono::minutes(10);
 
 struct KeyPair {
-  std::string rsa;   // a private key (base/rsa_key.h)
-  std::string seed;  // of an Ed25519 key (base/jws.h)
-  Instant made_at;
+  std::string rsa;            // a private key (base/rsa_key.h)
+  std::string seed;           // of an Ed25519 key (base/jws.h)
+  Instant published_at = {};  // set by whoever stores it
 };
 // Takes some 100 ms of one core, so it is best called outside of a transaction.
-KeyPair new_key_pair(Instant now);
+KeyPair new_key_pair();
 
 struct FormerKey {
   apps::IdTokenAlg alg = apps::IdTokenAlg::rs256;
@@ -70,5 +71,8 @@ std::string sign(const SigningKeys& keys, apps::IdTokenAlg alg, std::string_view
 // another one for a key, such as `none` or HS256, is refused (RFC 8725, section 3.1).
 std::optional<nlohmann::json> verified(const SigningKeys& keys, std::string_view type,
                                        std::string_view text, Instant now);
+
+// The loop that makes the first keys, and rotates them when that is due.
+Loop keys_loop(std::string data_key);
 
 }  // namespace berth::openid
