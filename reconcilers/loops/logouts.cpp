@@ -78,14 +78,17 @@ std::vector<WebhookAnswer> LogoutLoop::send(Round& round,
                                             const std::vector<logouts::Notice>& notices) const {
   WebhookSender sender(parts_.reach, parts_.closed, parts_.time_limit);
   const std::stop_callback wakes(round.stop_token(), [&] { sender.wake(); });
-  for (const logouts::Notice& notice : notices) {
-    const std::string token =
-        round.write([&](db::Tx& tx) { return logouts::logout_token(tx, notice, parts_.issuer); });
-    sender.send({.key = notice.id,
-                 .url = notice.url,
+  const auto tokens = round.read([&](db::Tx& tx) {
+    std::vector<std::string> all;
+    for (const logouts::Notice& notice : notices)
+      all.push_back(logouts::logout_token(tx, notice, parts_.issuer));
+    return all;
+  });
+  for (std::size_t i = 0; i < notices.size(); ++i)
+    sender.send({.key = notices[i].id,
+                 .url = notices[i].url,
                  .headers = {"Content-Type: application/x-www-form-urlencoded", "Expect:"},
-                 .body = "logout_token=" + percent_encode(token)});
-  }
+                 .body = "logout_token=" + percent_encode(tokens[i])});
   std::vector<WebhookAnswer> answers;
   while (sender.under_way() > 0 && !round.is_stopping())
     for (WebhookAnswer& answer : sender.wait(parts_.time_limit))
