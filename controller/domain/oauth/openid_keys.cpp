@@ -50,11 +50,13 @@ void store(db::Tx& tx, const std::string& data_key, const SigningKeys& keys) {
   meta::put(tx, place, base64(seal(data_key, text.dump(), place)));
 }
 
-// Nobody can know the first pair before it signs.
+// Nobody can know the first pair before it signs. Whoever has read it has read the next one, too,
+// so that one may sign at any time.
 SigningKeys first_keys(db::Tx& tx, const std::string& data_key, const KeyPair& next) {
   SigningKeys keys = {
       .current = new_key_pair(), .next = next, .signs_since = tx.now(), .former = {}};
-  keys.current.published_at = keys.next.published_at = tx.now();
+  keys.current.published_at = tx.now();
+  keys.next.published_at = Instant();
   store(tx, data_key, keys);
   return keys;
 }
