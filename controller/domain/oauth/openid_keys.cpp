@@ -27,12 +27,14 @@ std::string bytes_in(const json& text) {
 
 json stored(const KeyPair& pair) {
   return {{"rsa", base64url(pair.rsa)},
+          {"rsa_id", pair.rsa_id},
           {"seed", base64url(pair.seed)},
           {"published_at", to_millis(pair.published_at)}};
 }
 
 KeyPair pair_in(const json& pair) {
   return {.rsa = bytes_in(pair.at("rsa")),
+          .rsa_id = pair.at("rsa_id"),
           .seed = bytes_in(pair.at("seed")),
           .published_at = from_millis(pair.at("published_at").get<std::int64_t>())};
 }
@@ -105,7 +107,10 @@ bool says(const json& object, const char* name, std::string_view value) {
 }  // namespace
 
 KeyPair new_key_pair() {
-  return {.rsa = rsa::new_private_key(), .seed = random_bytes(jws::seed_bytes)};
+  const std::string key = rsa::new_private_key();
+  return {.rsa = key,
+          .rsa_id = rsa::key_id(rsa::public_key_of(key)),
+          .seed = random_bytes(jws::seed_bytes)};
 }
 
 std::optional<SigningKeys> signing_keys(db::Tx& tx, const std::string& data_key) {
@@ -172,8 +177,7 @@ std::string sign(const SigningKeys& keys, IdTokenAlg alg, std::string_view type,
                  const json& claims) {
   const KeyPair& pair = keys.current;
   if (alg == IdTokenAlg::eddsa) return jws::sign(pair.seed, type, claims);
-  const json header = {
-      {"alg", alg}, {"typ", type}, {"kid", rsa::key_id(rsa::public_key_of(pair.rsa))}};
+  const json header = {{"alg", alg}, {"typ", type}, {"kid", pair.rsa_id}};
   const std::string signed_part = base64url(header.dump()) + "." + base64url(claims.dump());
   return signed_part + "." + base64url(rsa::sign(pair.rsa, signed_part));
 }

@@ -26,6 +26,7 @@ inline constexpr Duration former_kept_for = std::chrono::hours(1) + std::chrono:
 
 struct KeyPair {
   std::string rsa;            // a private key (base/rsa_key.h)
+  std::string rsa_id;         // its name, which takes as long to compute as to sign
   std::string seed;           // of an Ed25519 key (base/jws.h)
   Instant published_at = {};  // set by whoever stores it
 };
