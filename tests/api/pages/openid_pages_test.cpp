@@ -175,7 +175,7 @@ TEST_CASE("the app's hint is filled in, and its language is shown") {
   b.session.reset();
   const std::string next = b.question("&login_hint=carl%40example.org&ui_locales=fr%20de-AT");
   const Response form = b.open("GET", "/login?next=" + percent_encode(next));
-  CHECK_THAT(form.body, Contains("carl@example.org") && Contains("lang=\"de\""));
+  CHECK_THAT(form.body, Contains("carl@example.org") && Contains("<html lang=\"de\""));
 }
 
 TEST_CASE("an app ends the session with the ID token of it, and with no other") {
