@@ -65,7 +65,7 @@ std::vector<logouts::Notice> LogoutLoop::begin(Round& round) {
       }
       // The next attempt is counted from the latest time at which this one can end.
       const Duration pause = first_retry * (1 << std::min(notice.attempts, logouts::max_attempts));
-      if (logouts::begin_attempt(tx, notice.id, tx.now() + parts_.time_limit + pause))
+      if (logouts::begin_attempt(tx, notice.id, tx.now() + parts_.request_limit + pause))
         begun.push_back(notice);
     }
     return begun;
@@ -76,7 +76,7 @@ std::vector<logouts::Notice> LogoutLoop::begin(Round& round) {
 // minutes only.
 std::vector<WebhookAnswer> LogoutLoop::send(Round& round,
                                             const std::vector<logouts::Notice>& notices) const {
-  WebhookSender sender(parts_.reach, parts_.closed, parts_.time_limit);
+  WebhookSender sender(parts_.reach, parts_.closed, parts_.request_limit);
   const std::stop_callback wakes(round.stop_token(), [&] { sender.wake(); });
   const auto tokens = round.read([&](db::Tx& tx) {
     std::vector<std::string> all;
@@ -91,7 +91,7 @@ std::vector<WebhookAnswer> LogoutLoop::send(Round& round,
                  .body = "logout_token=" + percent_encode(tokens[i])});
   std::vector<WebhookAnswer> answers;
   while (sender.under_way() > 0 && !round.is_stopping())
-    for (WebhookAnswer& answer : sender.wait(parts_.time_limit))
+    for (WebhookAnswer& answer : sender.wait(parts_.request_limit))
       answers.push_back(std::move(answer));
   return answers;
 }

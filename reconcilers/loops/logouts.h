@@ -31,7 +31,7 @@ class LogoutLoop {
     openid::Issuer issuer;
     Reach reach = Reach::public_only;
     std::vector<AddressRange> closed = {};  // as for WebhookAddresses
-    std::chrono::milliseconds time_limit = WebhookSender::time_limit;
+    std::chrono::milliseconds request_limit = WebhookSender::time_limit;
   };
   LogoutLoop(Parts parts, prometheus::Registry& registry);
 

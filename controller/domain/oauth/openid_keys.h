@@ -18,7 +18,7 @@
 // token that it signed has expired.
 namespace berth::openid {
 
-// Clients may keep the published keys for so long.
+// How long clients may keep the published keys.
 inline constexpr Duration published_for = std::chrono::hours(1);
 inline constexpr Duration rotated_every = std::chrono::days(90);
 // Longer than any token that is signed lives (openid.h), and than clocks differ.

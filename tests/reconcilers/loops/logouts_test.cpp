@@ -69,7 +69,7 @@ struct Fixture {
     });
   }
   LogoutLoop loop(Reach reach = Reach::private_too) {
-    return LogoutLoop({.issuer = issuer, .reach = reach, .time_limit = 5s}, registry);
+    return LogoutLoop({.issuer = issuer, .reach = reach, .request_limit = 5s}, registry);
   }
   void run(LogoutLoop& loop) {
     round.run([&](Round& running) { loop.run_once(running); });
