@@ -21,7 +21,7 @@ CREATE TABLE openid_clients (
 -- Apps that have to be told that a session has ended (OpenID Connect Back-Channel Logout 1.0). A row goes once its app
 -- was told.
 CREATE TABLE logout_notices (
-  id              INTEGER PRIMARY KEY,
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
   app_id          TEXT NOT NULL REFERENCES apps (id),
   user_id         TEXT NOT NULL REFERENCES users (id),
   session_id      TEXT NOT NULL,
