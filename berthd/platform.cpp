@@ -27,10 +27,12 @@
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/reset_requests.h"
 #include "controller/domain/oauth/personal_tokens.h"
+#include "controller/domain/oauth/openid_keys.h"
 #include "controller/domain/points/refund_requests.h"
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/crons.h"
 #include "reconcilers/loops/ledger.h"
+#include "reconcilers/loops/logouts.h"
 #include "reconcilers/loops/loops.h"
 #include "reconcilers/loops/metering.h"
 #include "reconcilers/loops/pushes.h"
@@ -98,6 +100,7 @@ class Platform {
                                  .rules = handlers_.services().rules.deployments,
                                  .ask = pushed_image},
                                 *registry_};
+  reconcilers::LogoutLoop logouts_{logout_parts(storage_, base_url_), *registry_};
   MoneyWatch money_;
   const std::unique_ptr<reconcilers::MailLoop> mail_ = mail_loop(storage_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
@@ -146,6 +149,8 @@ void Platform::add_loops() {
   loops_.add(billing_.loop());
   loops_.add(metering_.loop());
   loops_.add(pushes_.loop());
+  loops_.add(logouts_.loop());
+  loops_.add(openid::keys_loop(storage_.keys.data));
   loops_.add(crons_.loop());
   loops_.add(ads::upkeep_loop());
   loops_.add(refund_requests::loop(storage_.keys));

@@ -55,6 +55,14 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
       .registry = std::move(registry)});
 }
 
+reconcilers::LogoutLoop::Parts logout_parts(const Storage& storage, const std::string& base_url) {
+  const Config& config = storage.config;
+  return {.issuer = {.url = base_url, .data_key = storage.keys.data},
+          .reach = config.webhook_allow_private ? reconcilers::Reach::private_too
+                                                : reconcilers::Reach::public_only,
+          .closed = config.cluster_ranges};
+}
+
 void log_what_to_know(const Config& config) {
   for (const std::string& key : config.without_effect)
     log::warning("this key has no effect in this version of berthd", {{"key", key}});

@@ -7,6 +7,7 @@
 #include "api/gate/services.h"
 #include "berthd/config.h"
 #include "berthd/storage.h"
+#include "reconcilers/loops/logouts.h"
 #include "reconcilers/loops/mail.h"
 #include "reconcilers/loops/webhooks.h"
 
@@ -21,6 +22,8 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
     const Storage& storage, const api::Services& services,
     std::shared_ptr<prometheus::Registry> registry);
 
+// Returns the parts of the loop that tells apps of ended sessions.
+reconcilers::LogoutLoop::Parts logout_parts(const Storage& storage, const std::string& base_url);
 // Logs what an administrator should know of this configuration.
 void log_what_to_know(const Config& config);
 

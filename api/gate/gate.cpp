@@ -452,8 +452,9 @@ std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) 
   const Route& route = *passage.route;
   if (!call.admin.empty()) return std::nullopt;
   write_budgets::Writer& writer = passage.writer;
-  const bool is_approved_app = call.caller && !call.caller->first_party &&
-                               !call.caller->scopes.within(ScopeSet::automatic());
+  const bool is_approved_app =
+      call.caller && !call.caller->first_party &&
+      !call.caller->scopes.within(ScopeSet::automatic() | ScopeSet::identity());
   if (!is_approved_app) writer.address = call.address;
   if (call.user) {
     writer.account_id = call.user->id;

@@ -1,10 +1,15 @@
 // The page on which an app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
 #include <array>
+#include <sstream>
 
+#include "api/gate/browser_session.h"
 #include "api/gate/errors.h"
 #include "api/pages/page.h"
+#include "api/resources/oauth/openid.h"
 #include "api/resources/oauth/redirect.h"
+#include "controller/base/ascii.h"
 #include "controller/base/url.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/oauth.h"
 
@@ -12,8 +17,9 @@ namespace berth::api::pages {
 namespace {
 
 constexpr std::array parameters = {
-    "response_type", "client_id",      "redirect_uri",          "scope",
-    "state",         "code_challenge", "code_challenge_method", "response_mode"};
+    "response_type",  "client_id",  "redirect_uri",          "scope",     "state",
+    "code_challenge", "nonce",      "code_challenge_method", "prompt",    "response_mode",
+    "max_age",        "login_hint", "authenticated_since",   "ui_locales"};
 
 // Redirects to the app's registered redirect URI, with the answer, the state and the issuer (RFC
 // 9207).
@@ -40,14 +46,17 @@ Page broken(const Visit& visit, const Error& error) {
   return page;
 }
 
-// Returns the source that the policy form-action has to allow, since browsers apply it also to the
-// redirect that answers the form: an origin or a scheme (CSP 3, section 2.3.1). Empty if the URI
-// has neither.
+}  // namespace
+
+// Browsers apply the policy form-action also to the redirect that answers the form. A source is an
+// origin or a scheme (CSP 3, section 2.3.1).
 std::string form_target(const std::string& redirect_uri) {
   if (const auto url = parse_url(redirect_uri); url && url->is_web()) return url->origin();
   const std::string scheme = redirect_uri.substr(0, redirect_uri.find(':'));
   return apps::is_private_use_scheme(scheme) ? scheme + ":" : "";
 }
+
+namespace {
 
 // Returns the place that the visitor returns to, in a form that they would recognize.
 std::string destination(const Visit& visit, const std::string& redirect_uri) {
@@ -95,7 +104,80 @@ std::string own_path(const Request& request) {
   return std::string(request.path) + "?" + std::string(request.raw_query);
 }
 
+// Whether the visitor has logged in as recently as the request wants it.
+bool is_login_fresh(const Visit& visit, const oauth::AuthorizationRequest& request) {
+  if (!visit.visitor) return false;
+  const auto since = openid::login_needed_since(request, visit.services.clock.now());
+  if (!since) return true;
+  const auto proven = visit.services.db.read(
+      [&](db::Tx& tx) { return accounts::authenticated_at(tx, visit.visitor->session_id); });
+  return proven && *proven >= *since;
+}
+
+// The values of prompt that still mean something after a new login.
+std::string without_login(const std::string& prompt) {
+  std::string left, word;
+  std::istringstream words(prompt);
+  while (words >> word)
+    if (word != "login" && word != "select_account") left.append(left.empty() ? "" : " ") += word;
+  return left;
+}
+
+// Sends the visitor to the login, and from there back to the question that was `sent`. What it says
+// about the login becomes the time since which the user must have logged in, so that the login that
+// they make now is enough.
+Page to_login(const Visit& visit, const Query& sent, const oauth::AuthorizationRequest& request) {
+  RedirectParameters all;
+  for (const std::string name : parameters) {
+    const auto [first, last] = sent.equal_range(name);
+    for (auto value = first; value != last; ++value)
+      if (name != "prompt" && name != "max_age" && name != "authenticated_since")
+        all.emplace_back(name, value->second);
+  }
+  if (const std::string prompt = without_login(request.prompt); !prompt.empty())
+    all.emplace_back("prompt", prompt);
+  all.emplace_back("authenticated_since", std::to_string(to_millis(visit.services.clock.now())));
+  return go_to(with_parameter("/login", "next", redirect_to("/api/oauth/authorize", all)));
+}
+
+// With prompt=none, the app gets its code, or learns why it can't be given, and nobody sees a page.
+Page answer_silently(const Visit& visit, const AuthorizationQuestion& question) {
+  if (const auto wrong = openid::refuse_parameters(question.request))
+    return error_to_app(visit, question, *wrong);
+  if (!visit.visitor)
+    return error_to_app(visit, question, Error(Code::login_required, "nobody is logged in"));
+  const auto code = visit.services.db.write([&](db::Tx& tx) {
+    return code_for(tx, question, visit.user(), visit.visitor->session_id, visit.services);
+  });
+  return code ? back_to_app(visit, question, {{"code", code->code}})
+              : error_to_app(visit, question, code.error());
+}
+
 }  // namespace
+
+void follow_locales(Visit& visit, const std::string& ui_locales) {
+  if (!Cookies::language(visit.http).empty()) return;
+  std::istringstream words(ui_locales);
+  std::string tag;
+  while (words >> tag)
+    if (const auto language = parse_enum<Language>(lower_case(tag.substr(0, tag.find('-'))))) {
+      visit.language = *language;
+      return;
+    }
+}
+
+bool wants_new_login(const Visit& visit, const std::string& next) {
+  const size_t query = next.find('?');
+  const auto sent = query == std::string::npos
+                        ? std::nullopt
+                        : parse_form(std::string_view(next).substr(query + 1));
+  if (!sent || !sent->contains("client_id")) return false;
+  try {
+    return !is_login_fresh(visit, authorization_question(*sent).request);
+  } catch (const Error&) {
+    return false;  // the consent page says what is wrong
+  }
+}
 
 std::string place_of_question(const Query& form) {
   std::string place = "/api/oauth/authorize";
@@ -115,7 +197,10 @@ Asking asking_in(const Visit& visit, const std::string& next) {
     const AuthorizationQuestion question = authorization_question(*sent);
     const apps::App app =
         visit.services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
-    return {.app_name = app.app_name, .form_target = form_target(question.request.redirect_uri)};
+    return {.app_name = app.app_name,
+            .form_target = form_target(question.request.redirect_uri),
+            .login_hint = question.login_hint,
+            .ui_locales = question.ui_locales};
   } catch (const Error&) {
     return {};
   }
@@ -128,6 +213,12 @@ Page show_consent(Visit& visit) {
     const AuthorizationQuestion question = authorization_question(query);
     const apps::App app =
         services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
+    follow_locales(visit, question.ui_locales);
+    if (openid::prompts(question.request, "none")) return answer_silently(visit, question);
+    const bool asks_for_login =
+        openid::login_needed_since(question.request, services.clock.now()).has_value();
+    if (asks_for_login && !is_login_fresh(visit, question.request))
+      return to_login(visit, query, question.request);
     if (!visit.visitor) return go_to(with_parameter("/login", "next", own_path(visit.http)));
     const auto scopes = oauth::asked_scopes(app, visit.user(), question.request);
     if (!scopes) return error_to_app(visit, question, scopes.error());
@@ -154,8 +245,8 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
           changed = app;
           return std::nullopt;
         }
-        return oauth::authorize(tx, visit.user(), question.request,
-                                app.session_tokens ? std::optional(access) : std::nullopt);
+        return code_for(tx, question, visit.user(), visit.visitor->session_id, visit.services,
+                        app.session_tokens ? std::optional(access) : std::nullopt);
       });
   if (changed) {
     const auto scopes = oauth::asked_scopes(*changed, visit.user(), question.request);
@@ -181,6 +272,9 @@ Page decide_consent(Visit& visit) {
       page.event = {.kind = SecurityKind::consent_changed, .reason = "denied"};
       return page;
     }
+    // While the page was open, the login may have become too old.
+    if (!is_login_fresh(visit, question.request))
+      return to_login(visit, visit.form, question.request);
     return allow(visit, question);
   } catch (const Error& error) {
     return broken(visit, error);

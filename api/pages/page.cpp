@@ -220,6 +220,12 @@ std::string in_words(const Visit& visit, Scope scope) {
     case Scope::campaigns_manage:
     case Scope::campaign_write:
       return visit.say("create and change ad campaigns of your app, which cost the app’s points");
+    case Scope::openid:
+      return visit.say("know that it is you, whenever you log in there");
+    case Scope::profile:
+      return visit.say("see your username");
+    case Scope::email:
+      return visit.say("see your email address, and whether you have verified it");
   }
   return "";
 }

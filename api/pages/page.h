@@ -111,8 +111,20 @@ std::string in_words(const Visit& visit, Instant at);
 struct Asking {
   std::string app_name;
   std::string form_target;
+  // Of OpenID Connect: the address that the app expects, and the languages that it wishes. They may
+  // be any text.
+  std::string login_hint;
+  std::string ui_locales;
 };
 Asking asking_in(const Visit& visit, const std::string& next);
+// Shows the page in the first of these languages (RFC 5646) that there is, unless a language was
+// chosen in the browser.
+void follow_locales(Visit& visit, const std::string& ui_locales);
+// Whether `next` is an authorization request that wants the visitor to log in again.
+bool wants_new_login(const Visit& visit, const std::string& next);
+// Returns the redirect URI as a source for the policy form-action (Page::form_target); empty if it
+// can't be one.
+std::string form_target(const std::string& redirect_uri);
 // Returns the name of the program that sent this User-Agent, in the page's language.
 std::string program_in_words(const Visit& visit, const std::string& user_agent);
 // Puts the values `maker` and `built_in` into the page, which say whose the app is and since when
@@ -172,6 +184,11 @@ Page decide_consent(Visit& visit);
 inline constexpr const char* consent_form = "/consent";
 // Returns the path of the consent page for the request in its form.
 std::string place_of_question(const Query& form);
+
+// In end_session_pages.cpp:
+Page show_end_session(Visit& visit);
+Page lead_to_end_session(Visit& visit);
+Page end_session_of_app(Visit& visit);
 
 // In device_pages.cpp:
 Page show_device(Visit& visit);

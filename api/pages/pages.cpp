@@ -12,6 +12,7 @@
 #include "api/gate/request_log.h"
 #include "api/gate/write_guard.h"
 #include "api/pages/page.h"
+#include "api/resources/oauth/openid.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
@@ -127,6 +128,17 @@ std::span<const Pages::Row> Pages::table() {
       {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, Stores::sign_in},
        show_consent},
       {{"POST", consent_form, "page_consent", Who::user, Stores::sign_in}, decide_consent},
+      {{"GET", api::end_session_path, "page_end_session", Who::anybody, Stores::nothing},
+       show_end_session},
+      {{.method = "POST",
+        .path = api::end_session_path,
+        .name = "page_end_session",
+        .stores = Stores::nothing,
+        .is_from_apps = true},
+       lead_to_end_session},
+      {{"POST", "/end-session/confirm", "page_confirm_end_session", Who::anybody, Stores::nothing,
+        noted(SecurityKind::session_ended, "logout")},
+       end_session_of_app},
       {{"GET", "/device", "page_device", Who::user, Stores::nothing}, show_device},
       {{"POST", "/device", "page_device_code", Who::user, Stores::sign_in}, enter_device_code},
       {{"POST", "/device/decide", "page_decide_device", Who::user, Stores::sign_in}, decide_device},
@@ -466,7 +478,8 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   } else if (!is_utf8(request.query)) {
     page = refuse(400, visit.say("That didn’t work"),
                   visit.say("The address of this page isn’t valid."));
-  } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
+  } else if (const std::string why = is_form && !row.is_from_apps ? refusal_of_form(visit) : "";
+             !why.empty()) {
     page = refuse(403, visit.say("Please try again"), why);
     page.event = {.kind = SecurityKind::form_rejected, .reason = "wrong_form_token"};
   } else {

@@ -26,6 +26,9 @@ struct PageRow {
   // What it stores, as the rows of the API say (gate/route.h); for forms, and for pages that write.
   write_budgets::Stores stores = write_budgets::Stores::nothing;
   SuccessEvent event = {};  // of a form, unless its handler sets the page's event
+  // Whether pages of apps may send the form, which has no token then. Its handler may only lead to
+  // another page.
+  bool is_from_apps = false;
 };
 
 // The hosted pages: login, registration, consent, the account, and an admin's list of scope

@@ -20,6 +20,7 @@ constexpr int shown_scope_requests = 20;
 }  // namespace
 
 json encode(db::Tx& tx, const apps::App& app) {
+  const apps::OpenIdSettings openid = apps::openid_settings(tx, app.id);
   return {{"id", app.id},
           {"app_name", app.app_name},
           {"app_description", app.app_description},
@@ -34,6 +35,9 @@ json encode(db::Tx& tx, const apps::App& app) {
           {"session_tokens", app.session_tokens},
           {"refresh_requires_client", app.refresh_requires_client},
           {"token_endpoint_auth_method", app.is_public ? no_authentication : "client_secret_basic"},
+          {"id_token_signed_response_alg", openid.id_token_alg},
+          {"post_logout_redirect_uris", openid.post_logout_redirect_uris},
+          {"backchannel_logout_uri", or_null(openid.backchannel_logout_uri)},
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
@@ -65,6 +69,23 @@ json warnings_about(const apps::App& app) {
   return warnings;
 }
 
+apps::OpenIdSettings changed_openid(const json& body, apps::OpenIdSettings before,
+                                    const Services& services) {
+  apps::OpenIdSettings settings = std::move(before);
+  if (const auto alg = text_or_nothing(body, "id_token_signed_response_alg"))
+    settings.id_token_alg = parse_enum<apps::IdTokenAlg>(*alg).value();  // the schema has the names
+  if (body.contains("post_logout_redirect_uris"))
+    settings.post_logout_redirect_uris =
+        body.at("post_logout_redirect_uris").get<std::vector<std::string>>();
+  if (body.contains("backchannel_logout_uri"))
+    settings.backchannel_logout_uri = text_or_nothing(body, "backchannel_logout_uri");
+  const auto& uri = settings.backchannel_logout_uri;
+  const bool may_be_http = services.environment != Environment::production;
+  if (uri && !may_be_http && !uri->starts_with("https://"))
+    throw invalid_field("backchannel_logout_uri", "must begin with https://");
+  return settings;
+}
+
 ScopeSet decode_scopes(const json& body, const char* field) {
   const auto scopes = parse_scopes(body.at(field).get<std::vector<std::string>>());
   if (!scopes) throw invalid_field(field, "must have known scopes, and at least one");
@@ -91,7 +112,8 @@ Reply create_app(db::Tx& tx, const Call& call, const Services& services) {
       .refresh_requires_client = body.value("refresh_requires_client", false),
       .allowed_origins = body.value("allowed_origins", std::vector<std::string>()),
       .is_public =
-          text_or_nothing(body, "token_endpoint_auth_method").value_or("") == no_authentication};
+          text_or_nothing(body, "token_endpoint_auth_method").value_or("") == no_authentication,
+      .openid = changed_openid(body, {}, services)};
   const apps::AppWithSecret created = apps::create(tx, call.user->id, wanted);
   json app = encode(tx, created.app);
   if (!created.app.is_public) app["client_secret"] = created.client_secret;

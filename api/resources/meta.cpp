@@ -1,6 +1,7 @@
 // Handlers of public information about berthd: its health, its OpenAPI document, and the metadata
 // of RFC 8414 and RFC 9728.
 #include "api/resources/meta/document.h"
+#include "api/resources/oauth/openid.h"
 #include "api/resources/shared.h"
 #include "controller/base/version.h"
 
@@ -59,35 +60,7 @@ Reply protected_resource(const Call&, const Services& services) {
 }
 
 Reply authorization_server(const Call&, const Services& services) {
-  const std::string& base = services.base_url;
-  const json authentication = json::array({"client_secret_basic", "client_secret_post"});
-  // A public client says only who it is.
-  const json or_none = json::array({"client_secret_basic", "client_secret_post", "none"});
-  return {.body = {{"issuer", base},
-                   {"authorization_endpoint", base + "/api/oauth/authorize"},
-                   {"token_endpoint", base + "/api/oauth/token"},
-                   {"device_authorization_endpoint", base + "/api/oauth/device_authorization"},
-                   {"introspection_endpoint", base + "/api/oauth/introspect"},
-                   {"revocation_endpoint", base + "/api/oauth/revoke"},
-                   {"scopes_supported", scope_names()},
-                   // What an authorization request without a scope asks for (RFC 6749, section 3.3
-                   // has it published).
-                   {"default_scope", ScopeSet::automatic().text()},
-                   {"response_types_supported", json::array({"code"})},
-                   // Without this field, clients would assume that fragment is supported too (RFC
-                   // 8414, section 2).
-                   {"response_modes_supported", json::array({"query"})},
-                   {"grant_types_supported",
-                    json::array({"authorization_code", "refresh_token", "client_credentials",
-                                 "urn:ietf:params:oauth:grant-type:device_code",
-                                 "urn:ietf:params:oauth:grant-type:token-exchange"})},
-                   {"code_challenge_methods_supported", json::array({"S256"})},
-                   {"token_endpoint_auth_methods_supported", or_none},
-                   {"introspection_endpoint_auth_methods_supported", authentication},
-                   {"revocation_endpoint_auth_methods_supported", or_none},
-                   {"authorization_response_iss_parameter_supported", true},
-                   {"protected_resources", json::array({base})},
-                   {"service_documentation", base + "/.well-known/openapi.json"}}};
+  return {.body = server_metadata(services)};
 }
 
 constexpr Route rows[] = {

@@ -4,6 +4,7 @@
 #include "api/gate/encode.h"
 #include "api/gate/errors.h"
 #include "api/resources/oauth/client_auth.h"
+#include "api/resources/oauth/openid.h"
 #include "api/resources/oauth/redirect.h"
 #include "api/resources/shared.h"
 #include "controller/base/shares.h"
@@ -31,7 +32,7 @@ std::string required(const json& body, const char* field) {
   return *value;
 }
 
-Reply encode(const oauth::Answer& answer, Instant now) {
+Reply encode(db::Tx& tx, const oauth::Answer& answer, const Services& services) {
   Reply reply = {.headers = {{"Pragma", "no-cache"}}};
   if (!answer) {
     reply.refusal = answer.error();
@@ -40,7 +41,7 @@ Reply encode(const oauth::Answer& answer, Instant now) {
   ClaimantOfThread::set_account(answer->user_id);
   reply.body = {{"access_token", answer->access_token},
                 {"token_type", "Bearer"},
-                {"expires_in", in_seconds(answer->access_token_expires_at - now)},
+                {"expires_in", in_seconds(answer->access_token_expires_at - tx.now())},
                 {"scope", answer->scopes.text()},
                 {"player_id", answer->user_id}};
   if (!answer->refresh_token.empty()) reply.body["refresh_token"] = answer->refresh_token;
@@ -48,6 +49,7 @@ Reply encode(const oauth::Answer& answer, Instant now) {
     reply.body["session_token"] = *answer->session_token;
     reply.body["session_token_expires_at"] = to_iso8601(*answer->session_token_expires_at);
   }
+  if (answer->login) reply.body["id_token"] = openid::id_token(tx, *answer, issuer_of(services));
   return reply;
 }
 
@@ -85,7 +87,7 @@ Reply poll_device(db::Tx& tx, const apps::App& client, const Call& call, const S
                                                   services.rules.oauth);
   if (tokens) {
     note_login(tx, *tokens, call, services);
-    return encode(*tokens, tx.now());
+    return encode(tx, *tokens, services);
   }
   constexpr int bad_request = 400;  // RFC 6749, section 5.2
   return {.status = bad_request,
@@ -93,8 +95,10 @@ Reply poll_device(db::Tx& tx, const apps::App& client, const Call& call, const S
 }
 
 Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
-  const auto [request, state] = authorization_question(call.http.query);
-  const auto code = oauth::authorize(tx, *call.user, request);
+  const AuthorizationQuestion question = authorization_question(call.http.query);
+  const auto& request = question.request;
+  const auto& state = question.state;
+  const auto code = code_for(tx, question, *call.user, call.session_id, services);
   // The parameters for the redirect URI; the client builds the URI itself or uses `redirect_to`.
   RedirectParameters answer;
   if (code) {
@@ -185,18 +189,18 @@ Reply token_by_grant(db::Tx& tx, const Call& call, const Services& services) {
         oauth::exchange_code(tx, client, required(body, "code"), required(body, "redirect_uri"),
                              required(body, "code_verifier"), policy);
     if (answer) note_login(tx, *answer, call, services);
-    return encode(answer, tx.now());
+    return encode(tx, answer, services);
   }
   if (grant_type == "refresh_token") {
     const apps::App client = authenticated_client(tx, call);
     const auto answer = oauth::refresh(tx, client, required(body, "refresh_token"), policy,
                                        optional_of(body, "scope"));
     if (answer) devices::refreshed(tx, *answer, origin_of(call));
-    return encode(answer, tx.now());
+    return encode(tx, answer, services);
   }
   if (grant_type == "client_credentials") {
     const apps::App client = authenticated_client(tx, call);
-    return encode(oauth::client_credentials(tx, client, optional_of(body, "scope")), tx.now());
+    return encode(tx, oauth::client_credentials(tx, client, optional_of(body, "scope")), services);
   }
   if (grant_type == device_grant) {
     const apps::App client = authenticated_client(tx, call);
@@ -217,7 +221,7 @@ Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
   const auto answer =
       oauth::refresh(tx, client, call.body.at("refresh_token"), services.rules.oauth);
   if (answer) devices::refreshed(tx, *answer, origin_of(call));
-  return encode(answer, tx.now());
+  return encode(tx, answer, services);
 }
 
 Reply verify_token(db::Tx& tx, const Call& call, const Services&) {
@@ -269,7 +273,24 @@ constexpr Param authorize_params[] = {
     {.name = "code_challenge", .description = "base64url(SHA-256(code_verifier)): 43 characters."},
     {.name = "code_challenge_method", .description = "S256.", .example = "S256"},
     {.name = "response_mode", .description = "Only `query` is supported.", .example = "query"},
-    {.name = "state", .description = "Is returned unchanged.", .example = "xyz"}};
+    {.name = "state", .description = "Is returned unchanged.", .example = "xyz"},
+    {.name = "nonce",
+     .description =
+         "For the scope openid: is returned unchanged in the ID token; at most 255 bytes.",
+     .example = "n-0S6_WzA2Mj"},
+    {.name = "prompt",
+     .description = "`none`: show the user no page, and refuse if one is needed; `login`, or "
+                    "`select_account`: have them log in again; `consent`: ask them, as is always "
+                    "done without `none`.",
+     .example = "login"},
+    {.name = "max_age",
+     .description = "How many seconds ago the user may have logged in; otherwise they have to log "
+                    "in again.",
+     .example = "3600"},
+    {.name = "login_hint", .description = "The address to fill into the page for the login."},
+    {.name = "id_token_hint",
+     .description = "With prompt=none: an ID token of the user who is meant; anybody else gets "
+                    "login_required."}};
 
 // Each leaves a row for ten minutes.
 constexpr Rate device_authorizations = per_minute(10);
@@ -291,7 +312,9 @@ constexpr Route rows[] = {
      .answer = {.schema = "AuthorizationCodeResponse",
                 .or_elsewhere = "A browser is sent to the login, or back to the app."},
      .errors = {Code::invalid_request, Code::invalid_scope, Code::unsupported_response_type,
-                Code::unauthorized_client},
+                Code::unauthorized_client, Code::login_required, Code::consent_required,
+                Code::interaction_required, Code::request_not_supported,
+                Code::request_uri_not_supported},
      .event = {SecurityKind::consent_changed, "allowed"},
      .served_by = {"berth login", "/api/oauth/authorize"},
      .run = WriteHandler{authorize}},

@@ -33,7 +33,8 @@ json encode_public(const apps::App& app) {
 }
 
 // The app's profile after the change; fields that the body doesn't have stay as they are.
-apps::Profile changed_profile(db::Tx& tx, const apps::App& app, const json& body) {
+apps::Profile changed_profile(db::Tx& tx, const apps::App& app, const json& body,
+                              const Services& services) {
   apps::Profile profile = {
       .app_name = body.value("app_name", app.app_name),
       .app_description = app.app_description,
@@ -44,7 +45,8 @@ apps::Profile changed_profile(db::Tx& tx, const apps::App& app, const json& body
       .session_tokens = body.value("session_tokens", app.session_tokens),
       .refresh_requires_client = body.value("refresh_requires_client", app.refresh_requires_client),
       .allowed_origins = body.value("allowed_origins", apps::allowed_origins(tx, app.id)),
-      .is_public = app.is_public};
+      .is_public = app.is_public,
+      .openid = changed_openid(body, apps::openid_settings(tx, app.id), services)};
   if (body.contains("app_description"))
     profile.app_description = text_or_nothing(body, "app_description").value_or("");
   if (body.contains("logo_url")) profile.logo_url = text_or_nothing(body, "logo_url");
@@ -70,7 +72,7 @@ Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services
     accounts::check_name("app_name", name, services.rules.reserved_names);
   const bool listed = call.body.value("listed", app.listed);
   const apps::UpdatedApp updated =
-      apps::update(tx, app, changed_profile(tx, app, call.body),
+      apps::update(tx, app, changed_profile(tx, app, call.body, services),
                    listed ? apps::Listing::listed : apps::Listing::unlisted);
   json body = {{"app", encode_operator_app(tx, updated.app)},
                {"scope_request", request_or_null(updated.scope_request)},

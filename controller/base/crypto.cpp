@@ -57,6 +57,13 @@ std::string sha256(std::string_view data) {
   return result;
 }
 
+std::string sha512(std::string_view data) {
+  std::string result(SHA512_DIGEST_LENGTH, '\0');
+  check(EVP_Digest(data.data(), data.size(), bytes_of(result), nullptr, EVP_sha512(), nullptr) == 1,
+        "EVP_Digest");
+  return result;
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view data) {
   std::string result(SHA256_DIGEST_LENGTH, '\0');
   unsigned length = 0;

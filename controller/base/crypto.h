@@ -17,6 +17,7 @@ std::string random_bytes(size_t count);
 std::string random_token(std::string_view prefix);
 
 std::string sha256(std::string_view data);                             // 32 bytes
+std::string sha512(std::string_view data);                             // 64 bytes
 std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 bytes
 std::string hex(std::string_view bytes);
 // The bytes of digits that hex() wrote; nothing if malformed.

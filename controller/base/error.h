@@ -27,6 +27,11 @@ enum class Code {
   unsupported_grant_type,
   unsupported_response_type,
   unauthorized_client,
+  login_required,
+  consent_required,
+  interaction_required,
+  request_not_supported,
+  request_uri_not_supported,
   // 401
   invalid_token,
   token_expired,

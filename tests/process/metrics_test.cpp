@@ -98,7 +98,8 @@ TEST_CASE("each loop runs rounds, which the metrics count, and none fails") {
       "ads",           "autoscaler",   "billing",  "campaign index", "expiry",          "last uses",
       "ledger",        "metering",     "money",    "presence",       "refund requests", "resets",
       "usage",         "security log", "webhooks", "write counts",   "crons",           "pushes",
-      "token warnings"};
+      "token warnings",
+      "logouts",       "openid keys"};
   const auto with = [](const std::map<std::string, double>& series, const std::string& outcome) {
     const std::string begin = "berth_loop_rounds_total{loop=\"";
     const std::string end = "\",outcome=\"" + outcome + "\"}";

@@ -22,6 +22,15 @@ AuthorizationQuestion authorization_question(const Query& query) {
   request.scope = value("scope");
   request.code_challenge = value("code_challenge");
   request.code_challenge_method = value("code_challenge_method");
+  request.nonce = value("nonce");
+  request.prompt = value("prompt");
+  request.max_age = value("max_age");
+  request.authenticated_since = value("authenticated_since");
+  request.has_request_object = query.contains("request");
+  request.has_request_uri = query.contains("request_uri");
+  question.login_hint = value("login_hint");
+  question.ui_locales = value("ui_locales");
+  question.id_token_hint = value("id_token_hint");
   const std::string state = value("state");
   // A state that occurs twice has no single value that could be sent back.
   if (query.count("state") == 1) question.state = state;

@@ -16,6 +16,10 @@ namespace berth::api {
 struct AuthorizationQuestion {
   oauth::AuthorizationRequest request;
   std::optional<std::string> state;
+  // Of OpenID Connect; empty if they are missing.
+  std::string login_hint = {};
+  std::string ui_locales = {};
+  std::string id_token_hint = {};
 };
 // Throws invalid_request if client_id or redirect_uri occurs twice, because then nothing may be
 // sent to the redirect URI. If another parameter occurs twice, the domain refuses it.

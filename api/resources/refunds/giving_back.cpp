@@ -18,7 +18,7 @@ bool is_whole(const apps::App& app, const ScopeSet& scopes) {
   static const ScopeSet of_users = {Scope::points_spend, Scope::points_transfer,
                                     Scope::points_award};
   const ScopeSet all = app.approved_scopes - of_users;
-  const ScopeSet own = all - ScopeSet::automatic();
+  const ScopeSet own = all - ScopeSet::automatic() - ScopeSet::identity();
   return (own.empty() ? all : own).within(scopes);
 }
 

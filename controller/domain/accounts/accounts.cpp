@@ -236,6 +236,11 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
   return *find(tx, id);
 }
 
+std::optional<Instant> updated_at(db::Tx& tx, const std::string& id) {
+  auto rows = tx.query(R"(SELECT updated_at FROM users WHERE id = $1)", id);
+  return rows.next() ? std::optional(rows.instant("updated_at")) : std::nullopt;
+}
+
 Stats stats(db::Tx& tx, const std::string& id) {
   const ledger::Totals points = ledger::totals(tx, ledger::user_account(id));
   return {.direct_referrals = tx.number(R"(SELECT direct_referrals FROM users WHERE id = $1)", id),

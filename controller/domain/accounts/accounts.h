@@ -94,6 +94,8 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
 // Returns nothing if there is no such account or it was deleted.
 std::optional<User> find(db::Tx& tx, const std::string& id);
 Stats stats(db::Tx& tx, const std::string& id);
+// Returns when the account was last changed; nothing if there is no such account.
+std::optional<Instant> updated_at(db::Tx& tx, const std::string& id);
 // Changes the username. The rules of registration apply; a reserved name is accepted only if it is
 // the user's present name in other upper and lower case. The old name stays reserved for the user
 // (given_up_names.h). Throws validation_failed if the name breaks a rule or is taken, and

@@ -51,6 +51,11 @@ bool has_fresh_proof(db::Tx& tx, const std::string& session_id) {
                    session_id, tx.now() - proof_fresh_for) > 0;
 }
 
+std::optional<Instant> authenticated_at(db::Tx& tx, const std::string& session_id) {
+  auto rows = tx.query(R"(SELECT authenticated_at FROM sessions WHERE id = $1)", session_id);
+  return rows.next() ? std::optional(rows.instant("authenticated_at")) : std::nullopt;
+}
+
 void note_proof(db::Tx& tx, const std::string& session_id) {
   tx.execute(R"(UPDATE sessions SET authenticated_at = $2 WHERE id = $1)", session_id, tx.now());
 }

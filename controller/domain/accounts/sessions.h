@@ -43,6 +43,8 @@ inline constexpr std::chrono::minutes proof_fresh_for{10};
 // Whether a password or second factor was entered in this session, by logging in or later, within
 // proof_fresh_for. Returns false if there is no such session.
 bool has_fresh_proof(db::Tx& tx, const std::string& session_id);
+// Returns when that was; nothing if there is no such session.
+std::optional<Instant> authenticated_at(db::Tx& tx, const std::string& session_id);
 // Records that the user has just entered one in this session.
 void note_proof(db::Tx& tx, const std::string& session_id);
 

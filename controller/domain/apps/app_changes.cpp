@@ -137,6 +137,7 @@ void mark_deleted(db::Tx& tx, const App& app) {
   store_origins(tx, app.id, {});
   tx.execute(R"(DELETE FROM app_members WHERE app_id = $1)", app.id);
   forget_invitations_of_app(tx, app.id);
+  store_openid_settings(tx, app.id, {});
 }
 
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {

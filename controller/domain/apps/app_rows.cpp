@@ -17,6 +17,7 @@ const std::string select_apps = R"(
     FROM apps )";
 
 App app_of(const db::Query& row) {
+  const ScopeSet allowed = stored_scopes(row.text("allowed_scopes"));
   return {.id = row.text("id"),
           .owner_id = row.text("owner_id"),
           .app_name = row.text("app_name"),
@@ -26,8 +27,9 @@ App app_of(const db::Query& row) {
           .client_id = row.text("client_id"),
           .redirect_uris =
               nlohmann::json::parse(row.text("redirect_uris")).get<std::vector<std::string>>(),
-          .allowed_scopes = stored_scopes(row.text("allowed_scopes")),
-          .approved_scopes = stored_scopes(row.text("approved_scopes")) | ScopeSet::automatic(),
+          .allowed_scopes = allowed,
+          .approved_scopes = stored_scopes(row.text("approved_scopes")) | ScopeSet::automatic() |
+                             (allowed & ScopeSet::identity()),
           .session_tokens = row.flag("session_tokens"),
           .refresh_requires_client = row.flag("refresh_requires_client"),
           .is_public = row.flag("is_public"),
@@ -91,6 +93,7 @@ void check_profile(const Profile& profile) {
     wrong["refresh_requires_client"].push_back("must be false for a client without a secret");
   check_web_url(wrong, "logo_url", profile.logo_url);
   check_web_url(wrong, "website_url", profile.website_url);
+  check_openid(profile.openid, wrong);
   if (profile.allowed_scopes.empty())
     wrong["allowed_scopes"].push_back("must have at least one scope");
   if (!wrong.empty())

@@ -124,7 +124,8 @@ void store_scopes(db::Tx& tx, const App& app) {
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked,
                             const std::optional<std::string>& tier) {
   tx.require_serializable();
-  const bool can_be_had = asked.within(app.approved_scopes.with_included()) && (!tier || tier == app.promoted_tier);
+  const ScopeSet had = app.approved_scopes.with_included() | ScopeSet::identity();
+  const bool can_be_had = asked.within(had) && (!tier || tier == app.promoted_tier);
   ScopeSet scopes = asked;
   std::optional<std::string> asked_tier = tier;
   std::optional<std::string> replaced;
@@ -133,7 +134,7 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked,
     if (!tier) asked_tier = pending->tier;
     // Automatic scopes need no approval, so they make no difference. Approved ones do: they may be
     // revoked before the request is decided.
-    const ScopeSet automatic = ScopeSet::automatic();
+    const ScopeSet automatic = ScopeSet::automatic() | ScopeSet::identity();
     if (pending->requested - automatic == scopes - automatic && pending->tier == asked_tier) {
       tx.require_change(R"(
           UPDATE scope_requests

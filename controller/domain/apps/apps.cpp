@@ -62,6 +62,7 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
              app.refresh_requires_client, tx.now(), app.is_public);
   ledger::open_account(tx, ledger::app_account(id));
   store_origins(tx, id, app.allowed_origins);
+  store_openid_settings(tx, id, app.openid);
   note_spend_wishes(tx, owner_id);
   AppWithSecret created = {.app = *find(tx, id), .client_secret = secret};
   created.scope_request = ask_for_new_scopes(tx, created.app, ScopeSet());
@@ -294,6 +295,7 @@ UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing li
   auto updated = rows == 0 ? std::nullopt : find(tx, app.id);
   if (!updated) throw Error(Code::app_not_found, "there is no such app");
   store_origins(tx, app.id, profile.allowed_origins);
+  store_openid_settings(tx, app.id, profile.openid);
   const auto request = ask_for_new_scopes(tx, *updated, app.allowed_scopes);
   return {.app = *std::move(updated), .scope_request = request};
 }

@@ -8,6 +8,7 @@
 #include "controller/base/enum_text.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
+#include "controller/domain/apps/openid_settings.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
 
@@ -65,6 +66,7 @@ struct Profile {  // the part that the app's owner writes
   // Whether the app can't keep a secret, for example because it runs on its users' devices (RFC
   // 6749, section 2.1). This is decided when the app is created; update() doesn't change it.
   bool is_public = false;
+  OpenIdSettings openid = {};
 };
 using NewApp = Profile;
 enum class Listing { unlisted, listed };

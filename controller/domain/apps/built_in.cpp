@@ -18,11 +18,12 @@ constexpr std::string_view description =
 const std::vector<std::string> redirect_uris = {"http://127.0.0.1/callback",
                                                 "http://[::1]/callback"};
 
-// Returns all scopes but those that spend the user's points in an app's name.
+// Returns all scopes but those that spend the user's points in an app's name, and those that log a
+// user in to an app.
 ScopeSet scopes() {
   ScopeSet all;
   for (const ScopeInfo& scope : all_scopes()) all.add(scope.scope);
-  return all - ScopeSet{Scope::points_spend, Scope::points_award};
+  return all - ScopeSet::identity() - ScopeSet{Scope::points_spend, Scope::points_award};
 }
 
 }  // namespace

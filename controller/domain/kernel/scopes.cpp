@@ -44,6 +44,12 @@ constexpr std::array scope_table = {
     ScopeInfo{Scope::logs_read, "logs:read",
               "the logs of containers, builds and runs; a part of deploy:manage", Approval::admin,
               Bearer::app_owner},
+    ScopeInfo{Scope::openid, "openid", "a login: an ID token with the user's id", Approval::user,
+              Bearer::anybody},
+    ScopeInfo{Scope::profile, "profile", "username, in ID tokens and at userinfo", Approval::user,
+              Bearer::anybody},
+    ScopeInfo{Scope::email, "email", "email address, in ID tokens and at userinfo", Approval::user,
+              Bearer::anybody},
     ScopeInfo{Scope::admin, "admin", "what the admin who made the token may do", Approval::admin,
               Bearer::anybody},
 };
@@ -66,6 +72,13 @@ ScopeSet ScopeSet::automatic() {
   ScopeSet set;
   for (const ScopeInfo& row : scope_table)
     if (row.approval == Approval::automatic) set.add(row.scope);
+  return set;
+}
+
+ScopeSet ScopeSet::identity() {
+  ScopeSet set;
+  for (const ScopeInfo& row : scope_table)
+    if (row.approval == Approval::user) set.add(row.scope);
   return set;
 }
 

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-// The nine scopes of the specification (section "Scopes"), and those that berth adds, deploy:exec
-// and the parts of deploy:manage: what they grant and who approves them.
+// The nine scopes of the specification (section "Scopes"), and those that berth adds: deploy:exec,
+// the parts of deploy:manage, and the three of OpenID Connect. What they grant and who approves
+// them.
 namespace berth {
 
 enum class Scope {
@@ -25,11 +26,16 @@ enum class Scope {
   deploy_read,
   deploy_write,
   logs_read,
+  openid,
+  profile,
+  email,
   admin,  // of personal access tokens alone: no app can have it. It is the last one
 };
-inline constexpr size_t scope_count = 14;
+inline constexpr size_t scope_count = 17;
 
-enum class Approval { automatic, admin };
+// `automatic` scopes are those that an app gets unless it asks for others. `user`: each app may ask
+// for them, registered or not, and only gets them if it asks, because they say who somebody is.
+enum class Approval { automatic, admin, user };
 // Operator scopes are only granted if the authorizing user owns the app, so that a player's token
 // never gives control over an operator's deployments.
 enum class Bearer { anybody, app_owner };
@@ -54,6 +60,7 @@ class ScopeSet {
     for (const Scope scope : scopes) add(scope);
   }
   static ScopeSet automatic();
+  static ScopeSet identity();   // openid, profile and email (OpenID Connect Core 1.0, section 5.4)
   static ScopeSet operators();  // those that only the app's owner can grant
 
   void add(Scope scope) { bits_.set(static_cast<size_t>(scope)); }

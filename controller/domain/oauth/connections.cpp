@@ -7,6 +7,7 @@
 #include "controller/db/enum_column.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/oauth/logouts.h"
 #include "controller/domain/oauth/token_rows.h"
 
 namespace berth::connections {
@@ -96,6 +97,7 @@ std::optional<play::SessionAccess> session_access(db::Tx& tx, const std::string&
 
 void end_grant(db::Tx& tx, const std::string& grant_id) {
   tx.require_serializable();
+  logouts::note_disconnected(tx, grant_id);
   oauth::revoke_contents(tx, grant_id);
   std::string app_id;
   {

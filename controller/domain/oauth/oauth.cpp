@@ -6,6 +6,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/oauth/token_rows.h"
 
 namespace berth::oauth {
@@ -106,12 +107,13 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
       !is_unreserved(request.code_challenge))
     return refused(Code::invalid_request,
                    "code_challenge must be the base64url of a SHA-256: 43 characters");
+  if (auto wrong = openid::refuse_parameters(request)) return std::unexpected(*std::move(wrong));
   // A request without a scope gets the scopes that need no approval (RFC 6749, section 3.3).
   const bool asks = request.scope.find_first_not_of(' ') != std::string::npos;
   const auto scopes = asks ? parse_scopes(request.scope)
                            : std::optional(ScopeSet::automatic() & app.approved_scopes);
   if (!scopes) return refused(Code::invalid_scope, why_no_scopes(request.scope));
-  const ScopeSet missing = *scopes - app.approved_scopes.with_included();
+  const ScopeSet missing = *scopes - app.approved_scopes.with_included() - ScopeSet::identity();
   if (!missing.empty())
     return refused(Code::invalid_scope,
                    "these scopes aren't approved for this app: " + missing.text());
@@ -124,10 +126,12 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
 
 std::expected<AuthorizationCode, Error> authorize(
     db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
-    const std::optional<play::SessionAccess>& session_access) {
+    const std::optional<play::SessionAccess>& session_access, const std::string& session_id) {
   const apps::App app = asking_app(tx, request);
   const auto scopes = asked_scopes(app, user, request);
   if (!scopes) return std::unexpected(scopes.error());
+  if (auto refusal = openid::refuse_silently(tx, app, user.id, session_id, request, *scopes))
+    return std::unexpected(*std::move(refusal));
   const std::string grant_id = consent(tx, app.id, user.id, *scopes);
   if (session_access)
     tx.execute(R"(
@@ -135,13 +139,20 @@ std::expected<AuthorizationCode, Error> authorize(
         SET session_access = $2
         WHERE id = $1)",
                grant_id, to_string(*session_access));
+  const auto proven = scopes->has(Scope::openid) ? accounts::authenticated_at(tx, session_id)
+                                                 : std::optional<Instant>();
+  const auto with_login = [&](const std::string& text) {
+    return proven && !text.empty() ? std::optional(text) : std::nullopt;
+  };
   const std::string code = random_token("ac_live_");
   tx.execute(R"(
       INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge,
-                                       expires_at, with_session)
-      VALUES ($1, $2, $3, $4, $5, $6, $7))",
+                                       expires_at, with_session, nonce, session_id,
+                                       authenticated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10))",
              token_hash(code), grant_id, request.redirect_uri, scopes->text(),
-             request.code_challenge, tx.now() + code_lifetime, app.session_tokens);
+             request.code_challenge, tx.now() + code_lifetime, app.session_tokens,
+             with_login(request.nonce), with_login(session_id), proven);
   return AuthorizationCode{.code = code, .redirect_uri = request.redirect_uri};
 }
 
@@ -151,7 +162,8 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   const std::string hash = token_hash(code);
   auto rows = tx.query(R"(
       SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at,
-             c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, c.with_session
+             c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, c.with_session,
+             c.nonce, c.session_id, c.authenticated_at
       FROM authorization_codes c
       JOIN grants g ON g.id = c.grant_id
       JOIN users u ON u.id = g.user_id
@@ -181,14 +193,21 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
       usable(consented, client.approved_scopes, user_id == client.owner_id || client.built_in);
   if (scopes.empty()) return bad_code("the app has lost the scopes of this code");
 
-  const Family family = open_family(tx, rows.text("grant_id"), consented, policy.family_lifetime);
+  std::optional<openid::Login> login = login_of(rows);
+  // Whoever has logged out meanwhile would stay logged in to the app, which is never told.
+  if (login && !accounts::authenticated_at(tx, login->session_id))
+    return bad_code("the user has logged out");
+  if (login) login->nonce = rows.text_or_null("nonce").value_or("");
+  const Family family =
+      open_family(tx, rows.text("grant_id"), consented, policy.family_lifetime, login);
   tx.require_change(R"(
       UPDATE authorization_codes
-      SET used_at = $2, family_id = $3
+      SET used_at = $2, family_id = $3, nonce = NULL
       WHERE code_hash = $1 AND used_at IS NULL)",
                     hash, tx.now(), family.id);
   Tokens tokens = add_tokens(tx, family, scopes, user_id);
   tokens.first_party = client.built_in;
+  if (scopes.has(Scope::openid)) tokens.login = std::move(login);
   // The user only consented to a session token if the app took session tokens at that time, too.
   if (with_session && client.session_tokens) {
     const play::Token session = play::start(tx, family.id, family.end);
@@ -211,7 +230,9 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
   // game's server must not be able to spend them.
   static const ScopeSet moves_points = {Scope::points_spend, Scope::points_transfer,
                                         Scope::points_award};
-  const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
+  // Nobody logs in with it, so it says nothing about a person either.
+  const ScopeSet available =
+      client.approved_scopes - (moves_points - grant.scopes) - ScopeSet::identity();
   const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
   if (!asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
   if (const ScopeSet missing = *asked - available.with_included(); !missing.empty())

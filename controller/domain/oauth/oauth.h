@@ -12,6 +12,7 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/scopes.h"
+#include "controller/domain/oauth/openid.h"
 #include "controller/domain/oauth/play_sessions.h"
 
 // The authorization server: codes, tokens and their rotation (RFC 6749; RFC 7636 with S256 only;
@@ -42,6 +43,16 @@ struct AuthorizationRequest {
   // redirect_uri can't be named here: a request that repeats one of them is refused earlier, since
   // nobody knows where to send the error.
   std::string repeated = {};
+  // The parameters of OpenID Connect (openid.h); empty if they are missing.
+  std::string nonce = {};
+  std::string prompt = {};
+  std::string max_age = {};
+  // Since when the user must have logged in, in milliseconds since 1970. berth's pages put it in
+  // the place of prompt=login and max_age when they send somebody to log in, so that the new login
+  // counts.
+  std::string authenticated_since = {};
+  bool has_request_object = false;  // the parameter `request`
+  bool has_request_uri = false;
 };
 
 // Returns the app that asks. Throws invalid_request if client_id is unknown or redirect_uri isn't
@@ -49,8 +60,9 @@ struct AuthorizationRequest {
 // errors of a request are sent to it.
 apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request);
 // Returns the scopes that the user is asked to consent to. Errors: invalid_request,
-// unsupported_response_type, unauthorized_client, and invalid_scope, which also means that a scope
-// isn't approved, or that only the app's owner may grant it and the user is somebody else.
+// unsupported_response_type, unauthorized_client, those of openid::refuse_parameters(), and
+// invalid_scope, which also means that a scope isn't approved, or that only the app's owner may
+// grant it and the user is somebody else. Every app may ask for ScopeSet::identity().
 std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
                                             const AuthorizationRequest& request);
 
@@ -60,10 +72,13 @@ struct AuthorizationCode {
 };
 // Creates a code for the user's consent. Throws and returns the errors of the two functions above.
 // `session_access` is the user's choice of what the app may do with its session tokens; if it is
-// empty, their earlier choice stays.
+// empty, their earlier choice stays. `session_id` is the session in which they consent, which ID
+// tokens name; without one, or without the scope openid, there will be no ID token. Also returns
+// the errors of openid::refuse_silently().
 std::expected<AuthorizationCode, Error> authorize(
     db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
-    const std::optional<play::SessionAccess>& session_access = {});
+    const std::optional<play::SessionAccess>& session_access = {},
+    const std::string& session_id = {});
 
 struct Tokens {
   std::string access_token;
@@ -77,6 +92,8 @@ struct Tokens {
   // The family of the tokens, and whether they are berth's own client's (devices.h).
   std::string family_id = {};
   bool first_party = false;
+  // Set if there has to be an ID token, too (openid::id_token()).
+  std::optional<openid::Login> login = {};
 };
 
 // An error is returned instead of thrown, because a replayed code or refresh token has to revoke

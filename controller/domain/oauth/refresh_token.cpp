@@ -30,6 +30,7 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     return std::unexpected(
         Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
   const Family family = {.id = rows.text("family_id"), .end = holder.family_end};
+  const std::optional<openid::Login> login = login_of(rows);
   if (const auto consumed = rows.instant_or_null("consumed_at")) {
     // A client that lost the answer tries again within the grace. After that, either the caller or
     // the earlier one is a thief, so all tokens of the family are revoked.
@@ -67,6 +68,8 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   Tokens tokens =
       add_tokens(tx, family, scopes, holder.user_id, scope ? std::optional(scopes) : std::nullopt);
   tokens.first_party = holder.built_in;
+  // A refreshed ID token has no nonce (OpenID Connect Core 1.0, section 12.2).
+  if (scopes.has(Scope::openid)) tokens.login = login;
   return tokens;
 }
 

@@ -37,14 +37,26 @@ void end_surplus_families(db::Tx& tx, const std::string& grant_id) {
 }  // namespace
 
 Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scopes,
-                   Duration lifetime) {
+                   Duration lifetime, const std::optional<openid::Login>& login) {
   const Family family = {.id = new_uuid(tx.now()), .end = tx.now() + lifetime};
   tx.execute_later(R"(
-      INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5))",
-                   family.id, grant_id, scopes.text(), tx.now(), family.end);
+      INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at, session_id,
+                                  authenticated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7))",
+                   family.id, grant_id, scopes.text(), tx.now(), family.end,
+                   login ? std::optional(login->session_id) : std::nullopt,
+                   login ? std::optional(login->authenticated_at) : std::nullopt);
   if (ends_surplus(family)) end_surplus_families(tx, grant_id);
   return family;
+}
+
+std::optional<openid::Login> login_of(const db::Query& row) {
+  const auto session_id = row.text_or_null("session_id");
+  const auto authenticated_at = row.instant_or_null("authenticated_at");
+  if (!session_id || !authenticated_at) return std::nullopt;
+  return openid::Login{.app_id = row.text("app_id"),
+                       .session_id = *session_id,
+                       .authenticated_at = *authenticated_at};
 }
 
 void revoke_family(db::Tx& tx, const std::string& family_id) {
@@ -130,7 +142,8 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id) {
 }
 
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators) {
-  const ScopeSet scopes = granted.cut_to(approved | ScopeSet::automatic());
+  const ScopeSet scopes =
+      granted.cut_to(approved | ScopeSet::automatic() | ScopeSet::identity());
   return bears_operators ? scopes : scopes - ScopeSet::operators();
 }
 
@@ -194,7 +207,8 @@ void check_holder(const db::Query& row, Instant expires_at, Instant now) {
 }
 
 const std::string find_refresh_token = select_holder + R"(
-             t.expires_at, t.consumed_at, a.refresh_requires_client
+             t.expires_at, t.consumed_at, a.refresh_requires_client, f.session_id,
+             f.authenticated_at
       FROM refresh_tokens t)" + of_token;
 
 }  // namespace berth::oauth

@@ -20,8 +20,12 @@ struct Family {
 // If a grant has more than this many, its oldest ones end. Only one opening in 16 checks that, so a
 // grant can have some dozens more for a while.
 inline constexpr int max_families_per_grant = 1'000;
+// `login` is given if the scopes include openid and the session is known.
 Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scopes,
-                   Duration lifetime);
+                   Duration lifetime, const std::optional<openid::Login>& login = {});
+// Returns the login in a row's columns app_id, session_id and authenticated_at; nothing if the last
+// two are NULL.
+std::optional<openid::Login> login_of(const db::Query& row);
 void revoke_family(db::Tx& tx, const std::string& family_id);
 
 // `narrowed` is given if the token has fewer scopes than its family.

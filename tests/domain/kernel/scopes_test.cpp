@@ -7,8 +7,9 @@ namespace {
 using namespace berth;
 
 TEST_CASE("the nine scopes of the specification and berth's own, two of them automatic") {
-  CHECK(all_scopes().size() == 13);
+  CHECK(all_scopes().size() == 16);
   CHECK(ScopeSet::automatic().text() == "profile:read points:read");
+  CHECK(ScopeSet::identity().text() == "openid profile email");
   CHECK(ScopeSet::operators().text() ==
         "deploy:manage campaigns:manage campaign:write deploy:exec deploy:read deploy:write "
         "logs:read");

@@ -1,6 +1,6 @@
 """Drivers of apps, and of their scopes, consents and tokens."""
 
-from scene import REDIRECT_URI, App
+from scene import REDIRECT_URI, App, Client
 
 from . import driver
 
@@ -136,6 +136,20 @@ def token(scene):
 @driver("verifyToken")
 def verify_token(scene):
     return scene.anybody.post("/api/oauth/token/verify", {"token": "unknown"})
+
+
+def token_with_openid(scene):
+    return scene.new_tokens(scene.user, ["openid", "profile", "email"])["access_token"]
+
+
+@driver("userinfo")
+def userinfo(scene):
+    return Client(scene.base, token_with_openid(scene)).get("/api/oauth/userinfo")
+
+
+@driver("userinfoByPost")
+def userinfo_by_post(scene):
+    return Client(scene.base, token_with_openid(scene)).post("/api/oauth/userinfo")
 
 
 @driver("introspect")

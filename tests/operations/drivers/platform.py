@@ -25,6 +25,21 @@ def authorization_server(scene):
     return scene.anybody.get("/.well-known/oauth-authorization-server")
 
 
+@driver("openidConfiguration")
+def openid_configuration(scene):
+    return scene.anybody.get("/.well-known/openid-configuration")
+
+
+@driver("openidKeys")
+def openid_keys(scene):
+    return scene.anybody.get("/.well-known/jwks.json")
+
+
+@driver("rotateOpenidKeys")
+def rotate_openid_keys(scene):
+    return scene.admin.post("/api/internal/openid-keys/rotate")
+
+
 @driver("externalProfile")
 def external_profile(scene):
     return scene.owner_api.get("/api/external/profile")
