@@ -132,6 +132,7 @@ User user_of(const db::Query& row) {
           .is_admin = row.flag("is_admin"),
           .email_verified = !row.null("email_verified_at"),
           .totp_enabled = !row.null("totp_enabled_at"),
+          .passkeys = row.integer("passkeys"),
           .suspended = !row.null("suspended_at"),
           .points = row.integer("points"),
           .referral_code = row.text("referral_code"),
