@@ -342,7 +342,7 @@ bool is_read(std::string_view method) { return method == "GET" || method == "HEA
 void admit_admin(db::Tx& tx, const accounts::User& user, const std::string& session_id,
                  AdminAccess access) {
   if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
-  if (!user.totp_enabled)
+  if (!user.has_second_factor())
     throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
   const bool reads = access == AdminAccess::reads;
   const Duration age = reads ? Duration(accounts::second_factor_reads_for)

@@ -43,32 +43,13 @@ std::optional<accounts::Credentials> pending_user(const Visit& visit) {
   return accounts::Credentials{.user_id = user_id, .password_hash = hash};
 }
 
-Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
-  Page page = {.title = visit.say("Log in"), .content = "login"};
-  page.values.set("next", next);
-  page.values.set("email", email);
-  page.values.set("register_link", with_parameter("/register", "next", next));
-  // If the user refuses, the answer to this form is a redirect to the app.
-  const Asking asking = asking_in(visit, next);
-  page.form_target = asking.form_target;
-  if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
-  set_focus(page, {"email", "password"});
-  return page;
-}
-
 Page code_page(const Visit& visit, const std::string& pending) {
   Page page = {.title = visit.say("Second factor"), .content = "login_code"};
   const std::string next = safe_next(visit.field("next"));
   page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
   page.values.set("pending", pending);
-  return page;
-}
-
-Page enter(const Visit& visit, const SignedIn& signed_in) {
-  Page page = go_to(safe_next(visit.field("next")));
-  page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
-  page.event = event_of(signed_in);
+  set_passkey_login(visit, page);
   return page;
 }
 
@@ -85,6 +66,27 @@ Page registration_page(const Visit& visit) {
 }
 
 }  // namespace
+
+Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
+  Page page = {.title = visit.say("Log in"), .content = "login"};
+  page.values.set("next", next);
+  page.values.set("email", email);
+  page.values.set("register_link", with_parameter("/register", "next", next));
+  // If the user refuses, the answer to this form is a redirect to the app.
+  const Asking asking = asking_in(visit, next);
+  page.form_target = asking.form_target;
+  if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
+  set_focus(page, {"email", "password"});
+  set_passkey_login(visit, page);
+  return page;
+}
+
+Page enter(const Visit& visit, const SignedIn& signed_in) {
+  Page page = go_to(safe_next(visit.field("next")));
+  page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
+  page.event = event_of(signed_in);
+  return page;
+}
 
 Page show_login(Visit& visit) {
   const std::string next = safe_next(visit.query("next"));

@@ -15,7 +15,8 @@ inline nlohmann::json encode_user(const accounts::User& user) {
           {"tier", user.tier},
           {"is_admin", user.is_admin},
           {"email_verified", user.email_verified},
-          {"totp_enabled", user.totp_enabled}};
+          {"totp_enabled", user.totp_enabled},
+          {"second_factor", user.has_second_factor()}};
 }
 
 constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }

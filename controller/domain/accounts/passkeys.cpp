@@ -14,10 +14,11 @@ using messages::say;
 
 namespace {
 
-constexpr std::string_view too_late = "that took too long; start again";
-constexpr std::string_view used_before = "this answer of the passkey was used before";
-constexpr std::string_view unknown = "this passkey isn't known here";
-constexpr std::string_view cloned = "the passkey may have been copied; use another way to log in";
+constexpr webauthn::Wrong too_late = "that took too long; start again";
+constexpr webauthn::Wrong used_before = "this answer of the passkey was used before";
+constexpr webauthn::Wrong unknown = "this passkey isn't known here";
+constexpr webauthn::Wrong registered = "this passkey is registered already";
+constexpr webauthn::Wrong cloned = "the passkey may have been copied; use another way to log in";
 
 std::string context_of(Purpose purpose, const std::string& bound_to) {
   return (purpose == Purpose::creation ? "new passkey:" : "passkey:") + bound_to;
@@ -149,14 +150,12 @@ Passkey add(db::Tx& tx, const accounts::User& user, const webauthn::RelyingParty
   require_room(tx, user.id);
   const auto challenge =
       open_challenge(Purpose::creation, wanted.state, wanted.bound_to, tx.now(), keys);
-  if (!challenge) throw invalid_field("state", std::string(too_late));
+  if (!challenge) throw webauthn::refusal(too_late);
   const auto made = webauthn::check_creation(party, challenge->bytes, wanted.answer);
-  if (!made) throw invalid_field("credential", std::string(made.error()));
-  if (!use_up(tx, challenge->hash, challenge->expires_at))
-    throw invalid_field("state", std::string(used_before));
+  if (!made) throw webauthn::refusal(made.error());
+  if (!use_up(tx, challenge->hash, challenge->expires_at)) throw webauthn::refusal(used_before);
   // Section 7.1, step 27.
-  if (find_by_credential(tx, made->id))
-    throw invalid_field("credential", "has already been registered");
+  if (find_by_credential(tx, made->id)) throw webauthn::refusal(registered);
   const Passkey passkey = {.id = new_uuid(tx.now()),
                            .user_id = user.id,
                            .credential_id = base64url(made->id),

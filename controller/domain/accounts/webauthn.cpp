@@ -192,6 +192,11 @@ std::optional<Algorithm> algorithm_of(std::int64_t cose) {
   return found == std::end(algorithms) ? std::nullopt : std::optional(*found);
 }
 
+Error refusal(Wrong wrong) {
+  const std::string why(wrong);
+  return {Code::validation_failed, why, {{"credential", {why}}}};
+}
+
 std::optional<RelyingParty> relying_party(const std::string& base_url) {
   const auto url = parse_url(base_url);
   if (!url) return std::nullopt;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/error.h"
+
 // What a browser and an authenticator say about a passkey (Web Authentication Level 3,
 // https://www.w3.org/TR/webauthn-3/), checked by the rules for a relying party. libfido2 checks the
 // signature of an assertion, the RP ID's hash and the flags. Nothing here reads CBOR: the browser
@@ -47,6 +49,9 @@ inline constexpr Wrong malformed = "the browser sent something that isn't a pass
 inline constexpr Wrong not_verified = "the passkey didn't verify who you are";
 inline constexpr Wrong unsuitable_key = "this kind of passkey isn't supported";
 inline constexpr Wrong wrong_signature = "the passkey's signature is wrong";
+
+// Returns the error 422 validation_failed for the field `credential`.
+Error refusal(Wrong wrong);
 
 // An answer of navigator.credentials.create(), in bytes.
 struct Creation {
