@@ -112,6 +112,7 @@ constexpr Route rows[] = {
      .answer = {200, "PasskeyCreationQuestion"},
      .errors = {Code::invalid_state, Code::invalid_totp, Code::invalid_credentials,
                 Code::insufficient_user_authentication},
+     .event = {SecurityKind::proof_given, "passkey_options"},
      .served_by = {.page = "/console/account"},
      .run = FreeHandler{ask_for_passkey}},
     {.request = "POST /api/auth/passkeys",
