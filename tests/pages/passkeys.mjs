@@ -99,6 +99,7 @@ test('a passkey is made, logs in, proves the second factor, is renamed and remov
   await add(page, 'My laptop');
   await look(page, 'passkey-new');
   await press(page, 'Create the passkey');
+  await page.getByText('The passkey was added').waitFor();
   assert.match(await page.getByRole('status').innerText(), /passkey was added/);
   await look(page, 'passkeys');
   const { credentials } = await devices.send('WebAuthn.getCredentials', { authenticatorId });
@@ -137,6 +138,7 @@ test('a passkey is made, logs in, proves the second factor, is renamed and remov
   await press(page, 'Remove Old laptop');
   assert.match(await page.getByRole('status').innerText(), /was removed/);
   await page.getByRole('button', { name: 'Log out' }).click();
+  await page.waitForURL('**/login');
   await press(page, 'Log in with a passkey');
   assert.match(await page.getByRole('alert').first().innerText(), /isn.t known here/);
 });
@@ -146,6 +148,7 @@ test('where a login asks for a code, a passkey takes its place', async () => {
   await log_in(page);
   await add(page, 'Telephone');
   await press(page, 'Create the passkey');
+  await page.getByText('The passkey was added').waitFor();
   await page.goto(`${door.base}/account/totp`);
   await press(page, 'Set it up');
   const secret = await page.locator('code.secret').innerText();
