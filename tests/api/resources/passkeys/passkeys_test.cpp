@@ -408,6 +408,17 @@ TEST_CASE("a passkey takes the place of password and code where TOTP is enabled"
   CHECK(a.log_in(a.device).status == 200);
 }
 
+TEST_CASE("the mail about a new password lists the passkeys, which go on") {
+  Account a;
+  a.added(a.device, "not mine");
+  CHECK(a.post("/api/auth/change-password",
+               {{"current_password", password}, {"new_password", "another horse battery"}})
+            .status == 200);
+  CHECK_THAT(a.newest_mail(),
+             Catch::Contains("Your passkeys still log in") && Catch::Contains("not mine"));
+  CHECK(a.log_in(a.device).status == 200);
+}
+
 TEST_CASE("passkeys go with their account") {
   Account a;
   a.added(a.device);
