@@ -12,10 +12,10 @@
 namespace berth::api::pages {
 namespace {
 
-constexpr std::string_view script = "passkey_script";
+constexpr std::string_view script_of_passkeys = "passkey_script";
 constexpr const char* passkeys_page = "/account/passkeys";
 
-Values flag(bool value) {
+Values truth(bool value) {
   return Values(value ? Values::type::bool_true : Values::type::bool_false);
 }
 
@@ -30,27 +30,27 @@ passkeys::Answer answer_in(const Visit& visit) {
                         assertion_binding(visit.form_id));
 }
 
-Proof proof_in(const Visit& visit) {
+Proof typed_proof(const Visit& visit) {
   const std::string password = visit.field("password");
   return {.password = password.empty() ? std::nullopt : std::optional(password),
           .address = visit.address};
 }
 
 void set_question(const PasskeyQuestion& question, Page& page) {
-  page.script = script;
+  page.script = script_of_passkeys;
   page.values.set("passkey_state", question.state);
   page.values.set("passkey_options", question.options.dump());
 }
 
-Values values_of(const Visit& visit, const passkeys::Passkey& passkey, bool is_last_factor) {
+Values passkey_values(const Visit& visit, const passkeys::Passkey& passkey, bool is_last_factor) {
   Values values(Values::type::object);
   values.set("id", passkey.id);
   values.set("name", passkey.name);
   values.set("since", in_words(visit, passkey.created_at));
   values.set("last_used",
              passkey.last_used_at ? in_words(visit, *passkey.last_used_at) : visit.say("never"));
-  values.set("synced", flag(passkey.synced));
-  values.set("is_last_factor", flag(is_last_factor));
+  values.set("synced", truth(passkey.synced));
+  values.set("is_last_factor", truth(is_last_factor));
   return values;
 }
 
@@ -61,15 +61,15 @@ Page passkeys_list(const Visit& visit) {
     const auto known = passkeys::list(tx, user.id);
     Values list(Values::type::list);
     for (const passkeys::Passkey& passkey : known)
-      list.push_back(values_of(visit, passkey, known.size() == 1 && !user.totp_enabled));
+      list.push_back(passkey_values(visit, passkey, known.size() == 1 && !user.totp_enabled));
     page.values.set("passkeys", list);
-    page.values.set("has_passkeys", flag(!known.empty()));
+    page.values.set("has_passkeys", truth(!known.empty()));
     page.values.set("available",
-                    flag(webauthn::relying_party(visit.services.base_url).has_value()));
+                    truth(webauthn::relying_party(visit.services.base_url).has_value()));
     // Whoever has a second factor is asked for that, on a page of its own.
     page.values.set("ask_password",
-                    flag(!user.has_second_factor() &&
-                         !accounts::has_fresh_proof(tx, visit.visitor->session_id)));
+                    truth(!user.has_second_factor() &&
+                          !accounts::has_fresh_proof(tx, visit.visitor->session_id)));
     return page;
   });
 }
@@ -77,7 +77,7 @@ Page passkeys_list(const Visit& visit) {
 // Runs `work` and shows the list, with what was done or with the reason why it was refused. If the
 // second factor has to be proven first, the page for that follows.
 template <typename Work>
-Page change(const Visit& visit, const std::string& done, Work&& work) {
+Page change_passkeys(const Visit& visit, const std::string& done, Work&& work) {
   try {
     work();
     Page page = passkeys_list(visit);
@@ -98,13 +98,13 @@ bool needs_second_factor(const Visit& visit, const Error& error) {
 
 void set_passkey_login(const Visit& visit, Page& page) {
   if (!webauthn::relying_party(visit.services.base_url)) return;
-  page.values.set("has_passkey_login", flag(true));
-  page.script = script;
+  page.values.set("has_passkey_login", truth(true));
+  page.script = script_of_passkeys;
 }
 
 void set_passkey_proof(const Visit& visit, Page& page) {
   if (visit.user().passkeys == 0 || !webauthn::relying_party(visit.services.base_url)) return;
-  page.values.set("has_passkeys", flag(true));
+  page.values.set("has_passkeys", truth(true));
   set_question(ask_for_assertion(visit.user().id, assertion_binding(visit.form_id), visit.services),
                page);
 }
@@ -129,7 +129,8 @@ Page show_passkeys(Visit& visit) { return passkeys_list(visit); }
 // berth doesn't know.
 Page start_passkey(Visit& visit) {
   try {
-    require_factor_proof(visit.user(), visit.visitor->session_id, proof_in(visit), visit.services);
+    require_factor_proof(visit.user(), visit.visitor->session_id, typed_proof(visit),
+                         visit.services);
     Page page = {.title = visit.say("Create a passkey"), .content = "new_passkey"};
     page.values.set("name", visit.field("name"));
     set_question(
@@ -146,7 +147,7 @@ Page start_passkey(Visit& visit) {
 Page add_passkey(Visit& visit) {
   const Services& services = visit.services;
   const std::string session_id = visit.visitor->session_id;
-  return change(
+  return change_passkeys(
       visit, visit.say("The passkey was added. You can log in with it from now on."), [&] {
         require_factor_proof(visit.user(), session_id, {.address = visit.address}, services);
         const auto party = require_relying_party(services);
@@ -162,7 +163,7 @@ Page add_passkey(Visit& visit) {
 }
 
 Page rename_passkey(Visit& visit) {
-  return change(visit, visit.say("The passkey was renamed."), [&] {
+  return change_passkeys(visit, visit.say("The passkey was renamed."), [&] {
     visit.services.db.write([&](db::Tx& tx) {
       passkeys::rename(tx, visit.user().id, visit.field("id"), visit.field("name"));
     });
@@ -171,8 +172,8 @@ Page rename_passkey(Visit& visit) {
 
 Page remove_passkey(Visit& visit) {
   const Services& services = visit.services;
-  return change(visit, visit.say("The passkey was removed."), [&] {
-    require_factor_proof(visit.user(), visit.visitor->session_id, proof_in(visit), services);
+  return change_passkeys(visit, visit.say("The passkey was removed."), [&] {
+    require_factor_proof(visit.user(), visit.visitor->session_id, typed_proof(visit), services);
     const auto last =
         visit.field("last").empty() ? passkeys::Last::refused : passkeys::Last::confirmed;
     services.db.write([&](db::Tx& tx) {
