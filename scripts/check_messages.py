@@ -30,8 +30,10 @@ REFUSERS = (
     "controller/domain/accounts/accounts.cpp",
     "controller/domain/accounts/email_changes.cpp",
     "controller/domain/accounts/given_up_names.cpp",
+    "controller/domain/accounts/passkeys.cpp",
     "controller/domain/accounts/sessions.cpp",
     "controller/domain/accounts/two_factor.cpp",
+    "controller/domain/accounts/webauthn.h",
     "controller/domain/kernel/disk_room.cpp",
     "controller/domain/kernel/write_budgets.cpp",
     "controller/domain/lifecycle/app_deletion.cpp",
@@ -51,6 +53,7 @@ REFUSALS = (
     re.compile(rf"\btoo_many\(\s*{LITERAL}"),
     re.compile(rf"\bstd::unexpected\(\s*{LITERAL}"),
     re.compile(rf"\bstd::string_view not_an_address = {LITERAL}"),
+    re.compile(rf"\bconstexpr (?:webauthn::)?Wrong \w+ = {LITERAL}"),
     re.compile(rf"\btaken\[{STRING}\] = {{{LITERAL}"),
 )
 # What these files return are reasons, or the value in one.
@@ -90,7 +93,7 @@ def said():
 
 def refusals():
     """Yields the reasons of errors and the fields that they are about. {} stands for a value in a reason."""
-    for file, text in sources(REFUSERS, ".cpp"):
+    for file, text in sources(REFUSERS, ".cpp", ".h"):
         for pattern in REFUSALS:
             for found in pattern.finditer(text):
                 reason = value_of(found[1])

@@ -16,7 +16,7 @@ set -euo pipefail
 build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
   libboost-dev libsqlite3-dev libpq-dev libyaml-cpp-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libarchive-dev libcurl4-openssl-dev libc-ares-dev libidn2-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
-  libhowardhinnant-date-dev libicu-dev libjemalloc-dev liboath-dev libpng-dev libqrencode-dev libturbojpeg0-dev libzxcvbn-dev libkainjow-mustache-dev
+  libfido2-dev libhowardhinnant-date-dev libicu-dev libjemalloc-dev liboath-dev libpng-dev libqrencode-dev libturbojpeg0-dev libzxcvbn-dev libkainjow-mustache-dev
   graphviz)
 test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-cryptography python3-venv python3-yaml chromium
   postgresql-15 pgbouncer wrk docker-registry busybox-static universal-ctags

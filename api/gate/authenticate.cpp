@@ -424,7 +424,7 @@ bool is_read(std::string_view method) { return method == "GET" || method == "HEA
 
 void require_admin_with_factor(const accounts::User& user) {
   if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
-  if (!user.totp_enabled)
+  if (!user.has_second_factor())
     throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
 }
 

@@ -48,6 +48,7 @@ Page account_page(const Visit& visit) {
     page.values.set("referral_code", user.referral_code);
     page.values.set("verified", flag(user.email_verified));
     page.values.set("totp_enabled", flag(user.totp_enabled));
+    if (user.passkeys > 0) page.values.set("passkeys", std::to_string(user.passkeys));
     Values sessions(Values::type::list);
     const auto list = accounts::list_sessions(
         tx, user.id, {.page = 1, .page_size = accounts::max_sessions_per_user});

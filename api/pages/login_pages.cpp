@@ -43,49 +43,13 @@ std::optional<accounts::Credentials> pending_user(const Visit& visit) {
   return accounts::Credentials{.user_id = user_id, .password_hash = hash};
 }
 
-Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
-  Page page = {.title = visit.say("Log in"), .content = "login"};
-  page.values.set("next", next);
-  page.values.set("register_link", with_parameter("/register", "next", next));
-  // If the user refuses, the answer to this form is a redirect to the app.
-  const Asking asking = asking_in(visit, next);
-  page.form_target = asking.form_target;
-  // Whoever is logged in and has to log in again is expected to be the same person.
-  std::string expected = visit.visitor ? visit.user().email : asking.login_hint;
-  if (expected.size() > accounts::max_email_length) expected.clear();
-  page.values.set("email", email.empty() ? expected : email);
-  if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
-  set_focus(page, {"email", "password"});
-  return page;
-}
-
 Page code_page(const Visit& visit, const std::string& pending) {
   Page page = {.title = visit.say("Second factor"), .content = "login_code"};
   const std::string next = safe_next(visit.field("next"));
   page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
   page.values.set("pending", pending);
-  return page;
-}
-
-// Whoever was logged in before logs in again if an app has asked for that (OpenID Connect: prompt,
-// max_age). If it is the same user, their session goes on with the new proof, because the apps that
-// they have logged in to know it; if it is another one, the session of the former ends.
-Page enter(const Visit& visit, const SignedIn& signed_in) {
-  Page page = go_to(safe_next(visit.field("next")));
-  page.event = event_of(signed_in);
-  if (visit.visitor) {
-    const std::string& before = visit.visitor->session_id;
-    const bool is_same = visit.user().id == signed_in.user.id;
-    visit.services.db.write([&](db::Tx& tx) {
-      if (!is_same) return accounts::end_session(tx, visit.user().id, before);
-      accounts::note_proof(tx, before);
-      if (signed_in.user.totp_enabled) accounts::note_second_factor(tx, before);
-      accounts::end_session(tx, signed_in.user.id, signed_in.session.id);
-    });
-    if (is_same) return page;
-  }
-  page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
+  set_passkey_login(visit, page);
   return page;
 }
 
@@ -102,6 +66,44 @@ Page registration_page(const Visit& visit) {
 }
 
 }  // namespace
+
+Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
+  Page page = {.title = visit.say("Log in"), .content = "login"};
+  page.values.set("next", next);
+  page.values.set("register_link", with_parameter("/register", "next", next));
+  // If the user refuses, the answer to this form is a redirect to the app.
+  const Asking asking = asking_in(visit, next);
+  page.form_target = asking.form_target;
+  // Whoever is logged in and has to log in again is expected to be the same person.
+  std::string expected = visit.visitor ? visit.user().email : asking.login_hint;
+  if (expected.size() > accounts::max_email_length) expected.clear();
+  page.values.set("email", email.empty() ? expected : email);
+  if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
+  set_focus(page, {"email", "password"});
+  set_passkey_login(visit, page);
+  return page;
+}
+
+// Whoever was logged in before logs in again if an app has asked for that (OpenID Connect: prompt,
+// max_age). If it is the same user, their session goes on with the new proof, because the apps that
+// they have logged in to know it; if it is another one, the session of the former ends.
+Page enter(const Visit& visit, const SignedIn& signed_in) {
+  Page page = go_to(safe_next(visit.field("next")));
+  page.event = event_of(signed_in);
+  if (visit.visitor) {
+    const std::string& before = visit.visitor->session_id;
+    const bool is_same = visit.user().id == signed_in.user.id;
+    visit.services.db.write([&](db::Tx& tx) {
+      if (!is_same) return accounts::end_session(tx, visit.user().id, before);
+      accounts::note_proof(tx, before);
+      if (signed_in.by_passkey || signed_in.user.totp_enabled) accounts::note_second_factor(tx, before);
+      accounts::end_session(tx, signed_in.user.id, signed_in.session.id);
+    });
+    if (is_same) return page;
+  }
+  page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
+  return page;
+}
 
 Page show_login(Visit& visit) {
   const std::string next = safe_next(visit.query("next"));

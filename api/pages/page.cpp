@@ -127,8 +127,8 @@ std::string safe_next(const std::string& next) {
   if (is_plain && next.starts_with("/api/oauth/authorize?")) return next;
   // Dots could lead out of the console.
   if ((next == "/console" || next.starts_with("/console/")) && !next.contains("..")) return next;
-  for (const char* page :
-       {"/account", "/account/totp", "/connected-apps", "/device", admins_page, "/docs/api"})
+  for (const char* page : {"/account", "/account/totp", "/account/passkeys", "/connected-apps",
+                           "/device", admins_page, "/docs/api"})
     if (next == page) return next;
   return "/account";
 }

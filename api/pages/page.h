@@ -8,6 +8,7 @@
 
 #include "api/gate/services.h"
 #include "api/pages/templates.h"
+#include "api/resources/accounts/sign_in.h"
 #include "controller/base/error.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
@@ -63,8 +64,9 @@ struct Page {
   std::optional<Language> choice = {};  // if set, the browser's choice of a language
   // Whether the page can't be opened again, so that no language is chosen on it.
   bool is_shown_once = false;
-  // Whether the template ends with a script, the only one that the browser may run there.
-  bool has_script = false;
+  // The name of the template that has the page's script, the only one that the browser may run
+  // there; empty if it has none.
+  std::string_view script = {};
   std::optional<std::chrono::seconds> retry_after = {};
   std::optional<SecurityEvent> event = {};  // entry for the security log
 };
@@ -139,6 +141,9 @@ Values scope_values(const Visit& visit, const ScopeSet& scopes);
 Page show_login(Visit& visit);
 Page log_in(Visit& visit);
 Page log_in_by_code(Visit& visit);
+// The page of the login form, and what leads on from a login.
+Page login_page(const Visit& visit, const std::string& next, const std::string& email);
+Page enter(const Visit& visit, const SignedIn& signed_in);
 Page log_out(Visit& visit);
 Page show_registration(Visit& visit);
 Page register_account(Visit& visit);
@@ -174,8 +179,25 @@ Page enable_totp(Visit& visit);
 Page disable_totp(Visit& visit);
 Page new_recovery_codes(Visit& visit);
 Page prove_totp(Visit& visit);
-// Returns a page on which the visitor proves their second factor again. It leads to `next`.
+// Returns a page on which the visitor proves their second factor again, by a code or a passkey. It
+// leads to `next`: an admin's page, or one on which second factors are changed.
 Page prove_totp_page(const Visit& visit, const std::string& next);
+
+// In passkey_pages.cpp:
+Page log_in_by_passkey(Visit& visit);
+Page show_passkeys(Visit& visit);
+Page start_passkey(Visit& visit);
+Page add_passkey(Visit& visit);
+Page rename_passkey(Visit& visit);
+Page remove_passkey(Visit& visit);
+Page prove_passkey(Visit& visit);
+// Puts the button for a login with a passkey on the page. It does nothing if the platform has none.
+void set_passkey_login(const Visit& visit, Page& page);
+// Puts the button on the page with which the visitor proves their second factor by a passkey, if
+// they have one.
+void set_passkey_proof(const Visit& visit, Page& page);
+// Whether the refusal asks for a second factor, which the visitor can prove on another page.
+bool needs_second_factor(const Visit& visit, const Error& error);
 
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);

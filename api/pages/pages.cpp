@@ -51,6 +51,8 @@ std::span<const Pages::Row> Pages::table() {
       {{"GET", "/login", "page_login", Who::anybody, Stores::nothing}, show_login},
       {{"POST", "/login", "page_login", Who::anybody, Stores::sign_in}, log_in},
       {{"POST", "/login/code", "page_login_code", Who::anybody, Stores::sign_in}, log_in_by_code},
+      {{"POST", "/login/passkey", "page_login_passkey", Who::anybody, Stores::sign_in},
+       log_in_by_passkey},
       {{"POST", "/logout", "page_logout", Who::anybody, Stores::nothing,
         noted(SecurityKind::session_ended, "logout")},
        log_out},
@@ -125,6 +127,21 @@ std::span<const Pages::Row> Pages::table() {
       {{"POST", "/account/totp/prove", "page_prove_totp", Who::user, Stores::sign_in,
         noted(SecurityKind::proof_given, "step_up")},
        prove_totp},
+      {{"GET", "/account/passkeys", "page_passkeys", Who::user, Stores::nothing}, show_passkeys},
+      {{"POST", "/account/passkeys/start", "page_start_passkey", Who::user, Stores::sign_in},
+       start_passkey},
+      {{"POST", "/account/passkeys/add", "page_add_passkey", Who::user, Stores::account,
+        noted(SecurityKind::second_factor_changed, "passkey_added")},
+       add_passkey},
+      {{"POST", "/account/passkeys/rename", "page_rename_passkey", Who::user, Stores::account,
+        noted(SecurityKind::second_factor_changed, "passkey_renamed")},
+       rename_passkey},
+      {{"POST", "/account/passkeys/remove", "page_remove_passkey", Who::user, Stores::account,
+        noted(SecurityKind::second_factor_changed, "passkey_removed")},
+       remove_passkey},
+      {{"POST", "/account/passkeys/prove", "page_prove_passkey", Who::user, Stores::sign_in,
+        noted(SecurityKind::proof_given, "step_up")},
+       prove_passkey},
       {{"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, Stores::sign_in},
        show_consent},
       {{"POST", consent_form, "page_consent", Who::user, Stores::sign_in}, decide_consent},
@@ -236,7 +253,7 @@ void show_html(Page page, Language language, Response& response) {
 
 void show(const Visit& visit, Page page, Response& response) {
   response.status = page.status;
-  const std::string script = page.has_script ? hash_of_script(page.content) : "";
+  const std::string script = page.script.empty() ? "" : hash_of_script(page.script);
   add_security_headers(response, policy_for(page.form_target, script));
   response.add_header("Cache-Control", "no-store");
   if (page.retry_after)

@@ -32,7 +32,8 @@ struct PageRow {
 };
 
 // The hosted pages: login, registration, consent, the account, and an admin's list of scope
-// requests. They are HTML made by the server, without scripts; each form has a token. Thread-safe.
+// requests. They are HTML made by the server, and work without scripts; each form has a token.
+// Thread-safe.
 class Pages {
  public:
   // Throws std::logic_error if a template is wrong.

@@ -13,7 +13,7 @@ Page show_receipt_check(Visit& visit) {
   const auto keys = services.db.read_committed(
       [&](db::Tx& tx) { return points::receipt_keys(tx, services.keys.data); });
   page.values.set("keys", points::published_keys(keys, services.base_url).dump());
-  page.has_script = true;
+  page.script = "verify_receipt";
   return page;
 }
 

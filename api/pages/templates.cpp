@@ -80,6 +80,11 @@ std::string render(std::string_view content, Language language, Values values) {
   const std::string& inner = page_template(language, std::string(content) + std::string(ending));
   values.set("language", std::string(to_string(language)));
   values.set("content", kainjow::mustache::partial([&inner] { return inner; }));
+  // What several pages have in common.
+  for (const char* name : {"passkey_login", "passkey_script"})
+    values.set(name,
+               kainjow::mustache::partial(
+                   [&text = page_template(language, name + std::string(ending))] { return text; }));
   mustache layout(page_template(language, "layout.mustache"));
   return layout.render(values);
 }

@@ -17,12 +17,10 @@ void set_ask_password(const Visit& visit, Page& page) {
                   Values(is_fresh ? Values::type::bool_false : Values::type::bool_true));
 }
 
-void require_proof(const Visit& visit) {
+Proof proof_in(const Visit& visit) {
   const std::string password = visit.field("password");
-  api::require_proof(visit.user(), visit.visitor->session_id,
-                     {.password = password.empty() ? std::nullopt : std::optional(password),
-                      .address = visit.address},
-                     visit.services);
+  return {.password = password.empty() ? std::nullopt : std::optional(password),
+          .address = visit.address};
 }
 
 Page enabled_page(const Visit& visit) {
@@ -58,6 +56,15 @@ Page codes_page(const Visit& visit, const std::vector<std::string>& codes) {
   return page;
 }
 
+// The page after a wrong code.
+Page again_after_enabling(const Visit& visit) {
+  if (visit.user().totp_enabled) return enabled_page(visit);
+  // The page shows the same secret again, because the authenticator has it by now.
+  return setup_page(visit, visit.services.db.read([&](db::Tx& tx) {
+    return two_factor::pending(tx, visit.user(), visit.services.keys);
+  }));
+}
+
 }  // namespace
 
 Page show_totp(Visit& visit) {
@@ -75,10 +82,16 @@ Page set_up_totp(Visit& visit) {
 
 Page enable_totp(Visit& visit) {
   const Services& services = visit.services;
+  try {
+    require_factor_proof(visit.user(), visit.visitor->session_id, proof_in(visit), services);
+  } catch (const Error& error) {
+    if (needs_second_factor(visit, error))
+      return refused(visit, prove_totp_page(visit, "/account/totp"), error);
+    return refused(visit, again_after_enabling(visit), error);
+  }
   return unless_refused(
       visit,
       [&] {
-        require_proof(visit);
         return codes_page(visit, services.db.write([&](db::Tx& tx) {
           auto codes = two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
                                           services.base_url);
@@ -86,13 +99,7 @@ Page enable_totp(Visit& visit) {
           return codes;
         }));
       },
-      [&] {
-        if (visit.user().totp_enabled) return enabled_page(visit);
-        // The page shows the same secret again, because the authenticator has it by now.
-        return setup_page(visit, services.db.read([&](db::Tx& tx) {
-          return two_factor::pending(tx, visit.user(), services.keys);
-        }));
-      });
+      [&] { return again_after_enabling(visit); });
 }
 
 Page disable_totp(Visit& visit) {
@@ -117,7 +124,7 @@ Page new_recovery_codes(Visit& visit) {
   return unless_refused(
       visit,
       [&] {
-        require_proof(visit);
+        api::require_proof(visit.user(), visit.visitor->session_id, proof_in(visit), services);
         return codes_page(visit, services.db.write([&](db::Tx& tx) {
           return two_factor::new_recovery_codes(tx, visit.user(), services.keys, services.base_url);
         }));
@@ -128,6 +135,11 @@ Page new_recovery_codes(Visit& visit) {
 Page prove_totp_page(const Visit& visit, const std::string& next) {
   Page page = {.title = visit.say("Prove your second factor"), .content = "prove_totp"};
   page.values.set("next", next);
+  const bool is_own = next == "/account/passkeys" || next == "/account/totp";
+  page.values.set("is_admins", Values(is_own ? Values::type::bool_false : Values::type::bool_true));
+  page.values.set("totp_enabled", Values(visit.user().totp_enabled ? Values::type::bool_true
+                                                                   : Values::type::bool_false));
+  set_passkey_proof(visit, page);
   return page;
 }
 

@@ -2,6 +2,7 @@
 #include "controller/domain/accounts/two_factor.h"
 
 #include "api/gate/encode.h"
+#include "api/resources/accounts/passkey_json.h"
 #include "api/resources/accounts/qr_code.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
@@ -19,6 +20,14 @@ Proof proof_in(const Call& call) {
           .address = call.address};
 }
 
+// What a passkey has answered; nothing if the body has none.
+std::optional<passkeys::Answer> passkey_in(const Call& call, const Services& services) {
+  const auto found = call.body.find("passkey");
+  if (found == call.body.end() || found->is_null()) return std::nullopt;
+  return answer_in(found->at("credential"), found->at("state"),
+                   assertion_binding(call.http, services));
+}
+
 Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
   const two_factor::Setup setup = two_factor::set_up(tx, *call.user, services.keys);
   const QrCode code = qr_code(setup.uri);
@@ -28,7 +37,7 @@ Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply enable_totp(const Call& call, const Services& services) {
-  require_proof(*call.user, call.session_id, proof_in(call), services);
+  require_factor_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("logging in now requires a code; keep the recovery codes in a safe place",
                       services.db.write([&](db::Tx& tx) {
                         auto codes = two_factor::enable(tx, *call.user, call.body.at("code"),
@@ -47,9 +56,10 @@ Reply disable_totp(const Call& call, const Services& services) {
 }
 
 Reply step_up(const Call& call, const Services& services) {
-  const Proof proof = proof_in(call);
-  if (!proof.password && !proof.totp_code)
-    throw invalid_field("totp_code", "is required, or password");
+  Proof proof = proof_in(call);
+  proof.passkey = passkey_in(call, services);
+  if (!proof.password && !proof.totp_code && !proof.passkey)
+    throw invalid_field("totp_code", "is required, or password, or passkey");
   require_proof(*call.user, call.session_id, proof, services);
   return message_reply("the proof counts for this session from now on");
 }
@@ -125,14 +135,15 @@ constexpr Route rows[] = {
      .name = "stepUp",
      .tag = "Account",
      .summary = "Prove the password or the second factor again in this session",
-     .text = "Proves the password or the second factor again in this session. It is required to "
+     .text = "Proves the password, or the second factor by a code or a passkey, again in this "
+             "session. It is required to "
              "change factors, and for the console's calls below /api/internal/, for which the "
              "proof counts for 15 minutes, or for 12 hours if they only read.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::sign_in,
      .body = {"StepUpRequest"},
      .answer = {200, "Message"},
-     .errors = {Code::invalid_totp, Code::invalid_credentials},
+     .errors = {Code::invalid_state, Code::invalid_totp, Code::invalid_credentials},
      .event = {SecurityKind::proof_given, "step_up"},
      .served_by = {.page = "/console/admin"},
      .run = FreeHandler{step_up}},

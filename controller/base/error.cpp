@@ -81,6 +81,7 @@ constexpr std::array codes = {
     CodeInfo{Code::user_not_found, "user_not_found", 404, "There is no such user."},
     CodeInfo{Code::session_not_found, "session_not_found", 404, "There is no such session."},
     CodeInfo{Code::device_not_found, "device_not_found", 404, "There is no such device."},
+    CodeInfo{Code::passkey_not_found, "passkey_not_found", 404, "There is no such passkey."},
     CodeInfo{Code::log_entry_not_found, "log_entry_not_found", 404,
              "The deployment has no such log entry."},
     CodeInfo{Code::webhook_not_found, "webhook_not_found", 404, "There is no such webhook."},

@@ -61,6 +61,7 @@ enum class Code {
   user_not_found,
   session_not_found,
   device_not_found,
+  passkey_not_found,
   log_entry_not_found,
   webhook_not_found,
   alert_not_found,

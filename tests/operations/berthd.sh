@@ -3,7 +3,7 @@
 # database is the PostgreSQL at the address in BERTH_TEST_DATABASE (tests/postgres/run), or SQLite without one.
 start_berthd() {
   data=$(mktemp -d)
-  "$1" --data-dir "$data" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --rate-limits off --simulated-speed 10 --simulated-builds on \
+  "$1" --data-dir "$data" --listen 127.0.0.1:0 --base-url http://localhost --metrics-listen 127.0.0.1:0 --rate-limits off --simulated-speed 10 --simulated-builds on \
     --registries docker.io/library --tiers "$tiers" --database "${BERTH_TEST_DATABASE:-}" >"$data/log" 2>&1 &
   pid=$!
   trap 'kill $pid 2>/dev/null || true; wait $pid 2>/dev/null || true; rm -rf "$data"' EXIT

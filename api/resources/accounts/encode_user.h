@@ -16,7 +16,8 @@ inline nlohmann::json encode_user(const accounts::User& user) {
           {"is_admin", user.is_admin},
           {"admin_role", user.admin_role ? nlohmann::json(*user.admin_role) : nlohmann::json()},
           {"email_verified", user.email_verified},
-          {"totp_enabled", user.totp_enabled}};
+          {"totp_enabled", user.totp_enabled},
+          {"second_factor", user.has_second_factor()}};
 }
 
 constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }

@@ -1,5 +1,6 @@
 #include "api/resources/accounts/sign_in.h"
 
+#include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/shares.h"
 #include "controller/domain/accounts/sessions.h"
@@ -73,12 +74,10 @@ bool fits(Try& one_try, const std::string& password, const std::string& stored,
   }
 }
 
-// The session of a SignIn or a CodeSignIn. A password that was changed since it was verified opens
-// none: whoever had the old one must not get in beside the change.
+// Opens a session for whoever has proven who they are.
 template <typename Attempt>
-SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& verified_hash,
-              const Attempt& attempt, const Services& services) {
-  if (accounts::password_hash_of(tx, user_id) != verified_hash) throw wrong_credentials(user_id);
+SignedIn open_session(db::Tx& tx, const std::string& user_id, const Attempt& attempt,
+                      const Services& services) {
   const std::string& address = attempt.address;
   auto session = accounts::open_session(tx, user_id, address, attempt.user_agent,
                                         services.logins.session_lifetime, attempt.idle_timeout);
@@ -91,6 +90,15 @@ SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& verifie
           .is_new_network = is_new_network};
 }
 
+// The session of a SignIn or a CodeSignIn. A password that was changed since it was verified opens
+// none: whoever had the old one must not get in beside the change.
+template <typename Attempt>
+SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& verified_hash,
+              const Attempt& attempt, const Services& services) {
+  if (accounts::password_hash_of(tx, user_id) != verified_hash) throw wrong_credentials(user_id);
+  return open_session(tx, user_id, attempt, services);
+}
+
 LoginThrottle::Attempt attempt_on(db::Tx& tx, const accounts::User& user,
                                   const std::string& address) {
   const std::string network = accounts::network_of(address);
@@ -99,7 +107,51 @@ LoginThrottle::Attempt attempt_on(db::Tx& tx, const accounts::User& user,
           .known_network = accounts::knows_network(tx, user.id, network)};
 }
 
+Error refused_passkey(const passkeys::Refusal& refusal, SecurityKind kind) {
+  return with_event(Error(Code::invalid_credentials, std::string(refusal.why)),
+                    {.kind = kind, .reason = refusal.reason, .user_id = refusal.user_id});
+}
+
+// Checks the answer in a snapshot, so that a wrong one never waits for those who write. `user_id`
+// is that of passkeys::verify().
+passkeys::Verified verified_passkey(const passkeys::Answer& answer, const std::string& user_id,
+                                    SecurityKind if_refused, const Services& services) {
+  const auto party = require_relying_party(services);
+  auto verified = services.db.read(
+      [&](db::Tx& tx) { return passkeys::verify(tx, party, answer, user_id, services.keys); });
+  if (!verified) throw refused_passkey(verified.error(), if_refused);
+  return *std::move(verified);
+}
+
 }  // namespace
+
+webauthn::RelyingParty require_relying_party(const Services& services) {
+  auto party = webauthn::relying_party(services.base_url);
+  if (!party)
+    throw Error(Code::invalid_state,
+                "passkeys need an https address with a host name, or http on localhost");
+  return *std::move(party);
+}
+
+SignedIn sign_in_by_passkey(const PasskeySignIn& attempt, const Services& services) {
+  // Nobody has typed a name, so the passkey stands for the account: its failures are counted.
+  const std::string& credential = attempt.answer.credential_id;
+  Try one_try({.account = "passkey:" + hex(sha256(credential)),
+               .network = accounts::network_of(attempt.address)},
+              Secret::password, "", services);
+  const auto verified = verified_passkey(attempt.answer, "", SecurityKind::login_failed, services);
+  const std::string& user_id = verified.passkey.user_id;
+  SignedIn result = services.db.write([&](db::Tx& tx) {
+    if (const auto used = passkeys::use(tx, verified); !used)
+      throw refused_passkey(used.error(), SecurityKind::login_failed);
+    auto signed_in = open_session(tx, user_id, attempt, services);
+    accounts::note_second_factor(tx, signed_in.session.id);
+    signed_in.by_passkey = true;
+    return signed_in;
+  });
+  one_try.succeeded();
+  return result;
+}
 
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
   const LoginThrottle::Attempt counted = services.db.read([&](db::Tx& tx) {
@@ -200,21 +252,49 @@ void confirm_code(const accounts::User& user, const std::string& code, const std
   one_try.was_no_failure();
 }
 
+void confirm_passkey(const accounts::User& user, const passkeys::Answer& answer,
+                     const std::string& address, const Services& services) {
+  const auto counted = services.db.read([&](db::Tx& tx) { return attempt_on(tx, user, address); });
+  Try one_try(counted, Secret::code, user.id, services);
+  const auto verified =
+      verified_passkey(answer, user.id, SecurityKind::second_factor_failed, services);
+  services.db.write([&](db::Tx& tx) {
+    if (const auto used = passkeys::use(tx, verified); !used)
+      throw refused_passkey(used.error(), SecurityKind::second_factor_failed);
+  });
+  one_try.was_no_failure();
+}
+
 }  // namespace
 
 void require_proof(const accounts::User& user, const std::string& session_id, const Proof& proof,
                    const Services& services) {
   if (proof.password) confirm_password(user, *proof.password, proof.address, services);
   if (proof.totp_code) confirm_code(user, *proof.totp_code, proof.address, services);
-  if (proof.password || proof.totp_code)
+  if (proof.passkey) confirm_passkey(user, *proof.passkey, proof.address, services);
+  const bool has_second_factor = proof.totp_code || proof.passkey;
+  if (proof.password || has_second_factor)
     services.db.write([&](db::Tx& tx) {
       accounts::note_proof(tx, session_id);
-      if (proof.totp_code) accounts::note_second_factor(tx, session_id);
+      if (has_second_factor) accounts::note_second_factor(tx, session_id);
     });
   else if (!services.db.read([&](db::Tx& tx) { return accounts::has_fresh_proof(tx, session_id); }))
     throw Error(Code::insufficient_user_authentication,
                 "the password or second factor was last entered more than 10 minutes ago; the "
                 "password is required again");
+}
+
+void require_factor_proof(const accounts::User& user, const std::string& session_id,
+                          const Proof& proof, const Services& services) {
+  require_proof(user, session_id, proof, services);
+  const bool is_proven = services.db.read([&](db::Tx& tx) {
+    const auto current = accounts::find(tx, user.id);
+    return !current || !current->has_second_factor() ||
+           accounts::has_proven_second_factor(tx, session_id, accounts::proof_fresh_for);
+  });
+  if (!is_proven)
+    throw Error(Code::insufficient_user_authentication,
+                "the second factor was last proven more than 10 minutes ago; it is required again");
 }
 
 void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,

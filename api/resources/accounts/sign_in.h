@@ -5,8 +5,10 @@
 
 #include "api/gate/services.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/passkeys.h"
 
-// Turns a password and a second factor into a session, for the API and the hosted pages.
+// Turns a password and a second factor, or a passkey, into a session, for the API and the hosted
+// pages.
 namespace berth::api {
 
 struct SignIn {
@@ -21,12 +23,13 @@ struct SignedIn {
   accounts::Session session;
   accounts::User user;
   bool is_new_network = false;  // the user wasn't known to log in from there
+  bool by_passkey = false;
 };
 // Returns the security log's entry for a login.
 inline SecurityEvent event_of(const SignedIn& login) {
   return {.kind = login.is_new_network ? SecurityKind::login_from_new_network
                                        : SecurityKind::login_succeeded,
-          .reason = "success",
+          .reason = login.by_passkey ? "passkey" : "success",
           .user_id = login.user.id};
 }
 // Logs a user in. Takes the same time, and gives the same answer, whether or not somebody has the
@@ -46,11 +49,24 @@ struct CodeSignIn {
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 
+// Opens the session of the user whose passkey has answered. Since the passkey has verified the
+// user, it counts as the password and as the second factor. Throws invalid_credentials, with the
+// reason for the user; invalid_state if the platform has no passkeys (webauthn::relying_party);
+// account_suspended or rate_limited.
+struct PasskeySignIn {
+  passkeys::Answer answer;
+  std::string address;
+  std::string user_agent;
+  std::optional<Duration> idle_timeout = {};  // how long the new session may be idle
+};
+SignedIn sign_in_by_passkey(const PasskeySignIn& attempt, const Services& services);
+
 // What a user presents in addition to their session if a session alone isn't enough.
 struct Proof {
   std::optional<std::string> password = {};
-  std::optional<std::string> totp_code = {};  // a code of the authenticator, or a recovery code
-  std::string address;                        // the address that the request comes from
+  std::optional<std::string> totp_code = {};     // a code of the authenticator, or a recovery code
+  std::optional<passkeys::Answer> passkey = {};  // proves the second factor, as a code does
+  std::string address;                           // the address that the request comes from
 };
 // To be called before security settings are changed. What is presented must be right, and is
 // recorded in the session; if nothing is presented, the session's last proof must be fresh
@@ -58,6 +74,14 @@ struct Proof {
 // insufficient_user_authentication, invalid_credentials, invalid_totp or rate_limited.
 void require_proof(const accounts::User& user, const std::string& session_id, const Proof& proof,
                    const Services& services);
+// The same, before second factors are changed. If the account has one, it must have been proven
+// within accounts::proof_fresh_for, too: who knows only the password must not add a factor of their
+// own, with which they could then act as an admin.
+void require_factor_proof(const accounts::User& user, const std::string& session_id,
+                          const Proof& proof, const Services& services);
+// Returns whom passkeys are for on this platform. Throws invalid_state if browsers have no passkeys
+// at its address.
+webauthn::RelyingParty require_relying_party(const Services& services);
 
 // Turns the second factor off. Guesses are limited as they are at login. Throws
 // invalid_credentials, invalid_state, invalid_totp or rate_limited.

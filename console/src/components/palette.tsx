@@ -69,7 +69,7 @@ function useEverybody(words: string): Found[] {
   const [found, set] = useState<Found[]>([]);
   useEffect(() => {
     set([]);
-    if (!me.value!.is_admin || !me.value!.totp_enabled || words.length < 2) return;
+    if (!me.value!.is_admin || !me.value!.second_factor || words.length < 2) return;
     let gone = false;
     const timer = setTimeout(async () => {
       const answer = await call('get', '/api/internal/search', { query: { q: words } }).catch(() => null);

@@ -1,13 +1,36 @@
-// Asks an admin for a code of their authenticator, which counts for some minutes. The requests that need it wait until
-// then.
+// Asks an admin for a code of their authenticator, or for a passkey, which counts for some minutes. The requests that need
+// it wait until then.
 import { call } from '../api';
 import { t } from '../messages';
-import { proving } from '../session';
+import { has_passkeys, prove_by_passkey } from '../passkey';
+import { me, proving } from '../session';
 import { FormDialog } from './form';
+import { note } from './notes';
+import { Button, Dialog } from './ui';
+
+function ByPasskey({ done }: { done: (proven: boolean) => void }) {
+  const ask = () =>
+    prove_by_passkey().then(
+      () => done(true),
+      () => note(t.admin.passkey_failed),
+    );
+  return (
+    <div class="actions">
+      <Button onClick={ask}>{t.admin.use_passkey}</Button>
+    </div>
+  );
+}
 
 export function Proof() {
   const done = proving.value;
   if (!done) return null;
+  if (!me.value?.totp_enabled && has_passkeys())
+    return (
+      <Dialog title={t.admin.prove} onClose={() => done(false)}>
+        <p class="soft">{t.admin.passkey_text}</p>
+        <ByPasskey done={done} />
+      </Dialog>
+    );
   return (
     <FormDialog<{ totp_code: string }>
       title={t.admin.prove}

@@ -1183,6 +1183,13 @@ export const de: Messages = {
     email_asked: 'An beide Adressen ist eine Mail unterwegs.',
     password: 'Passwort',
     factor: 'Zweiter Faktor',
+    passkeys: 'Passkeys',
+    look_after_passkeys: 'Hinzufügen oder entfernen',
+    no_passkeys: 'Noch keine Passkeys',
+    no_passkeys_text:
+      'Mit einem Passkey melden Sie sich mit Ihrem Gerät an, ohne Passwort. Er gilt auch als zweiter Faktor.',
+    rename_passkey: 'Umbenennen',
+    passkey_name: 'Name',
     factor_on: 'Zum Anmelden brauchen Sie einen Code aus Ihrer Authenticator-App.',
     factor_off: 'Zum Anmelden genügt Ihr Passwort.',
     set_up: 'Einrichten',
@@ -1624,6 +1631,9 @@ export const de: Messages = {
     heading: 'Administration',
     only: 'Dieser Teil ist für Admins',
     only_text: 'Ein Admin der Plattform kann Ihnen diese Rechte geben.',
+    use_passkey: 'Einen Passkey verwenden',
+    passkey_text: 'Verwenden Sie einen Passkey. Er gilt 15 Minuten lang.',
+    passkey_failed: 'Der Passkey wurde nicht verwendet. Versuchen Sie es noch einmal.',
     need_factor: 'Admins brauchen einen zweiten Faktor',
     need_factor_text:
       'Richten Sie auf der Seite Ihres Kontos unter „Zweiter Faktor“ eine Authenticator-App ein und kommen Sie dann zurück.',

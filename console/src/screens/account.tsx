@@ -265,6 +265,60 @@ function SecondFactor() {
   );
 }
 
+// Making and removing one takes proofs and the browser's dialogs, which the hosted page has.
+function Passkeys() {
+  const list = useReading(() => call('get', '/api/auth/passkeys'), []);
+  const [renaming, rename] = useState<{ id: string; name: string } | null>(null);
+  return (
+    <Card
+      title={t.account.passkeys}
+      anchor="passkeys"
+      bare
+      actions={
+        <a class="button slim" href="/account/passkeys">
+          {t.account.look_after_passkeys}
+        </a>
+      }>
+      <Read of={list}>
+        {({ passkeys }) =>
+          passkeys.length === 0 ? (
+            <Empty icon="key" title={t.account.no_passkeys} text={t.account.no_passkeys_text} />
+          ) : (
+            <ul class="list">
+              {passkeys.map((passkey) => (
+                <li key={passkey.id}>
+                  <div class="grow">
+                    <div class="break">{passkey.name}</div>
+                    <div class="small faint">
+                      {t.account.used} {passkey.last_used_at ? <Time at={passkey.last_used_at} /> : t.account.never}
+                    </div>
+                  </div>
+                  <Button slim onClick={() => rename(passkey)}>
+                    {t.account.rename_passkey}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Read>
+      {renaming && (
+        <FormDialog<{ name: string }>
+          title={t.account.rename_passkey}
+          action={t.account.rename_passkey}
+          fields={[{ name: 'name', label: t.account.passkey_name }]}
+          values={renaming}
+          onClose={() => rename(null)}
+          run={async (body) => {
+            await call('patch', '/api/auth/passkeys/{id}', { path: { id: renaming.id }, body: { name: body.name } });
+            list.again();
+          }}
+        />
+      )}
+    </Card>
+  );
+}
+
 function End() {
   const [asking, ask] = useState(false);
   return (
@@ -497,6 +551,7 @@ export function AccountScreen() {
           <Profile />
           <Password key={`password ${passwords}`} onChange={() => change(passwords + 1)} />
           <SecondFactor />
+          <Passkeys />
           <End />
         </div>
       </div>

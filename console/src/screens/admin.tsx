@@ -205,7 +205,7 @@ export function AdminScreen({ part, id }: { part: string; id?: string | undefine
         </section>
       </Page>
     );
-  if (!me.value!.totp_enabled)
+  if (!me.value!.second_factor)
     return (
       <Page title={t.admin.heading}>
         <section class="card">

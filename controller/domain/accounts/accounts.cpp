@@ -137,6 +137,7 @@ User user_of(const db::Query& row) {
                   : std::nullopt,
           .email_verified = !row.null("email_verified_at"),
           .totp_enabled = !row.null("totp_enabled_at"),
+          .passkeys = row.integer("passkeys"),
           .suspended = !row.null("suspended_at"),
           .points = row.integer("points"),
           .referral_code = row.text("referral_code"),

@@ -33,6 +33,7 @@ struct User {
   std::optional<AdminRole> admin_role = {};  // set if is_admin is
   bool email_verified = false;
   bool totp_enabled = false;
+  std::int64_t passkeys = 0;  // their number
   bool suspended = false;
   std::int64_t points = 0;
   std::string referral_code;
@@ -40,6 +41,9 @@ struct User {
   std::int64_t signup_multiplier = 1;
   Language language = Language::en;  // of the mails to the user
   Instant created_at;
+
+  // Whether they can prove more than a password: by a code or by a passkey.
+  bool has_second_factor() const { return totp_enabled || passkeys > 0; }
 };
 
 struct Stats {

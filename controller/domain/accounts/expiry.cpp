@@ -29,6 +29,14 @@ constexpr std::array old_rows = {
             .remove = R"(
       DELETE FROM email_tokens
       WHERE token_hash IN (SELECT token_hash FROM email_tokens WHERE expires_at <= $1 LIMIT $2))"},
+    OldRows{.kept = Duration(0),
+            .any = R"(SELECT 1 FROM used_passkey_challenges WHERE expires_at <= $1 LIMIT 1)",
+            .remove = R"(
+      DELETE FROM used_passkey_challenges
+      WHERE challenge_hash IN (SELECT challenge_hash
+                               FROM used_passkey_challenges
+                               WHERE expires_at <= $1
+                               LIMIT $2))"},
     OldRows{.kept = login_failures::kept_for,
             .any = R"(SELECT 1 FROM login_failures WHERE failed_at <= $1 LIMIT 1)",
             .remove = R"(

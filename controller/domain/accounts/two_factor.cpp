@@ -13,6 +13,7 @@
 #include "controller/base/error.h"
 #include "controller/base/url.h"
 #include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/passkeys.h"
 
 namespace berth::two_factor {
 namespace {
@@ -131,6 +132,17 @@ void require_disabled(db::Tx& tx, const accounts::User& user) {
   if (is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP is already enabled");
 }
 
+void forget_totp(db::Tx& tx, const std::string& user_id) {
+  tx.execute(R"(DELETE FROM totp_secrets WHERE user_id = $1)", user_id);
+  tx.execute(R"(DELETE FROM recovery_codes WHERE user_id = $1)", user_id);
+  tx.execute(
+      R"(
+      UPDATE users
+      SET totp_enabled_at = NULL, updated_at = $2
+      WHERE id = $1)",
+      user_id, tx.now());
+}
+
 Error wrong_code() { return Error(Code::invalid_totp, "the code is wrong or was used before"); }
 
 }  // namespace
@@ -182,7 +194,7 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
              const std::string& base_url) {
   require_enabled(tx, user);
   if (!take_code(tx, user.id, code, keys)) throw wrong_code();
-  forget(tx, user.id);
+  forget_totp(tx, user.id);
   accounts::send(
       tx, user, keys,
       accounts::notice_letter(
@@ -216,14 +228,8 @@ bool take_code(db::Tx& tx, const std::string& user_id, const std::string& code, 
 }
 
 void forget(db::Tx& tx, const std::string& user_id) {
-  tx.execute(R"(DELETE FROM totp_secrets WHERE user_id = $1)", user_id);
-  tx.execute(R"(DELETE FROM recovery_codes WHERE user_id = $1)", user_id);
-  tx.execute(
-      R"(
-      UPDATE users
-      SET totp_enabled_at = NULL, updated_at = $2
-      WHERE id = $1)",
-      user_id, tx.now());
+  forget_totp(tx, user_id);
+  passkeys::forget(tx, user_id);
 }
 
 }  // namespace berth::two_factor

@@ -47,7 +47,7 @@ int recovery_codes_left(db::Tx& tx, const std::string& user_id);
 // and hyphens in it are ignored.
 bool take_code(db::Tx& tx, const std::string& user_id, const std::string& code, const Keys& keys);
 
-// Deletes the user's secret and recovery codes without asking for a code.
+// Deletes the user's secret, recovery codes and passkeys without asking for a code.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::two_factor

@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/accounts/passkeys.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
 
@@ -19,17 +20,33 @@ constexpr Duration letters_counted_for = std::chrono::hours(24);
 EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string& kept) {
   EndedWays ended = {.sessions = end_sessions(tx, user_id, kept),
                      .tokens = oauth::end_all_tokens(tx, user_id)};
+  for (passkeys::Passkey& passkey : passkeys::list(tx, user_id))
+    ended.passkeys.push_back(std::move(passkey.name));
   remove_email_tokens(tx, user_id, EmailPurpose::reset_password);
   email_changes::withdraw(tx, user_id);
   return ended;
 }
+
+namespace {
+
+// Whoever got into the account may have added one. Each name is one line without controls.
+std::string passkeys_in_words(const EndedWays& ended, Language language) {
+  if (ended.passkeys.empty()) return "";
+  std::string text =
+      "\n" + say(language, "Your passkeys still log in. Remove those that aren't yours:") + "\n\n";
+  for (const std::string& name : ended.passkeys) text += "  " + name + "\n";
+  return text;
+}
+
+}  // namespace
 
 std::string in_words(const EndedWays& ended, Language language) {
   const oauth::EndedTokens& tokens = ended.tokens;
   const bool is_nothing = ended.sessions == 0 && tokens.programs.empty() && tokens.apps.empty() &&
                           tokens.personal_tokens.empty();
   if (is_nothing)
-    return say(language, "Nobody else was logged in, and no program or app had access.") + "\n";
+    return say(language, "Nobody else was logged in, and no program or app had access.") + "\n" +
+           passkeys_in_words(ended, language);
   std::string text = say(language, "What has ended:") + "\n\n";
   if (ended.sessions == 1)
     text += "  " + say(language, "1 login in a browser or with a password") + "\n";
@@ -50,7 +67,8 @@ std::string in_words(const EndedWays& ended, Language language) {
             say(language,
                 "The apps stay among your connected apps, and have to ask you for access again.") +
             "\n";
-  return text + "\n" + say(language, "The secrets of apps that you own haven't changed.") + "\n";
+  return text + "\n" + say(language, "The secrets of apps that you own haven't changed.") + "\n" +
+         passkeys_in_words(ended, language);
 }
 
 EndedWays end_ways_in_as_admin(db::Tx& tx, const std::string& user_id, const std::string& actor,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
@@ -16,6 +17,7 @@ namespace berth::accounts {
 struct EndedWays {
   int sessions = 0;
   oauth::EndedTokens tokens;
+  std::vector<std::string> passkeys = {};  // their names: the user's own, which go on
 };
 
 // Ends the user's sessions but the one with the id `kept`, all tokens and codes of berth's own

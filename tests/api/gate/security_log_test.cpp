@@ -228,6 +228,8 @@ TEST_CASE("wrong internal secrets from many networks are limited together") {
 // Operations about accounts, tokens, apps or the platform whose successes leave no event, and why.
 const std::map<std::string, std::string> silent = {
     {"login", "its handler notes it, with the network's novelty"},
+    {"logInByPasskey", "its handler notes it, with the network's novelty"},
+    {"askToLogInByPasskey", "only makes a challenge, and stores nothing"},
     {"verifyToken", "only tells about a token"},
     {"introspect", "only tells about a token"},
     {"sessionHeartbeat", "comes every half minute; the session's start and end are noted"},

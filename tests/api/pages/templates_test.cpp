@@ -37,6 +37,7 @@ const std::set<std::string> own_words = {"title",
                                          "user_code",
                                          "asked_at",
                                          "codes_left",
+                                         "passkeys",
                                          "secret",
                                          "wrong_email",
                                          "wrong_username",
@@ -96,6 +97,31 @@ TEST_CASE("the policy names exactly the script that the page of receipts has, in
     CHECK(base64(sha256(html.substr(begin, end - begin))) ==
           api::pages::hash_of_script("verify_receipt"));
   }
+}
+
+TEST_CASE("the policy names exactly the script of each page that asks for passkeys") {
+  api::pages::Values values(api::pages::Values::type::object);
+  for (const char* shown : {"has_passkey_login", "has_passkeys"})
+    values.set(shown, api::pages::Values(api::pages::Values::type::bool_true));
+  for (const Language language : {Language::en, Language::de})
+    for (const char* page : {"login", "login_code", "new_passkey", "prove_totp"}) {
+      INFO(page);
+      const std::string html = api::pages::render(page, language, values);
+      const std::string opens = "<script>";
+      REQUIRE(html.find(opens) != std::string::npos);
+      const size_t begin = html.find(opens) + opens.size();
+      const size_t end = html.find("</script>");
+      REQUIRE(end != std::string::npos);
+      CHECK(html.find("<script", begin) == std::string::npos);
+      CHECK(base64(sha256(html.substr(begin, end - begin))) ==
+            api::pages::hash_of_script("passkey_script"));
+    }
+}
+
+TEST_CASE("pages have no script where there are no passkeys") {
+  const api::pages::Values values(api::pages::Values::type::object);
+  for (const char* page : {"login", "login_code", "prove_totp", "account", "passkeys"})
+    CHECK(api::pages::render(page, Language::en, values).find("<script") == std::string::npos);
 }
 
 }  // namespace

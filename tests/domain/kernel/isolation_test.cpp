@@ -12,6 +12,7 @@
 #include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/accounts/passkeys.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/market.h"
@@ -296,6 +297,17 @@ const std::vector<Deciding> deciding = {
     {"two_factor::new_recovery_codes",
      [](db::Tx& tx, Fixture& f) {
        two_factor::new_recovery_codes(tx, f.ada, f.world.keys, "https://api.example.org");
+     }},
+    {"passkeys::add",
+     [](db::Tx& tx, Fixture& f) {
+       passkeys::add(tx, f.ada, {.id = "api.example.org", .origin = "https://api.example.org"},
+                     {.name = "laptop", .state = {}, .bound_to = {}, .answer = {}}, f.world.keys,
+                     "https://api.example.org");
+     }},
+    {"passkeys::remove",
+     [](db::Tx& tx, Fixture& f) {
+       passkeys::remove(tx, f.ada, "passkey", passkeys::Last::refused, f.world.keys,
+                        "https://api.example.org");
      }},
     {"apps::create",
      [](db::Tx& tx, Fixture& f) {

@@ -52,6 +52,8 @@ const std::map<std::string, Opens> secrets = {
     {"users.password_hash", Opens::proof},
     {"recovery_codes.code_hash", Opens::proof},
     {"totp_secrets.sealed_secret", Opens::proof},
+    {"passkeys.credential_id", Opens::nothing},  // the key itself is on the user's device
+    {"used_passkey_challenges.challenge_hash", Opens::nothing},
     {"apps.client_secret_hash", Opens::app},
     {"apps.previous_secret_hash", Opens::app},
     {"apps.previous_secret_expires_at", Opens::nothing},
