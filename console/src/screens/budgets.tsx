@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { password_field } from '../components/password';
 import { Read } from '../components/table';
 import { Button, Card, Meter, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -44,14 +45,6 @@ function Row({ of, change, remove }: { of: Budget; change: () => void; remove: (
   );
 }
 
-const password_field = {
-  name: 'password' as const,
-  label: t.account.password,
-  kind: 'password' as const,
-  autocomplete: 'current-password',
-  hint: t.budgets.password_hint,
-  errors: ['invalid_credentials', 'insufficient_user_authentication'],
-};
 const fields: FieldOf<Change>[] = [
   { name: 'period', label: t.budgets.period, kind: 'choice', choices: Object.entries(t.budgets.periods) },
   { name: 'limit', label: t.budgets.limit, kind: 'number', required: true },
@@ -62,7 +55,7 @@ const fields: FieldOf<Change>[] = [
     choices: Object.entries(t.budgets.at_limits),
     hint: t.budgets.at_limit_hint,
   },
-  password_field,
+  { ...password_field, hint: t.budgets.password_hint },
 ];
 
 // For the whole app without `deployment`, an id.
@@ -126,7 +119,7 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
           title={t.budgets.remove}
           action={t.budgets.remove}
           danger
-          fields={[password_field]}
+          fields={[{ ...password_field, hint: t.budgets.password_hint }]}
           onClose={() => remove(null)}
           run={({ password }) => put({ period: removing.period, limit: null, password })}>
           <p>{t.budgets.remove_text}</p>
