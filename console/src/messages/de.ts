@@ -905,8 +905,8 @@ export const de: Messages = {
     heading: 'Mitglieder',
     text: 'Mitglieder arbeiten mit eigenen Konten an dieser App. Was die App kostet und haben darf, zählt weiter für das Konto, dem sie gehört.',
     you: 'Sie',
-    account: 'Die App gehört diesem Konto seit',
-    since: 'Mitglied seit',
+    account: 'Die App gehört diesem Konto',
+    joined: 'Beigetreten',
     invite: 'Jemanden einladen',
     who: 'E-Mail-Adresse oder Benutzername',
     who_hint: 'Die Person bekommt eine Mail und wird Mitglied, sobald sie annimmt. Eine Einladung gilt eine Woche.',
@@ -932,7 +932,7 @@ export const de: Messages = {
     none_invited: 'Keine offene Einladung',
     none_invited_text: 'Einladungen, auf die noch niemand geantwortet hat, stehen hier.',
     invited_by: (name) => `Eingeladen von ${name}`,
-    until: 'offen bis',
+    until: 'endet',
     withdraw_of: (who) => `Die Einladung von ${who} zurückziehen`,
     withdrawn: 'Die Einladung ist zurückgezogen.',
   },
@@ -996,7 +996,7 @@ export const de: Messages = {
     claims: 'Was die Tokens sagen müssen',
     claims_hints: {
       github:
-        'repository_id ist eine Zahl, die beim Umbenennen des Repositorys gleich bleibt; einen aufgegebenen Namen kann sich dagegen jemand anderes nehmen. `gh api repos/OWNER/NAME --jq .id` zeigt sie. Steht ein Name zweimal da, sind beide Werte erlaubt.',
+        'repository_id ist eine Zahl, die beim Umbenennen des Repositorys gleich bleibt; einen aufgegebenen Namen kann sich dagegen jemand anderes nehmen. „gh api repos/OWNER/NAME --jq .id“ zeigt sie. Steht ein Name zweimal da, sind beide Werte erlaubt.',
       gitlab:
         'project_id ist die Zahl unter „Settings, General“ des Projekts. Sie bleibt beim Umbenennen und Verschieben gleich; einen aufgegebenen Pfad kann sich dagegen jemand anderes nehmen. Steht ein Name zweimal da, sind beide Werte erlaubt.',
       other:

@@ -882,11 +882,11 @@ export const en = {
     heading: 'Members',
     text: 'Members work on this app with accounts of their own. What the app costs and may have still counts for the account that it belongs to.',
     you: 'you',
-    account: 'The app belongs to this account since',
-    since: 'Member since',
+    account: 'The app belongs to this account',
+    joined: 'Joined',
     invite: 'Invite somebody',
     who: 'Email address or username',
-    who_hint: 'They get a mail, and become a member when they accept. An invitation is open for a week.',
+    who_hint: 'They get a mail, and become a member when they accept. An invitation ends after a week.',
     send: 'Send the invitation',
     invited: (who: string) => `${who} is invited.`,
     only_these: 'Only these deployments',
@@ -909,7 +909,7 @@ export const en = {
     none_invited: 'No open invitation',
     none_invited_text: 'Invitations that nobody has answered are listed here.',
     invited_by: (name: string) => `Invited by ${name}`,
-    until: 'open until',
+    until: 'ends',
     withdraw_of: (who: string) => `Withdraw the invitation of ${who}`,
     withdrawn: 'The invitation is withdrawn.',
   },
@@ -973,7 +973,7 @@ export const en = {
     claims: 'What the tokens must say',
     claims_hints: {
       github:
-        'repository_id is a number that stays the same when the repository is renamed, while a name that was given up can be taken by somebody else. `gh api repos/OWNER/NAME --jq .id` prints it. A name that is there twice allows both values.',
+        'repository_id is a number that stays the same when the repository is renamed, while a name that was given up can be taken by somebody else. “gh api repos/OWNER/NAME --jq .id” prints it. A name that is there twice allows both values.',
       gitlab:
         'project_id is the number under “Settings, General” of the project. It stays the same when the project is renamed or moved, while a path that was given up can be taken by somebody else. A name that is there twice allows both values.',
       other:

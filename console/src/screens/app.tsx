@@ -176,7 +176,7 @@ const tab_keys = ['overview', 'points', 'variables', 'members', 'ci', 'webhooks'
 const tab_roles: Partial<Record<(typeof tab_keys)[number], Role>> = {
   variables: 'developer',
   ci: 'developer',
-  webhooks: 'admin',
+  webhooks: 'developer',
   settings: 'admin',
 };
 

@@ -136,7 +136,7 @@ function Workflow({ app }: { app: App }) {
   const name = listed.value.find((one) => one.app_id === app.id)?.subdomain ?? 'shop';
   const text = snippets[system]({ url: location.origin, client_id: app.client_id, deployment: name });
   return (
-    <Card title={t.ci.workflow} actions={<Copy text={text} label={t.ci.workflow} show="" />}>
+    <Card title={t.ci.workflow} actions={<Copy text={text} label={t.ci.workflow} show={t.ci.systems[system]} />}>
       <div class="stack">
         <p class="soft">{t.ci.workflow_text}</p>
         <Choices

@@ -61,6 +61,26 @@ export function Limits({ to }: { to: string[] | null }) {
   );
 }
 
+function Leave({ app, onClose }: { app: App; onClose: () => void }) {
+  const [, go] = useLocation();
+  return (
+    <Confirm
+      title={t.members.leave_title(app.app_name)}
+      action={t.members.leave}
+      danger
+      onClose={onClose}
+      run={async () => {
+        await call('delete', '/api/oauth/my-apps/{app_id}/members/{user_id}', {
+          path: { app_id: app.id, user_id: me.value!.id },
+        });
+        go('/apps');
+        await load();
+      }}>
+      <p>{t.members.leave_text}</p>
+    </Confirm>
+  );
+}
+
 function Row({
   app,
   member,
@@ -75,7 +95,6 @@ function Row({
   again: () => void;
 }) {
   const [asking, ask] = useState<'change' | 'remove' | 'leave' | 'transfer' | null>(null);
-  const [, go] = useLocation();
   const path = { app_id: app.id, user_id: member.user_id };
   const is_me = member.user_id === me.value!.id;
   const manages = !is_account && !is_me && may_manage(app.role, member.role);
@@ -98,7 +117,13 @@ function Row({
           {is_me && <span class="small faint">{t.members.you}</span>}
         </div>
         <div class="small faint">
-          {is_account ? t.members.account : t.members.since} <Time at={member.inserted_at} />
+          {is_account ? (
+            t.members.account
+          ) : (
+            <>
+              {t.members.joined} <Time at={member.inserted_at} />
+            </>
+          )}
         </div>
         <Limits to={member.deployments} />
       </div>
@@ -138,20 +163,7 @@ function Row({
           <p>{t.members.remove_text}</p>
         </Confirm>
       )}
-      {asking === 'leave' && (
-        <Confirm
-          title={t.members.leave_title(app.app_name)}
-          action={t.members.leave}
-          danger
-          onClose={() => ask(null)}
-          run={async () => {
-            await remove();
-            go('/apps');
-            await load();
-          }}>
-          <p>{t.members.leave_text}</p>
-        </Confirm>
-      )}
+      {asking === 'leave' && <Leave app={app} onClose={() => ask(null)} />}
       {asking === 'transfer' && (
         <FormDialog<Transfer & { word: string }>
           title={t.members.transfer_title(app.app_name, member.username)}
@@ -215,6 +227,7 @@ export function AppMembers({ app }: { app: App }) {
     [app.id, news.value[app.id]],
   );
   const [inviting, invite] = useState(false);
+  const [leaving, leave] = useState(false);
   const manages = may(app, 'admin');
   // The account that the app belongs to comes first.
   const account = list.value?.members[0]?.user_id;
@@ -266,6 +279,15 @@ export function AppMembers({ app }: { app: App }) {
           )}
         </Card>
       )}
+      {/* Whoever is limited to single deployments can't see the list. */}
+      {list.error?.status === 403 && (
+        <div>
+          <Button kinds={['danger']} icon="leave" onClick={() => leave(true)}>
+            {t.members.leave}
+          </Button>
+        </div>
+      )}
+      {leaving && <Leave app={app} onClose={() => leave(false)} />}
       {inviting && (
         <FormDialog<Access>
           title={t.members.invite}

@@ -7,14 +7,26 @@ import { password_field } from '../components/password';
 import { Read } from '../components/table';
 import { Button, Card, Meter, Time } from '../components/ui';
 import { useReading } from '../components/use';
+import { app_of } from '../data';
 import { t } from '../messages';
+import { may } from '../roles';
 
 type Budget = Answer<'get', '/api/operator/budgets'>['budgets'][number];
 type Change = Body<'put', '/api/operator/budgets'>;
 
 const warned_from = 75; // %
 
-function Row({ of, change, remove }: { of: Budget; change: () => void; remove: () => void }) {
+function Row({
+  of,
+  manages,
+  change,
+  remove,
+}: {
+  of: Budget;
+  manages: boolean;
+  change: () => void;
+  remove: () => void;
+}) {
   return (
     <li class="stack tight">
       <div class="row">
@@ -35,10 +47,14 @@ function Row({ of, change, remove }: { of: Budget; change: () => void; remove: (
             )}
           </div>
         </div>
-        <Button slim onClick={change}>
-          {t.budgets.change}
-        </Button>
-        <Button slim kinds={['plain']} icon="trash" label={t.budgets.remove} onClick={remove} />
+        {manages && (
+          <>
+            <Button slim onClick={change}>
+              {t.budgets.change}
+            </Button>
+            <Button slim kinds={['plain']} icon="trash" label={t.budgets.remove} onClick={remove} />
+          </>
+        )}
       </div>
       <Meter label={t.budgets.meter} value={of.spent} of={of.limit} warn={of.mark >= warned_from} />
     </li>
@@ -61,6 +77,7 @@ const fields: FieldOf<Change>[] = [
 // For the whole app without `deployment`, an id.
 export function Budgets({ app, deployment = null }: { app: string; deployment?: string | null }) {
   const list = useReading(() => call('get', '/api/operator/budgets', { app }), [app, deployment]);
+  const manages = may(app_of(app), 'billing');
   const [changing, edit] = useState<Budget | null>(); // null: a new one is made
   const [removing, remove] = useState<Budget | null>(null);
   const put = async (body: Change) => {
@@ -76,9 +93,11 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
       title={t.budgets.heading}
       bare
       actions={
-        <Button slim icon="plus" onClick={() => edit(null)}>
-          {t.budgets.set}
-        </Button>
+        manages && (
+          <Button slim icon="plus" onClick={() => edit(null)}>
+            {t.budgets.set}
+          </Button>
+        )
       }>
       <p class="body soft">{deployment ? t.budgets.text : t.budgets.text_of_app}</p>
       <Read of={list}>
@@ -98,7 +117,13 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
               {budgets
                 .filter((one) => one.deployment_id === deployment)
                 .map((one) => (
-                  <Row key={one.period} of={one} change={() => edit(one)} remove={() => remove(one)} />
+                  <Row
+                    key={one.period}
+                    of={one}
+                    manages={manages}
+                    change={() => edit(one)}
+                    remove={() => remove(one)}
+                  />
                 ))}
             </ul>
           </>
