@@ -146,6 +146,9 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_account_commands(*program, run);
   add_app_commands(*program, run);
   add_scope_commands(*program, run);
+  add_member_commands(*program, run);
+  add_token_commands(*program, run);
+  add_trust_commands(*program, run);
   add_webhook_commands(*program, run);
   add_alert_commands(*program, run);
   add_tier_commands(*program, run);

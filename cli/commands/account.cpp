@@ -254,6 +254,18 @@ std::string password_of(bool from_stdin, const std::string& question) {
   return ask_secret(question, "Pass --password-stdin.");
 }
 
+json call_with_proof(Run& run, Call call, bool password_stdin) {
+  if (!password_stdin) {
+    try {
+      return run.api().call(call);
+    } catch (const Failure& failure) {
+      if (failure.server_code != "insufficient_user_authentication" || !is_interactive()) throw;
+    }
+  }
+  call.body["password"] = password_of(password_stdin);
+  return run.api().call(call);
+}
+
 void add_account_commands(CLI::App& root, Run& run) {
   CLI::App* account = add_group(root, "account", "Your account, and the apps that act for you");
   add_own_data(*account, run);

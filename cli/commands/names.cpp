@@ -38,6 +38,12 @@ Kind kind_of(Run& run, const std::string& name, const std::string& operand) {
   if (name == "devices") return {"/api/auth/devices", "devices", "id", As::account};
   if (name == "webhooks")
     return {"/api/operator/apps/" + app_id(run, "") + "/webhooks", "webhooks", "url", As::account};
+  if (name == "members")
+    return {"/api/oauth/my-apps/" + app_id(run, "") + "/members", "members", "username",
+            As::account};
+  if (name == "trusts")
+    return {"/api/oauth/my-apps/" + app_id(run, "") + "/trusts", "trusts", "name", As::account};
+  if (name == "personal-tokens") return {"/api/auth/tokens", "tokens", "name", As::account};
   if (name == "alerts") return {"/api/operator/alerts", "alerts", "name", As::account};
   if (name == "requests")
     return run.settings().internal_secret
@@ -73,7 +79,10 @@ void names(Run& run, const CLI::App& root, const std::string& name, const std::s
   for (const std::string& word : words) std::cout << printable(word) << "\n";
   if (!words.empty()) return;
   const Kind kind = kind_of(run, name, operand);
-  const bool has_pages = name != "tiers" && kind.list != "variables" && name != "rollouts";
+  static const std::vector<std::string> without_pages = {"tiers", "rollouts", "members", "trusts",
+                                                         "personal-tokens"};
+  const bool has_pages =
+      kind.list != "variables" && std::ranges::find(without_pages, name) == without_pages.end();
   const json body = run.api().call({.path = kind.path + (has_pages ? first_page : ""),
                                     .as = kind.as,
                                     .time = longest_completion,

@@ -14,20 +14,11 @@ using SharedTotpFlags = std::shared_ptr<TotpFlags>;
 
 constexpr const char* from_stdin = "Read the password from stdin instead of asking";
 
-// A change of the second factor needs a fresh login or the password. It is asked for only where the
-// server wants it.
+// A change of the second factor needs a fresh login or the password.
 json with_proof(Run& run, const std::string& path, json body, bool password_stdin) {
-  if (password_stdin) {
-    body["password"] = password_of(true);
-    return run.api().post(path, body, As::account);
-  }
-  try {
-    return run.api().post(path, body, As::account);
-  } catch (const Failure& failure) {
-    if (failure.server_code != "insufficient_user_authentication" || !is_interactive()) throw;
-  }
-  body["password"] = password_of(false);
-  return run.api().post(path, body, As::account);
+  return call_with_proof(
+      run, {.method = "POST", .path = path, .as = As::account, .body = std::move(body)},
+      password_stdin);
 }
 
 std::string recovery_codes(const json& answer) {

@@ -1,7 +1,6 @@
 // What deployments cost by the hour, and the budgets that limit it.
 #include "cli/commands/account.h"
 #include "cli/commands/commands.h"
-#include "cli/terminal.h"
 
 namespace berth::cli {
 namespace {
@@ -85,22 +84,10 @@ void list_budgets(Run& run) {
   });
 }
 
-// Raising or removing a limit needs the password; it is asked for only where the server wants it.
+// Raising or removing a limit needs the password.
 json put_budget(Run& run, json body, bool password_stdin) {
-  const auto put = [&] {
-    return run.api().call({.method = "PUT", .path = budgets_path, .body = body});
-  };
-  if (password_stdin) {
-    body["password"] = password_of(true);
-    return put();
-  }
-  try {
-    return put();
-  } catch (const Failure& failure) {
-    if (failure.server_code != "insufficient_user_authentication" || !is_interactive()) throw;
-  }
-  body["password"] = password_of(false);
-  return put();
+  return call_with_proof(run, {.method = "PUT", .path = budgets_path, .body = std::move(body)},
+                         password_stdin);
 }
 
 // `limit` is null to remove the budget.

@@ -29,6 +29,8 @@ const menu = [
     [
       'tasks/install-the-client',
       'tasks/deploy-from-ci',
+      'tasks/invite-people',
+      'tasks/personal-tokens',
       'tasks/variables',
       'tasks/own-domain',
       'tasks/alerts',

@@ -1,6 +1,7 @@
 // What the screens share: the apps, their deployments, the tiers; and the stream that keeps the deployments current.
 import { batch, computed, signal } from '@preact/signals';
 import { type Answer, type ApiError, type Body, call, every, pages } from './api';
+import { may } from './roles';
 import { expired, me, offline } from './session';
 import { follow, type StreamEvent } from './stream';
 
@@ -28,8 +29,11 @@ export const problem = signal<ApiError | null>(null); // why the first reading f
 // Counts the events of each deployment, and of each app, so that a screen can read again what the event is about.
 export const news = signal<Record<string, number>>({});
 
-// The apps that may have deployments.
-export const able = computed(() => (apps.value ?? []).filter((app) => may_deploy(app)));
+// Those that the person may change the deployments of, by their role, and those of them that may have deployments.
+export const own_apps = computed(() => (apps.value ?? []).filter((app) => may(app, 'developer')));
+export const able = computed(() => own_apps.value.filter((app) => may_deploy(app)));
+// Invitations to apps of others that nobody has answered.
+export const invitations = signal<Answer<'get', '/api/auth/invitations'>['invitations']>([]);
 export const may_deploy = (app: App) => (app.approved_scopes ?? []).includes('deploy:manage');
 export const may_exec = (app: App) => (app.approved_scopes ?? []).includes('deploy:exec');
 export const may_advertise = (app: App) => (app.approved_scopes ?? []).includes('campaigns:manage');
@@ -37,6 +41,8 @@ export const listed = computed(() =>
   Object.values(deployments.value ?? {}).sort((a, b) => (a.inserted_at < b.inserted_at ? 1 : -1)),
 );
 export const app_of = (id: string) => apps.value?.find((app) => app.id === id);
+// Whether the person's role in the deployment's app lets them change it.
+export const may_change = (deployment: { app_id: string }) => may(app_of(deployment.app_id), 'developer');
 
 const first_page = 25; // what fits on a screen, and is quick to load
 
@@ -49,7 +55,7 @@ const pages_of_deployments = () => pages((query) => call('get', '/api/deploy/app
 
 async function load_deployments(): Promise<void> {
   const all: Record<string, Deployment> = {};
-  if (able.value.length > 0)
+  if ((apps.value ?? []).some(may_deploy))
     for await (const page of pages_of_deployments()) {
       const read_now = by_id(page.deployments);
       Object.assign(all, read_now);
@@ -61,7 +67,13 @@ async function load_deployments(): Promise<void> {
   });
 }
 
+export async function load_invitations(): Promise<void> {
+  invitations.value = (await call('get', '/api/auth/invitations')).invitations;
+}
+
 export async function load(): Promise<void> {
+  // Nothing else waits for them.
+  void load_invitations().catch(() => {});
   try {
     await load_apps();
     await load_deployments();

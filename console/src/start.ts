@@ -4,6 +4,7 @@ import { type Answer, call, fill, newKey, send } from './api';
 import { headersFor } from './begun';
 import { able, type App, apps, type Deployment, load_apps, may_deploy, offer, put, type Tier, tiers } from './data';
 import { automatic_scopes, t } from './messages';
+import { may } from './roles';
 import { me } from './session';
 import { follow } from './stream';
 
@@ -11,10 +12,13 @@ export const no_redirects = 'http://127.0.0.1/callback';
 const wanted = ['deploy:manage', 'app:balance:read'] as const;
 export const default_port = 3000;
 
+// The first app whose scopes the person may ask for.
+const asking_app = () => apps.value?.find((app) => may(app, 'admin'));
+
 // Returns the app for a deployment of somebody who has named none: an own one, or one that is made now. It may still
 // await an admin's approval.
 export async function app_to_deploy(app_name = t.create.app_proposed(me.value!.username)): Promise<App> {
-  const own = able.value[0] ?? apps.value?.[0];
+  const own = able.value[0] ?? asking_app();
   if (own && may_deploy(own)) return own;
   if (!own)
     await call('post', '/api/oauth/apps', {
@@ -26,7 +30,7 @@ export async function app_to_deploy(app_name = t.create.app_proposed(me.value!.u
       body: { requested_scopes: [...wanted] },
     });
   await load_apps();
-  return able.value[0] ?? apps.value![0]!;
+  return able.value[0] ?? asking_app()!;
 }
 
 export type Sandbox = Answer<'get', '/api/deploy/sandbox-status'>;

@@ -19,7 +19,7 @@ const sent = (kind, typed) => value_of({ kind }, typed);
 const of_kinds = {
   text: ['web', null], short: ['web', null], long: ['two\nlines', ''], lines: [['a', 'b'], []], texts: [['a b', 'c'], []], number: [3000, null],
   choice: ['two', 'one'], cards: ['two', null], many: [['two'], []], check: [true, false], time: ['2026-01-31T12:00:00.000Z', null], day: ['2026-01-31', null],
-  password: ['secret', null], picture: ['aGVsbG8=', null],
+  password: ['secret', null], claims: [{ ref: 'main', id: ['1', '2'] }, {}], picture: ['aGVsbG8=', null],
 };
 
 test('a value of each kind stays as it is, and a field that nothing was typed into is empty', () => {

@@ -5,7 +5,7 @@ import { useId } from 'preact/hooks';
 import { t } from '../messages';
 import { Bones, classes } from './ui';
 import { type Choice, type FieldOf, type Kind, type Typed, type TypedVariables, value_of } from './values';
-import { Variables } from './variables';
+import { Pairs, Variables } from './variables';
 
 interface Labelled {
   label: string;
@@ -275,6 +275,16 @@ export function Entry<B>(entering: Entering<B>) {
           {hint && <span class="hint">{hint}</span>}
         </span>
       </label>
+    );
+  if (kind === 'claims')
+    return (
+      <Group label={label} hint={hint} wrong={wrong}>
+        <Pairs
+          pairs={(typed as TypedVariables).pairs}
+          onChange={(pairs) => type({ pairs, pasted: '' })}
+          words={t.claim_rows}
+        />
+      </Group>
     );
   const pasting = kind === 'variables' ? (typed as TypedVariables) : null;
   const text = pasting ? pasting.pasted : typed;

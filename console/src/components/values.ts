@@ -16,6 +16,7 @@ export const kinds = [
   'day',
   'password',
   'variables', // of an environment
+  'claims', // names and texts; a name that is there several times has several texts
   'picture', // a file, in base64
 ] as const;
 export type Kind = (typeof kinds)[number];
@@ -111,6 +112,18 @@ export const variables_of = ({ pairs, pasted }: TypedVariables) => ({
   ...as_object(pairs),
 });
 
+// What the rows of a field of the kind `claims` say: each name's text, or its texts.
+function claims_of(pairs: Pair[]): Record<string, string | string[]> {
+  const claims: Record<string, string | string[]> = {};
+  for (const { name, value } of pairs) {
+    const key = name.trim(),
+      text = value.trim(),
+      before = claims[key];
+    if (key) claims[key] = before === undefined ? text : [before, text].flat();
+  }
+  return claims;
+}
+
 // What stands in the field when it has that value.
 export function typed_of<B>({ kind, choices }: FieldOf<B>, value: unknown): Typed {
   if (kind === 'check') return !!value;
@@ -118,6 +131,10 @@ export function typed_of<B>({ kind, choices }: FieldOf<B>, value: unknown): Type
   if (kind === 'lines') return ((value ?? []) as string[]).join('\n');
   if (kind === 'texts') return ((value ?? []) as string[]).map(line_of).join('\n');
   if (kind === 'variables') return { pairs: (value ?? []) as Pair[], pasted: '' };
+  if (kind === 'claims') {
+    const claims = Object.entries((value ?? {}) as Record<string, string | string[]>);
+    return { pairs: claims.flatMap(([name, texts]) => [texts].flat().map((value) => ({ name, value }))), pasted: '' };
+  }
   if (kind === 'time') return value ? local_time(String(value)) : '';
   if (kind === 'choice') return String(value ?? choices![0]![0]);
   return String(value ?? '');
@@ -126,6 +143,7 @@ export function typed_of<B>({ kind, choices }: FieldOf<B>, value: unknown): Type
 // A text that isn't a number is sent as it was typed, so that berthd says what is wrong with it.
 export function value_of<B>({ kind }: FieldOf<B>, typed: Typed): unknown {
   if (kind === 'variables') return variables_of(typed as TypedVariables);
+  if (kind === 'claims') return claims_of((typed as TypedVariables).pairs);
   if (typeof typed !== 'string') return typed;
   if (kind === 'lines') return typed.split(/\s+/).filter(Boolean);
   if (kind === 'texts')

@@ -1,13 +1,79 @@
 // Editing environment variables: rows of name and value, and a whole .env file pasted into one of them.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { t } from '../messages';
 import { Button, Time } from './ui';
 import { type Pair, parse_env } from './values';
 import { type Edited, is_inherited, rows_of, text_of } from './variable_rows';
 
-export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs: Pair[]) => void }) {
+interface PairWords {
+  add: string;
+  value: string;
+  name_of: (n: number) => string;
+  value_of: (name: string | number) => string;
+  remove: (name: string) => string;
+}
+
+// Rows of a name and a value. `onPaste` may take what is pasted into the name of a row.
+export function Pairs({
+  pairs,
+  onChange,
+  onPaste,
+  words,
+  beside,
+}: {
+  pairs: Pair[];
+  onChange: (pairs: Pair[]) => void;
+  onPaste?: (event: ClipboardEvent, index: number) => void;
+  words: PairWords;
+  beside?: ComponentChildren; // the button that adds a row
+}) {
   const change = (index: number, part: Partial<Pair>) =>
     onChange(pairs.map((pair, i) => (i === index ? { ...pair, ...part } : pair)));
+  return (
+    <div class="stack tight">
+      <div class="pairs">
+        {pairs.map((pair, index) => (
+          <div class="pair" key={index}>
+            <input
+              class="input mono"
+              aria-label={words.name_of(index + 1)}
+              placeholder="NAME"
+              autocomplete="off"
+              spellcheck={false}
+              value={pair.name}
+              onInput={(e) => change(index, { name: e.currentTarget.value })}
+              {...(onPaste ? { onPaste: (e: ClipboardEvent) => onPaste(e, index) } : {})}
+            />
+            <input
+              class="input mono value"
+              aria-label={words.value_of(pair.name || index + 1)}
+              placeholder={words.value}
+              autocomplete="off"
+              spellcheck={false}
+              value={pair.value}
+              onInput={(e) => change(index, { value: e.currentTarget.value })}
+            />
+            <Button
+              kinds={['plain']}
+              icon="close"
+              label={words.remove(pair.name || String(index + 1))}
+              onClick={() => onChange(pairs.filter((_, i) => i !== index))}
+            />
+          </div>
+        ))}
+      </div>
+      <div class="row tight">
+        <Button slim icon="plus" onClick={() => onChange([...pairs, { name: '', value: '' }])}>
+          {words.add}
+        </Button>
+        {beside}
+      </div>
+    </div>
+  );
+}
+
+export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs: Pair[]) => void }) {
   // Several lines pasted into a name are taken as a .env file.
   function paste(event: ClipboardEvent, index: number) {
     const text = event.clipboardData?.getData('text') ?? '';
@@ -19,45 +85,13 @@ export function Variables({ pairs, onChange }: { pairs: Pair[]; onChange: (pairs
     onChange([...pairs.filter((pair, i) => i !== index && !names.has(pair.name)), ...found]);
   }
   return (
-    <div class="stack tight">
-      <div class="pairs">
-        {pairs.map((pair, index) => (
-          <div class="pair" key={index}>
-            <input
-              class="input mono"
-              aria-label={t.variables.name_of(index + 1)}
-              placeholder="NAME"
-              autocomplete="off"
-              spellcheck={false}
-              value={pair.name}
-              onInput={(e) => change(index, { name: e.currentTarget.value })}
-              onPaste={(e) => paste(e, index)}
-            />
-            <input
-              class="input mono value"
-              aria-label={t.variables.value_of(pair.name || index + 1)}
-              placeholder={t.variables.value}
-              autocomplete="off"
-              spellcheck={false}
-              value={pair.value}
-              onInput={(e) => change(index, { value: e.currentTarget.value })}
-            />
-            <Button
-              kinds={['plain']}
-              icon="close"
-              label={t.variables.remove(pair.name || String(index + 1))}
-              onClick={() => onChange(pairs.filter((_, i) => i !== index))}
-            />
-          </div>
-        ))}
-      </div>
-      <div class="row tight">
-        <Button slim icon="plus" onClick={() => onChange([...pairs, { name: '', value: '' }])}>
-          {t.variables.add}
-        </Button>
-        <span class="small faint">{t.variables.paste_hint}</span>
-      </div>
-    </div>
+    <Pairs
+      pairs={pairs}
+      onChange={onChange}
+      onPaste={paste}
+      words={t.variables}
+      beside={<span class="small faint">{t.variables.paste_hint}</span>}
+    />
   );
 }
 

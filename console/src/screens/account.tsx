@@ -10,6 +10,7 @@ import { tier_name } from '../data';
 import { device, number } from '../format';
 import { type ScopeName, t } from '../messages';
 import { log_out, me, reload_me } from '../session';
+import { Tokens } from './account_tokens';
 
 type Connection = Answer<'get', '/api/oauth/connected-apps'>['connected_apps'][number];
 type NewPassword = Body<'post', '/api/auth/change-password'>;
@@ -546,6 +547,7 @@ export function AccountScreen() {
           <Sessions key={passwords} />
           <Devices key={`devices ${passwords}`} />
           <Connected />
+          <Tokens />
         </div>
         <div class="stack wide">
           <Profile />

@@ -3,7 +3,14 @@ import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { type Answer, type Body, call } from '../api';
 import { Confirm, FormDialog } from '../components/form';
-import { LazyAppPoints, LazyAppSettings, LazyAppVariables, LazyWebhooks } from '../components/lazy';
+import {
+  LazyAppCi,
+  LazyAppMembers,
+  LazyAppPoints,
+  LazyAppSettings,
+  LazyAppVariables,
+  LazyWebhooks,
+} from '../components/lazy';
 import { note } from '../components/notes';
 import { StatusBadge } from '../components/status';
 import { Banner, Bones, Button, Card, Copy, Empty, Failed, LinkButton, Menu, Page, Tabs, Time } from '../components/ui';
@@ -11,12 +18,15 @@ import { useReading } from '../components/use';
 import { type App, apps, complete, listed, load, may_deploy, news, tier_name } from '../data';
 import { number } from '../format';
 import { automatic_scopes, type ScopeName, t } from '../messages';
+import { may, type Role } from '../roles';
 import { OnceShown, Secret } from './new_app';
 import { short_image } from './rollouts';
 
 const marks = { pending: 'warn', approved: 'good', rejected: 'bad', withdrawn: '' } as const;
+// deploy:manage includes these, so nobody asks for them.
+const parts_of_manage: string[] = ['deploy:read', 'deploy:write', 'logs:read'];
 const askable = (Object.keys(t.scopes) as ScopeName[]).filter(
-  (scope) => !automatic_scopes.includes(scope) && scope !== 'points:award',
+  (scope) => !automatic_scopes.includes(scope) && !parts_of_manage.includes(scope) && scope !== 'points:award',
 );
 
 function Scopes({ app }: { app: App }) {
@@ -39,7 +49,8 @@ function Scopes({ app }: { app: App }) {
         title={t.app.scopes}
         bare
         actions={
-          missing.length > 0 && (
+          missing.length > 0 &&
+          may(app, 'admin') && (
             <Button slim onClick={() => ask(true)}>
               {t.app.ask}
             </Button>
@@ -86,7 +97,7 @@ function Scopes({ app }: { app: App }) {
                 <span class="small faint">
                   <Time at={request.decided_at ?? request.inserted_at} />
                 </span>
-                {request.status === 'pending' && (
+                {request.status === 'pending' && may(app, 'admin') && (
                   <Button slim onClick={() => withdraw(request.id)}>
                     {t.app.withdraw}
                   </Button>
@@ -131,7 +142,8 @@ function Deployments({ app }: { app: App }) {
       title={t.menu.deployments}
       bare
       actions={
-        may_deploy(app) && (
+        may_deploy(app) &&
+        may(app, 'developer') && (
           <LinkButton slim href="/new" icon="plus">
             {t.overview.create}
           </LinkButton>
@@ -159,7 +171,14 @@ function Deployments({ app }: { app: App }) {
   );
 }
 
-const tab_keys = ['overview', 'points', 'variables', 'webhooks', 'settings'] as const;
+const tab_keys = ['overview', 'points', 'variables', 'members', 'ci', 'webhooks', 'settings'] as const;
+// The roles for tabs that are of no use without them.
+const tab_roles: Partial<Record<(typeof tab_keys)[number], Role>> = {
+  variables: 'developer',
+  ci: 'developer',
+  webhooks: 'developer',
+  settings: 'admin',
+};
 
 function Loaded({ app, tab }: { app: App; tab: string }) {
   const [, go] = useLocation();
@@ -180,18 +199,20 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       below={app.app_description && <p class="soft break">{app.app_description}</p>}
       actions={
         <>
-          {may_deploy(app) && (
+          {may_deploy(app) && may(app, 'developer') && (
             <LinkButton href="/new" kinds={['main-action']} icon="plus">
               {t.overview.create}
             </LinkButton>
           )}
-          <Menu
-            label={t.deployment.more}
-            items={[
-              ...(is_public ? [] : [{ name: t.app.rotate, icon: 'key' as const, run: () => ask('rotate') }]),
-              { name: t.app.delete, icon: 'trash', danger: true, run: () => ask('delete') },
-            ]}
-          />
+          {may(app, 'owner') && (
+            <Menu
+              label={t.deployment.more}
+              items={[
+                ...(is_public ? [] : [{ name: t.app.rotate, icon: 'key' as const, run: () => ask('rotate') }]),
+                { name: t.app.delete, icon: 'trash', danger: true, run: () => ask('delete') },
+              ]}
+            />
+          )}
         </>
       }>
       {!may_deploy(app) && (
@@ -203,7 +224,8 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
         label={t.app.tabs.label}
         current={tab}
         tabs={tab_keys
-          .filter((key) => key !== 'variables' || may_deploy(app))
+          .filter((key) => (key !== 'variables' && key !== 'ci') || may_deploy(app))
+          .filter((key) => may(app, tab_roles[key] ?? 'viewer'))
           .map((key) => ({
             key,
             name: t.app.tabs[key],
@@ -218,6 +240,11 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
           </div>
           <Card title={t.app.identity}>
             <dl class="facts">
+              <dt>{t.roles.yours}</dt>
+              <dd>
+                <strong>{t.roles.names[app.role]}</strong>
+                <div class="small soft">{t.roles.what[app.role]}</div>
+              </dd>
               <dt>{t.app.client_id}</dt>
               <dd>
                 <Copy text={app.client_id} label={t.app.client_id} />
@@ -226,6 +253,8 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
               <dd>
                 {is_public ? (
                   t.app.public
+                ) : !may(app, 'owner') ? (
+                  <span class="soft">{t.roles.needs(t.roles.names.owner, t.roles.names[app.role])}</span>
                 ) : (
                   <Button slim icon="key" onClick={() => ask('rotate')}>
                     {t.app.rotate}
@@ -246,6 +275,8 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       )}
       {tab === 'points' && <LazyAppPoints app={app} />}
       {tab === 'variables' && <LazyAppVariables app={app} />}
+      {tab === 'members' && <LazyAppMembers app={app} />}
+      {tab === 'ci' && <LazyAppCi app={app} />}
       {tab === 'webhooks' && <LazyWebhooks app={app} />}
       {tab === 'settings' && <LazyAppSettings app={app} onDelete={() => ask('delete')} />}
       {asking === 'rotate' && (

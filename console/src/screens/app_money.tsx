@@ -10,6 +10,7 @@ import { useReading } from '../components/use';
 import type { App } from '../data';
 import { date, number, signed } from '../format';
 import { t } from '../messages';
+import { may } from '../roles';
 import { reload_me } from '../session';
 import { UsersRefunds } from './refund_requests';
 
@@ -129,9 +130,11 @@ export function AppMoney({ app, onMoved }: { app: App; onMoved: () => void }) {
         title={t.money.heading(window_days)}
         bare
         actions={
-          <Button slim kinds={['main-action']} icon="send" onClick={() => send(true)}>
-            {t.money.top_up}
-          </Button>
+          may(app, 'billing') && (
+            <Button slim kinds={['main-action']} icon="send" onClick={() => send(true)}>
+              {t.money.top_up}
+            </Button>
+          )
         }>
         <Read of={money}>
           {(value) => (

@@ -5,6 +5,7 @@ import { note } from '../components/notes';
 import { Button, Card } from '../components/ui';
 import { type App, load } from '../data';
 import { type ScopeName, t } from '../messages';
+import { may } from '../roles';
 
 type Changes = Body<'put', '/api/operator/apps/{id}'>;
 
@@ -68,9 +69,13 @@ export function AppSettings({ app, onDelete }: { app: App; onDelete: () => void 
           <div class="stack">
             <p class="soft">{t.app.delete_text}</p>
             <div>
-              <Button kinds={['danger']} icon="trash" onClick={onDelete}>
-                {t.app.delete}
-              </Button>
+              {may(app, 'owner') ? (
+                <Button kinds={['danger']} icon="trash" onClick={onDelete}>
+                  {t.app.delete}
+                </Button>
+              ) : (
+                <p class="soft">{t.roles.needs(t.roles.names.owner, t.roles.names[app.role])}</p>
+              )}
             </div>
           </div>
         </Card>

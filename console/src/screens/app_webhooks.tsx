@@ -8,6 +8,7 @@ import { Banner, Button, Card, Copy, Dialog, Empty, Menu, Time } from '../compon
 import { useReading } from '../components/use';
 import { type App, news } from '../data';
 import { t } from '../messages';
+import { may } from '../roles';
 
 type Webhook = Answer<'get', '/api/operator/apps/{id}/webhooks'>['webhooks'][number];
 type Delivery = Answer<'get', '/api/operator/apps/{id}/webhooks/{webhook_id}/deliveries'>['deliveries'][number];
@@ -126,19 +127,21 @@ function One({
       title={webhook.url}
       bare
       actions={
-        <div class="row tight">
-          <Button slim icon="send" onClick={test}>
-            {t.webhooks.test}
-          </Button>
-          <Menu
-            label={t.webhooks.more(webhook.url)}
-            items={[
-              { name: t.webhooks.change, icon: 'edit', run: () => ask('change') },
-              { name: t.app.rotate, icon: 'key', run: () => ask('rotate') },
-              { name: t.webhooks.delete, icon: 'trash', danger: true, run: () => ask('delete') },
-            ]}
-          />
-        </div>
+        may(app, 'admin') && (
+          <div class="row tight">
+            <Button slim icon="send" onClick={test}>
+              {t.webhooks.test}
+            </Button>
+            <Menu
+              label={t.webhooks.more(webhook.url)}
+              items={[
+                { name: t.webhooks.change, icon: 'edit', run: () => ask('change') },
+                { name: t.app.rotate, icon: 'key', run: () => ask('rotate') },
+                { name: t.webhooks.delete, icon: 'trash', danger: true, run: () => ask('delete') },
+              ]}
+            />
+          </div>
+        )
       }>
       <div class="body row tight">
         {webhook.events.map((type) => (
@@ -226,13 +229,15 @@ export function AppWebhooks({ app }: { app: App }) {
     <div class="stack wide">
       <div class="row apart">
         <p class="soft grow">{t.webhooks.text}</p>
-        <Button
-          kinds={['main-action']}
-          icon="plus"
-          onClick={() => create(true)}
-          disabled={(list.value?.webhooks.length ?? 0) >= most_webhooks}>
-          {t.webhooks.create}
-        </Button>
+        {may(app, 'admin') && (
+          <Button
+            kinds={['main-action']}
+            icon="plus"
+            onClick={() => create(true)}
+            disabled={(list.value?.webhooks.length ?? 0) >= most_webhooks}>
+            {t.webhooks.create}
+          </Button>
+        )}
       </div>
       <Read of={list}>
         {(value) =>

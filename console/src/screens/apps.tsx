@@ -1,7 +1,8 @@
 // The account's apps.
 import { Link } from 'wouter-preact';
+import { LazyInvitations } from '../components/lazy';
 import { Bones, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
-import { apps, complete, listed, load, may_deploy, problem } from '../data';
+import { apps, complete, invitations, listed, load, may_deploy, problem } from '../data';
 import { t } from '../messages';
 
 export function AppsScreen() {
@@ -15,6 +16,7 @@ export function AppsScreen() {
         </LinkButton>
       }>
       {problem.value && <Failed error={problem.value} again={load} />}
+      {invitations.value.length > 0 && <LazyInvitations />}
       {!apps.value ? (
         !problem.value && (
           <Card>
@@ -43,7 +45,12 @@ export function AppsScreen() {
                     {may_deploy(app) ? t.apps.approved : t.apps.waiting}
                   </span>
                 </div>
-                <span class="small faint mono cut">{app.client_id}</span>
+                <div class="row apart tight small">
+                  <span class="faint mono cut">{app.client_id}</span>
+                  <span class="tag" title={t.roles.what[app.role]}>
+                    {t.roles.names[app.role]}
+                  </span>
+                </div>
                 <div class="row apart tight small faint">
                   <span>{complete.value ? t.apps.counts(count, app.total_users) : '…'}</span>
                   <Time at={app.inserted_at} />

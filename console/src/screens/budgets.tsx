@@ -3,17 +3,30 @@ import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { password_field } from '../components/password';
 import { Read } from '../components/table';
 import { Button, Card, Meter, Time } from '../components/ui';
 import { useReading } from '../components/use';
+import { app_of } from '../data';
 import { t } from '../messages';
+import { may } from '../roles';
 
 type Budget = Answer<'get', '/api/operator/budgets'>['budgets'][number];
 type Change = Body<'put', '/api/operator/budgets'>;
 
 const warned_from = 75; // %
 
-function Row({ of, change, remove }: { of: Budget; change: () => void; remove: () => void }) {
+function Row({
+  of,
+  manages,
+  change,
+  remove,
+}: {
+  of: Budget;
+  manages: boolean;
+  change: () => void;
+  remove: () => void;
+}) {
   return (
     <li class="stack tight">
       <div class="row">
@@ -34,24 +47,20 @@ function Row({ of, change, remove }: { of: Budget; change: () => void; remove: (
             )}
           </div>
         </div>
-        <Button slim onClick={change}>
-          {t.budgets.change}
-        </Button>
-        <Button slim kinds={['plain']} icon="trash" label={t.budgets.remove} onClick={remove} />
+        {manages && (
+          <>
+            <Button slim onClick={change}>
+              {t.budgets.change}
+            </Button>
+            <Button slim kinds={['plain']} icon="trash" label={t.budgets.remove} onClick={remove} />
+          </>
+        )}
       </div>
       <Meter label={t.budgets.meter} value={of.spent} of={of.limit} warn={of.mark >= warned_from} />
     </li>
   );
 }
 
-const password_field = {
-  name: 'password' as const,
-  label: t.account.password,
-  kind: 'password' as const,
-  autocomplete: 'current-password',
-  hint: t.budgets.password_hint,
-  errors: ['invalid_credentials', 'insufficient_user_authentication'],
-};
 const fields: FieldOf<Change>[] = [
   { name: 'period', label: t.budgets.period, kind: 'choice', choices: Object.entries(t.budgets.periods) },
   { name: 'limit', label: t.budgets.limit, kind: 'number', required: true },
@@ -62,12 +71,13 @@ const fields: FieldOf<Change>[] = [
     choices: Object.entries(t.budgets.at_limits),
     hint: t.budgets.at_limit_hint,
   },
-  password_field,
+  { ...password_field, hint: t.budgets.password_hint },
 ];
 
 // For the whole app without `deployment`, an id.
 export function Budgets({ app, deployment = null }: { app: string; deployment?: string | null }) {
   const list = useReading(() => call('get', '/api/operator/budgets', { app }), [app, deployment]);
+  const manages = may(app_of(app), 'billing');
   const [changing, edit] = useState<Budget | null>(); // null: a new one is made
   const [removing, remove] = useState<Budget | null>(null);
   const put = async (body: Change) => {
@@ -83,9 +93,11 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
       title={t.budgets.heading}
       bare
       actions={
-        <Button slim icon="plus" onClick={() => edit(null)}>
-          {t.budgets.set}
-        </Button>
+        manages && (
+          <Button slim icon="plus" onClick={() => edit(null)}>
+            {t.budgets.set}
+          </Button>
+        )
       }>
       <p class="body soft">{deployment ? t.budgets.text : t.budgets.text_of_app}</p>
       <Read of={list}>
@@ -105,7 +117,13 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
               {budgets
                 .filter((one) => one.deployment_id === deployment)
                 .map((one) => (
-                  <Row key={one.period} of={one} change={() => edit(one)} remove={() => remove(one)} />
+                  <Row
+                    key={one.period}
+                    of={one}
+                    manages={manages}
+                    change={() => edit(one)}
+                    remove={() => remove(one)}
+                  />
                 ))}
             </ul>
           </>
@@ -126,7 +144,7 @@ export function Budgets({ app, deployment = null }: { app: string; deployment?: 
           title={t.budgets.remove}
           action={t.budgets.remove}
           danger
-          fields={[password_field]}
+          fields={[{ ...password_field, hint: t.budgets.password_hint }]}
           onClose={() => remove(null)}
           run={({ password }) => put({ period: removing.period, limit: null, password })}>
           <p>{t.budgets.remove_text}</p>

@@ -48,6 +48,7 @@ const of_kinds: Record<Kind, Row> = {
     choices: choices.map(([value, name]) => [value, name, { aside: t.points(3), lines: [c.hint] }]),
   },
   variables: { label: c.variables },
+  claims: { label: t.ci.claims },
   many: { label: c.many, choices },
   picture: { label: t.creatives.image },
   check: { label: c.check, hint: c.hint },

@@ -6,9 +6,20 @@ import { Confirm } from '../components/form';
 import { LazyAskForCharge, LazyBuilds, LazyRuns, LazyTerminal, LazyUsage } from '../components/lazy';
 import { has_failed, is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status';
 import { note } from '../components/notes';
-import { Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
+import { Banner, Bones, Button, Card, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { able, app_of, complete, type Deployment, deployments, forget, news, put, tier_name } from '../data';
+import {
+  able,
+  app_of,
+  complete,
+  type Deployment,
+  deployments,
+  forget,
+  may_change,
+  news,
+  put,
+  tier_name,
+} from '../data';
 import { cpu, date, exact, mebibytes, memory, number } from '../format';
 import { t } from '../messages';
 import { DomainTab } from './deployment_domain';
@@ -239,6 +250,9 @@ function OverviewTab({
   );
 }
 
+// The tabs that are there to change something.
+const tabs_of_changes = ['terminal', 'variables', 'domain', 'settings'];
+
 type Asking = 'start' | 'stop' | 'restart' | 'rollback' | 'delete' | null;
 
 function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
@@ -254,9 +268,12 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
   const restart = async () => {
     put((await call('post', '/api/deploy/apps/{id}/restart', at)).deployment);
   };
-  const tabs = (
+  const changes = may_change(deployment);
+  const own_role = app_of(app)?.role ?? 'viewer';
+  const shown = (
     ['overview', 'logs', 'terminal', 'history', 'runs', 'builds', 'usage', 'variables', 'domain', 'settings'] as const
-  ).map((key) => ({
+  ).filter((key) => changes || !tabs_of_changes.includes(key));
+  const tabs = shown.map((key) => ({
     key,
     name: t.deployment.tabs[key],
     href: key === 'overview' ? `/deployments/${id}` : `/deployments/${id}/${key}`,
@@ -280,38 +297,45 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
         </div>
       }
       actions={
-        <>
-          {stopped ? (
-            <Button kinds={['main-action']} icon="play" onClick={() => ask('start')}>
-              {t.deployment.start}
-            </Button>
-          ) : (
-            <Button icon="restart" onClick={() => ask('restart')}>
-              {t.deployment.restart}
-            </Button>
-          )}
-          {!stopped && (
-            <Button icon="stop" onClick={() => ask('stop')}>
-              {t.deployment.stop}
-            </Button>
-          )}
-          <Menu
-            label={t.deployment.more}
-            items={[
-              ...(previous
-                ? [
-                    {
-                      name: t.history.back_to(short_image(previous.line.details.image ?? '')),
-                      icon: 'back' as const,
-                      run: () => ask('rollback'),
-                    },
-                  ]
-                : []),
-              { name: t.deployment.delete, icon: 'trash', danger: true, run: () => ask('delete') },
-            ]}
-          />
-        </>
+        changes && (
+          <>
+            {stopped ? (
+              <Button kinds={['main-action']} icon="play" onClick={() => ask('start')}>
+                {t.deployment.start}
+              </Button>
+            ) : (
+              <Button icon="restart" onClick={() => ask('restart')}>
+                {t.deployment.restart}
+              </Button>
+            )}
+            {!stopped && (
+              <Button icon="stop" onClick={() => ask('stop')}>
+                {t.deployment.stop}
+              </Button>
+            )}
+            <Menu
+              label={t.deployment.more}
+              items={[
+                ...(previous
+                  ? [
+                      {
+                        name: t.history.back_to(short_image(previous.line.details.image ?? '')),
+                        icon: 'back' as const,
+                        run: () => ask('rollback'),
+                      },
+                    ]
+                  : []),
+                { name: t.deployment.delete, icon: 'trash', danger: true, run: () => ask('delete') },
+              ]}
+            />
+          </>
+        )
       }>
+      {!changes && (
+        <Banner kind="info">
+          <p>{t.roles.needs(t.roles.names.developer, t.roles.names[own_role])}</p>
+        </Banner>
+      )}
       {has_failed(deployment) ? (
         <FailureBanner deployment={deployment} entries={entries.value} instances={instances} />
       ) : (
@@ -320,14 +344,14 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
       <Tabs label={t.deployment.tabs.label} tabs={tabs} current={tab} />
       {tab === 'overview' && <OverviewTab deployment={deployment} entries={entries} instances={instances} />}
       {tab === 'logs' && <LogTab deployment={deployment} instances={instances} />}
-      {tab === 'terminal' && <LazyTerminal deployment={deployment} instances={instances} />}
+      {changes && tab === 'terminal' && <LazyTerminal deployment={deployment} instances={instances} />}
       {tab === 'history' && <HistoryTab deployment={deployment} entries={entries} />}
       {tab === 'builds' && <LazyBuilds deployment={deployment} />}
       {tab === 'runs' && <LazyRuns deployment={deployment} />}
       {tab === 'usage' && <LazyUsage deployment={deployment} />}
-      {tab === 'variables' && <VariablesTab deployment={deployment} />}
-      {tab === 'domain' && <DomainTab deployment={deployment} />}
-      {tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}
+      {changes && tab === 'variables' && <VariablesTab deployment={deployment} />}
+      {changes && tab === 'domain' && <DomainTab deployment={deployment} />}
+      {changes && tab === 'settings' && <SettingsTab deployment={deployment} onDelete={() => ask('delete')} />}
       {asking === 'start' && (
         <ConfirmCharge
           deployment={deployment}

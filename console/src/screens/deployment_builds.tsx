@@ -5,7 +5,7 @@ import { FollowedText } from '../components/followed_text';
 import { Confirm } from '../components/form';
 import { Bones, Button, Card, Empty, Failed, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { type Deployment, news } from '../data';
+import { type Deployment, may_change, news } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
 
@@ -42,7 +42,7 @@ function Row({ deployment, build, again }: { deployment: Deployment; build: Buil
         <span class="small faint">
           <Time at={build.inserted_at} />
         </span>
-        {!is_over(build) && (
+        {!is_over(build) && may_change(deployment) && (
           <Button slim icon="stop" onClick={() => ask(true)}>
             {t.builds.cancel}
           </Button>

@@ -6,7 +6,7 @@ import { headersFor } from '../begun';
 import { explain, is_busy, is_failed_rollout, step_of, steps } from '../components/status';
 import { Banner, Button, Card, LinkButton, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { type Deployment, put } from '../data';
+import { type Deployment, may_change, put } from '../data';
 import { t } from '../messages';
 import { Differences, Rollback } from './deployment_history';
 import { ConfirmCharge } from './deployment_price';
@@ -48,6 +48,7 @@ export function FailureBanner({
   instances: Instance[];
 }) {
   const [asking, ask] = useState<'again' | 'back' | null>(null);
+  const changes = may_change(deployment);
   const why = explain(deployment)!;
   const serves_on = deployment.status === 'running' && is_failed_rollout(deployment.reason);
   const { newest, serving, previous } = rollouts_in(entries ?? []);
@@ -110,22 +111,26 @@ export function FailureBanner({
         </>
       )}
       <div class="row tight">
-        {previous && (
+        {changes && previous && (
           <Button slim kinds={['main-action']} icon="back" onClick={() => ask('back')}>
             {t.history.back_to(short_image(previous.line.details.image ?? ''))}
           </Button>
         )}
-        <Button slim icon="restart" onClick={() => ask('again')}>
-          {t.frame.again}
-        </Button>
+        {changes && (
+          <Button slim icon="restart" onClick={() => ask('again')}>
+            {t.frame.again}
+          </Button>
+        )}
         {failing?.has_log && (
           <LinkButton slim href={log_address(deployment, failing.name)}>
             {t.failure.whole_log}
           </LinkButton>
         )}
-        <LinkButton slim href={`/deployments/${deployment.id}/settings`}>
-          {t.failure.change}
-        </LinkButton>
+        {changes && (
+          <LinkButton slim href={`/deployments/${deployment.id}/settings`}>
+            {t.failure.change}
+          </LinkButton>
+        )}
       </div>
       {asking === 'back' && previous && (
         <Rollback deployment={deployment} to={previous.line} undone={previous.undone} onClose={() => ask(null)} />

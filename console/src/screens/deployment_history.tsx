@@ -5,7 +5,7 @@ import { call } from '../api';
 import { Read } from '../components/table';
 import { Button, Card, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { type Deployment, news, put } from '../data';
+import { type Deployment, may_change, news, put } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
 import { me } from '../session';
@@ -217,6 +217,7 @@ export function HistoryTab({
                 key={line.entry.id}
                 line={line}
                 actions={
+                  may_change(deployment) &&
                   can_go_back(line) && (
                     <Button slim icon="back" onClick={() => ask(line)}>
                       {t.history.back_to_this}

@@ -6,7 +6,7 @@ import { Confirm } from '../components/form';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Empty, Failed, Time } from '../components/ui';
 import { useReading, useReturn } from '../components/use';
-import { type Deployment, news, tiers } from '../data';
+import { type Deployment, may_change, news, tiers } from '../data';
 import { duration } from '../format';
 import { t } from '../messages';
 
@@ -64,7 +64,7 @@ function Row({ deployment, run, again }: { deployment: Deployment; run: Run; aga
         <span class="small faint">
           <Time at={run.inserted_at} />
         </span>
-        {!is_over(run) ? (
+        {!may_change(deployment) ? null : !is_over(run) ? (
           <Button slim icon="stop" onClick={() => ask('cancel')}>
             {t.runs.cancel}
           </Button>
@@ -159,9 +159,11 @@ function CronRow({ deployment, cron, again }: { deployment: Deployment; cron: Cr
           )}
         </div>
       </div>
-      <Button slim icon="play" onClick={() => ask(true)}>
-        {t.runs.now}
-      </Button>
+      {may_change(deployment) && (
+        <Button slim icon="play" onClick={() => ask(true)}>
+          {t.runs.now}
+        </Button>
+      )}
       {asking && (
         <Confirm
           title={t.runs.now_title(cron.name)}

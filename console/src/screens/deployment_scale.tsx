@@ -5,7 +5,7 @@ import { type FieldOf, FormDialog } from '../components/form';
 import { note } from '../components/notes';
 import { Button, Card } from '../components/ui';
 import { useReading } from '../components/use';
-import { change, type Deployment, put, tiers } from '../data';
+import { change, type Deployment, may_change, put, tiers } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
 import type { Instance } from './deployment_failure';
@@ -79,6 +79,7 @@ function Row({
   const wanted = wanted_of(deployment, name);
   const scale = scale_of(deployment, name);
   const runs = deployment.status !== 'stopped';
+  const may_set = may_change(deployment);
   return (
     <li>
       <span class={`badge ${!runs || ready >= wanted ? 'good' : 'warn'}`}>
@@ -95,10 +96,12 @@ function Row({
           </div>
         )}
       </div>
-      <Button slim onClick={() => ask('number')}>
-        {t.scale.set}
-      </Button>
-      {name === web && (
+      {may_set && (
+        <Button slim onClick={() => ask('number')}>
+          {t.scale.set}
+        </Button>
+      )}
+      {may_set && name === web && (
         <Button slim onClick={() => ask('scale')}>
           {t.scale.scale}
         </Button>

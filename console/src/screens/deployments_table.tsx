@@ -9,7 +9,7 @@ import { note } from '../components/notes';
 import { type RowColumn, Rows, type Sorting } from '../components/rows';
 import { explain, StatusBadge } from '../components/status';
 import { Button, Time } from '../components/ui';
-import { app_of, change, complete, type Deployment, forget, listed, put, tier_name } from '../data';
+import { app_of, change, complete, type Deployment, forget, listed, may_change, put, tier_name } from '../data';
 import { t } from '../messages';
 import { short_image } from './rollouts';
 
@@ -99,15 +99,16 @@ type Act = 'restart' | 'stop' | 'labels' | 'delete';
 function Bulk({ chosen, clear }: { chosen: Deployment[]; clear: () => void }) {
   const [act, ask] = useState<Act | null>(null);
   const [done, tell] = useState(0);
-  const free = chosen.filter(costs_nothing);
+  const able = chosen.filter(may_change);
+  const free = able.filter(costs_nothing);
   const meant =
     act === 'restart'
       ? free.filter((one) => one.status !== 'stopped')
       : act === 'stop'
-        ? chosen.filter((one) => one.status !== 'stopped')
+        ? able.filter((one) => one.status !== 'stopped')
         : act === 'labels'
           ? free
-          : chosen;
+          : able;
   const run = async (work: (one: Deployment) => Promise<unknown>) => {
     tell(0);
     note(t.table.done(await for_each(meant, work, tell)));

@@ -2,6 +2,8 @@
 export { AccountScreen } from './account';
 export { AdminScreen } from './admin';
 export { AlertsScreen } from './alerts';
+export { AppCi } from './app_ci';
+export { AppMembers } from './app_members';
 export { AppPoints } from './app_points';
 export { AppSettings } from './app_settings';
 export { AppVariables } from './app_variables';
@@ -13,6 +15,7 @@ export { RunsTab } from './deployment_runs';
 export { UsageTab } from './deployment_usage';
 export { DomainsScreen } from './domains';
 export { ExtrasScreen } from './extras';
+export { Invitations } from './invitations';
 export { MarketScreen } from './market';
 export { AskForCharge, OwnRefunds } from './refund_requests';
 export { StatementScreen } from './statement';

@@ -49,10 +49,12 @@ export function Secret({ app }: { app: Answer<'post', '/api/oauth/apps'>['app'] 
 // Something that is shown once: over the page, so that no click leads away before it is saved.
 export function OnceShown({
   title,
+  text = t.app.once,
   onSaved,
   children,
 }: {
   title: string;
+  text?: string;
   onSaved: () => void;
   children: ComponentChildren;
 }) {
@@ -60,7 +62,7 @@ export function OnceShown({
   return (
     <Dialog title={title} onClose={onSaved} closable={false} wide>
       <Banner kind="warn">
-        <p>{t.app.once}</p>
+        <p>{text}</p>
       </Banner>
       {children}
       <div class="actions">

@@ -2,17 +2,19 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { Icon } from '../components/icons';
+import { LazyInvitations } from '../components/lazy';
 import { note } from '../components/notes';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Page } from '../components/ui';
 import {
   able,
-  apps,
   complete,
   type Deployment,
   deployments,
+  invitations,
   listed,
   live,
   load,
+  own_apps,
   problem,
   serves_domains,
 } from '../data';
@@ -86,7 +88,7 @@ const is_served = (d: Deployment) => !!d.custom_domain && !!d.url && new URL(d.u
 function FirstSteps({ hide }: { hide: () => void }) {
   useEffect(() => void reload_me().catch(() => {}), []);
   const all = listed.value;
-  const own_app = able.value[0] ?? apps.value?.[0];
+  const own_app = able.value[0] ?? own_apps.value[0];
   const steps = [
     {
       done: me.value!.email_verified,
@@ -168,7 +170,7 @@ function FirstSteps({ hide }: { hide: () => void }) {
 
 // The first steps lead on by themselves as long as they are shown.
 function EmptyOverview({ led }: { led: boolean }) {
-  const waits = !!apps.value?.length && !able.value.length;
+  const waits = !!own_apps.value.length && !able.value.length;
   return (
     <Empty
       icon={waits ? 'key' : 'deployments'}
@@ -207,6 +209,7 @@ export function OverviewScreen() {
         )
       }>
       {problem.value && <Failed error={problem.value} again={load} />}
+      {invitations.value.length > 0 && <LazyInvitations />}
       {deployments.value && led && <FirstSteps hide={hide} />}
       {!deployments.value ? (
         !problem.value && (
