@@ -362,8 +362,12 @@ DeploymentLoop::Resized DeploymentLoop::resize(const Deployment& row,
   done.is_given_up = !refusal.empty();
   const Resize how = done.is_given_up ? Resize::rollout : Resize::in_place;
   if (resizings.empty() || row.resized == how) return done;
-  parts_.database.write(
-      [&](db::Tx& tx) { return deployments::record_resize(tx, row.id, row.generation, how); });
+  std::vector<std::string> replaced;
+  for (const Resizing& one : resizings)
+    if (done.is_given_up && one.is_under_way) replaced.push_back(one.process);
+  parts_.database.write([&](db::Tx& tx) {
+    return deployments::record_resize(tx, row.id, row.generation, how, replaced);
+  });
   if (done.is_given_up)
     log::info("containers are replaced, because they can't get another size while they run",
               {{"deployment", row.id}, {"reason", refusal}});

@@ -488,13 +488,13 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
       SET generation = generation + 1,
           rollout = rollout + $3,
           resized = NULL,
+          process_rollouts = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE process_rollouts END,
           status = $2,
           phase = '', reason = $4, cause = NULL, message = $5, health_status = NULL,
           stopped_at = CASE WHEN $2 = 'stopped' AND status <> 'stopped' THEN $7
                             WHEN $2 IN ('stopped', 'destroyed') THEN stopped_at END,
           destroyed_at = CASE WHEN $2 = 'destroyed' THEN $7 END,
           labels = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE labels END,
-          process_rollouts = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE process_rollouts END,
           request_id = $6,
           updated_at = $7
       WHERE id = $1)",

@@ -124,8 +124,8 @@ struct Deployment {
   std::int64_t generation = 0;  // raised by each change of what is wanted
   // Raised if the container has to be replaced although nothing else differs.
   std::int64_t rollout = 0;
-  // How often each process was restarted by itself, by their names; those that never were aren't
-  // here.
+  // How often each process was restarted by itself, by somebody or for its size, by their names;
+  // those that never were aren't here.
   std::map<std::string, std::int64_t> process_rollouts = {};
   // How the newest change came to the containers, if it was one of size alone and has reached any.
   // With in_place and the status deploying, it is under way, and may become a rollout.
@@ -421,11 +421,12 @@ inline constexpr size_t max_message_length = 2048;
 // running and errored. Returns false, and changes nothing, if the deployment has another generation
 // by now or is destroyed. It always writes, so it should be called only if differs() returns true.
 bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Observation& seen);
-// Stores how a change of size comes to the containers of this generation. A rollout has them
-// replaced, although nothing else may differ; it isn't undone by a later in_place. Returns false,
-// and changes nothing, if that is stored already, or if the deployment has another generation by
-// now or is destroyed.
-bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, Resize how);
+// Stores how a change of size comes to the containers of this generation. With a rollout, those of
+// the processes `replaced` are replaced, although nothing else of them may differ; it isn't undone
+// by a later in_place. Returns false, and changes nothing, if that is stored already, or if the
+// deployment has another generation by now, or is stopped or destroyed.
+bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, Resize how,
+                   const std::vector<std::string>& replaced = {});
 // Whether storing `seen` would change the row.
 bool differs(const Deployment& row, const Observation& seen);
 // Records that a destroyed deployment has nothing left on the cluster.

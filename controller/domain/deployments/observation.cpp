@@ -210,18 +210,23 @@ bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Ob
   return true;
 }
 
-bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, Resize how) {
-  const bool is_rollout = how == Resize::rollout;
-  const bool stored = tx.execute(R"(
+bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, Resize how,
+                   const std::vector<std::string>& replaced) {
+  const auto row = find(tx, id);
+  if (!row || row->generation != generation || row->status == Status::stopped ||
+      row->status == Status::destroyed || row->resized == how || row->resized == Resize::rollout)
+    return false;
+  auto rollouts = row->process_rollouts;
+  for (const std::string& process : replaced) ++rollouts[process];
+  const int stored =
+      tx.execute(R"(
       UPDATE deployments
-      SET resized = $3,
-          rollout = rollout + $4,
-          updated_at = $5
-      WHERE id = $1 AND generation = $2 AND status NOT IN ('stopped', 'destroyed')
-        AND (resized IS NULL OR (resized = 'in_place' AND $4 = 1)))",
-                                 id, generation, to_string(how), is_rollout ? 1 : 0, tx.now()) > 0;
-  if (stored) tx.notify(db::Topic::deployment_seen, id);
-  return stored;
+      SET resized = $3, process_rollouts = $4, updated_at = $5
+      WHERE id = $1 AND generation = $2 AND status NOT IN ('stopped', 'destroyed'))",
+                 id, generation, to_string(how), nlohmann::json(rollouts).dump(), tx.now());
+  if (stored == 0) return false;
+  tx.notify(db::Topic::deployment_seen, id);
+  return true;
 }
 
 void mark_removed(db::Tx& tx, const std::string& id) {

@@ -259,21 +259,27 @@ TEST_CASE("how a change of size came to the containers is known until the next c
   Fixture f;
   f.seen(Status::running);
   const auto stored = [&](std::int64_t generation, Resize how) {
-    return f.world.write(
-        [&](db::Tx& tx) { return deployments::record_resize(tx, f.row.id, generation, how); });
+    const std::vector<std::string> replaced =
+        how == Resize::rollout ? std::vector<std::string>{"web"} : std::vector<std::string>();
+    return f.world.write([&](db::Tx& tx) {
+      return deployments::record_resize(tx, f.row.id, generation, how, replaced);
+    });
   };
+  const auto replaced = [&] { return f.now().process_rollouts; };
+  const std::map<std::string, std::int64_t> once = {{"web", 1}};
   const auto before = f.now();
   CHECK_FALSE(stored(before.generation + 1, Resize::in_place));
   CHECK(stored(before.generation, Resize::in_place));
   CHECK_FALSE(stored(before.generation, Resize::in_place));
   CHECK(f.now().resized == Resize::in_place);
-  CHECK(f.now().rollout == before.rollout);
+  CHECK(replaced().empty());
   CHECK(stored(before.generation, Resize::rollout));
   CHECK(f.now().resized == Resize::rollout);
-  CHECK(f.now().rollout == before.rollout + 1);
+  CHECK(replaced() == once);
   CHECK_FALSE(stored(before.generation, Resize::rollout));
   CHECK_FALSE(stored(before.generation, Resize::in_place));
-  CHECK(f.now().rollout == before.rollout + 1);
+  CHECK(replaced() == once);
+  CHECK(f.now().rollout == before.rollout);
   f.world.restart(f.app, f.row.id);
   CHECK_FALSE(f.now().resized);
   f.world.stop(f.app, f.row.id);

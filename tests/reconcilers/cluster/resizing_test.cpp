@@ -202,6 +202,29 @@ TEST_CASE("where the cluster refuses, the containers are replaced") {
   CHECK(tenant.world.row(tenant.id).resized == Resize::rollout);
 }
 
+TEST_CASE("a process that has to be replaced for its size leaves the other one alone") {
+  Simulated simulated({.processes = {{"web", {}}, {"worker", {}}}});
+  Tenant& tenant = simulated.tenant;
+  const auto uids_of = [&](const std::string& process) {
+    std::set<std::string> all;
+    for (const Object& pod : tenant.pods())
+      if (manifests::process_of(pod) == process) all.insert(uid_of(pod));
+    return all;
+  };
+  const auto web = uids_of("web");
+  const auto worker = uids_of("worker");
+  simulated.cluster.fail_next(1, 422, std::nullopt, {"patch", "pods"});
+  deployments::Change change;
+  deployments::Processes processes = {{"web", {}}, {"worker", {}}};
+  processes["worker"].memory_mb = 64;
+  change.set(&deployments::ContainerSpec::processes, processes);
+  tenant.change(change);
+  REQUIRE(tenant.rests());
+  CHECK(eventually([&] { return uids_of("worker").size() == 1 && uids_of("worker") != worker; }));
+  CHECK(uids_of("web") == web);
+  CHECK(tenant.world.row(tenant.id).resized == Resize::rollout);
+}
+
 TEST_CASE("a refusal that may pass is tried again") {
   Simulated simulated;
   Tenant& tenant = simulated.tenant;
