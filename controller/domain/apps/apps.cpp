@@ -113,27 +113,6 @@ SecurityEvent of_another() {
 
 }  // namespace
 
-App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id) {
-  auto app = find(tx, id);
-  if (!app) throw Error(Code::app_not_found, "there is no such app");
-  if (app->owner_id != owner_id)
-    throw with_event(Error(Code::forbidden, "this app belongs to another operator"), of_another());
-  return *app;
-}
-
-App choose_owned(db::Tx& tx, const std::string& owner_id, const std::string& wanted) {
-  if (!wanted.empty()) {
-    const auto by_client_id = find_by_client_id(tx, wanted);
-    return get_owned(tx, owner_id, by_client_id ? by_client_id->id : wanted);
-  }
-  const Page<App> own = list_owned(tx, owner_id, {.page = 1, .page_size = 2});
-  if (own.items.empty()) throw Error(Code::app_not_found, "you have no app yet; create one first");
-  if (own.total > 1)
-    throw Error(Code::malformed_request,
-                "you have several apps; name one by its id or client_id in the header Berth-App");
-  return own.items.front();
-}
-
 Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
               const std::string& asking) {
   const bool same_owner = tx.number(R"(

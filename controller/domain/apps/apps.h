@@ -140,12 +140,6 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
 // Returns nothing if the app was deleted. The functions below treat a deleted app as unknown, too.
 std::optional<App> find(db::Tx& tx, const std::string& id);
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
-// Returns the app. Throws app_not_found, or forbidden if somebody else owns it.
-App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
-// Returns the one of the user's apps that a request is about. `wanted` is its id or client_id, and
-// may be empty if the user has exactly one app. Throws app_not_found, forbidden if somebody else
-// owns it, and malformed_request if the user has several and named none.
-App choose_owned(db::Tx& tx, const std::string& owner_id, const std::string& wanted);
 // Makes the error `forbidden` for a thing of the app `owning` that the app `asking` asked for.
 // `what` names the thing at the start of the message. The message says if both apps have the same
 // owner.

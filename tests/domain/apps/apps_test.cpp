@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/apps/members.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -118,9 +119,9 @@ TEST_CASE("apps of others are forbidden, and unknown ones not found") {
   const auto ada = world.verified_user("ada"), bob = world.verified_user("bob");
   const auto app = world.new_app(ada).app;
   world.read([&](db::Tx& tx) {
-    CHECK(apps::get_owned(tx, ada.id, app.id).id == app.id);
-    CHECK(refusal([&] { apps::get_owned(tx, bob.id, app.id); }) == "403 forbidden");
-    CHECK(refusal([&] { apps::get_owned(tx, ada.id, "unknown"); }) == "404 app_not_found");
+    CHECK(apps::membership(tx, ada.id, app.id).app.id == app.id);
+    CHECK(refusal([&] { apps::membership(tx, bob.id, app.id); }) == "403 forbidden");
+    CHECK(refusal([&] { apps::membership(tx, ada.id, "unknown"); }) == "404 app_not_found");
   });
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "controller/domain/apps/built_in.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/expiry.h"
 #include "tests/domain/world.h"
@@ -295,7 +296,7 @@ TEST_CASE("berth's own client is made once, belongs to nobody, and can't be dele
   CHECK(d.client.is_public);
   CHECK(d.client.built_in);
   CHECK(refusal([&] {
-          d.world.read([&](db::Tx& tx) { return apps::get_owned(tx, d.ada.id, d.client.id); });
+          d.world.read([&](db::Tx& tx) { return apps::membership(tx, d.ada.id, d.client.id); });
         }) == "403 forbidden");
   CHECK_FALSE(d.world.read([&](db::Tx& tx) { return accounts::find(tx, d.client.owner_id); }));
   CHECK(d.world.read([](db::Tx& tx) {
