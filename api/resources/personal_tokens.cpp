@@ -7,7 +7,7 @@
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/apps.h"
 #include "api/resources/shared.h"
-#include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/oauth/reported_tokens.h"
 
@@ -56,7 +56,7 @@ void decode_target(db::Tx& tx, const Call& call, personal_tokens::Wanted& wanted
       throw invalid_field("deployment_id", "must be of the app that app_id names");
     wanted.app_id = deployment->app_id;
   }
-  if (wanted.app_id) apps::get_owned(tx, call.user->id, *wanted.app_id);
+  if (wanted.app_id) apps::membership(tx, call.user->id, *wanted.app_id);
 }
 
 Reply make_token(const Call& call, const Services& services) {
@@ -138,7 +138,7 @@ constexpr Route rows[] = {
                 Code::invalid_totp, Code::email_not_verified, Code::app_not_found,
                 Code::deployment_not_found, Code::forbidden, Code::invalid_state},
      .event = {SecurityKind::token_issued, "personal_token"},
-     .served_by = {"berth tokens create"},
+     .served_by = {"berth tokens create", "/console/account"},
      .run = FreeHandler{make_token}},
     {.request = "GET /api/auth/tokens",
      .name = "listPersonalTokens",
@@ -148,7 +148,7 @@ constexpr Route rows[] = {
              "each may do, its last characters, and when and from which address it was last used.",
      .guards = {person(), account_reads, Shape::nested_but_access},
      .answer = {200, "PersonalTokenList"},
-     .served_by = {"berth tokens list"},
+     .served_by = {"berth tokens list", "/console/account"},
      .run = ReadHandler{list_tokens}},
     {.request = "DELETE /api/auth/tokens/{id}",
      .name = "revokePersonalToken",
@@ -162,7 +162,7 @@ constexpr Route rows[] = {
      .answer = {200, "Message"},
      .errors = {Code::not_found},
      .event = {SecurityKind::token_revoked, "personal_token"},
-     .served_by = {"berth tokens revoke"},
+     .served_by = {"berth tokens revoke", "/console/account"},
      .run = WriteHandler{revoke_token}},
     {.request = "POST /api/tokens/report",
      .name = "reportToken",

@@ -3,6 +3,7 @@
 
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
+#include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/deployments.h"
 
 namespace berth::api {
@@ -36,14 +37,14 @@ std::vector<std::string> texts_in(const json& body, const char* field) {
 }
 
 Reply list_trusts(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = apps::membership(tx, call.user->id, call.id("app_id")).app;
   json trusts = json::array();
   for (const oauth::Trust& trust : oauth::trusts(tx, app.id)) trusts.push_back(encode(trust));
   return {.body = {{"trusts", std::move(trusts)}}};
 }
 
 Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = apps::membership(tx, call.user->id, call.id("app_id")).app;
   const json& body = call.body;
   const std::vector<std::string> deployments = texts_in(body, "deployments");
   for (const std::string& id : deployments) deployments::get_owned(tx, app.id, id);
@@ -63,7 +64,7 @@ Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply delete_trust(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
+  const apps::App app = apps::membership(tx, call.user->id, call.id("app_id")).app;
   oauth::remove_trust(tx, app.id, call.id("trust_id"));
   return {.body = {{"message", "the trust was deleted, and its tokens have ended"},
                    {"id", call.id("trust_id")}}};
@@ -79,8 +80,8 @@ constexpr Route rows[] = {
      .summary = "List the app's trusts in CI services",
      .text = "Lists which ID tokens of CI jobs may be exchanged for access tokens of the app, "
              "oldest first, and when each trust was last used.",
-     .guards = {person(), account_reads},
-     .in_path = {&app_in_path},
+     .guards = {to_developers(person()), account_reads},
+     .in_path = {&my_app_in_path},
      .answer = {200, "TrustList"},
      .errors = {Code::app_not_found, Code::forbidden},
      .served_by = {"berth trusts list", "/console/apps"},
@@ -95,9 +96,9 @@ constexpr Route rows[] = {
              "GitHub's repository_id or repository_owner_id, GitLab's project_id or namespace_id, "
              "another issuer's sub. `warnings` says how much the trust allows. An app has at most "
              "20 trusts.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::apps,
-     .in_path = {&app_in_path},
+     .in_path = {&my_app_in_path},
      .body = {"CreateTrustRequest"},
      .answer = {201, "CreatedTrust"},
      .errors = {Code::app_not_found, Code::forbidden, Code::deployment_not_found,
@@ -110,9 +111,9 @@ constexpr Route rows[] = {
      .tag = "OAuth",
      .summary = "End a trust, and the tokens that it gave",
      .text = "Deletes the trust. Access tokens that it gave stop working at once.",
-     .guards = {person(), account_writes},
+     .guards = {to_app_admins(person()), account_writes},
      .stores = Stores::nothing,
-     .in_path = {&app_in_path, &trust_in_path},
+     .in_path = {&my_app_in_path, &trust_in_path},
      .answer = {200, "DeletedTrust"},
      .errors = {Code::app_not_found, Code::forbidden, Code::trust_not_found},
      .event = {SecurityKind::app_changed, "trust_deleted"},

@@ -167,7 +167,7 @@ ScopeSet checked_scopes(const apps::App& app, const std::vector<std::string>& na
                                         Scope::points_award};
   if (const ScopeSet refused = *scopes & moves_points; !refused.empty())
     throw invalid_field("scopes", "can't have what moves points: " + refused.text());
-  if (const ScopeSet missing = *scopes - app.approved_scopes; !missing.empty())
+  if (const ScopeSet missing = *scopes - app.approved_scopes.with_included(); !missing.empty())
     throw invalid_field("scopes", "has scopes that the app isn't approved for: " + missing.text());
   return *scopes;
 }
