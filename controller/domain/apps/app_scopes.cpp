@@ -124,7 +124,8 @@ void store_scopes(db::Tx& tx, const App& app) {
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& asked,
                             const std::optional<std::string>& tier) {
   tx.require_serializable();
-  const bool can_be_had = asked.within(app.approved_scopes.with_included()) && (!tier || tier == app.promoted_tier);
+  const bool can_be_had =
+      asked.within(app.approved_scopes.with_included()) && (!tier || tier == app.promoted_tier);
   ScopeSet scopes = asked;
   std::optional<std::string> asked_tier = tier;
   std::optional<std::string> replaced;
