@@ -141,7 +141,8 @@ void require_may_give_back(db::Tx& tx, const Call& call) {
   if (is_console || spends_apps_points(caller.scopes)) return;
   if (caller.first_party)
     throw Error(Code::insufficient_scope,
-                "berth's own client, or a personal access token, needs deploy:manage or campaigns:manage, by which it can spend "
+                "berth's own client, or a personal access token, needs deploy:manage or "
+                "campaigns:manage, by which it can spend "
                 "the app's points, to give them back");
   if (!is_whole(*app, caller.scopes))
     throw Error(
