@@ -226,6 +226,8 @@ std::string in_words(const Visit& visit, Scope scope) {
       return visit.say("see your username");
     case Scope::email:
       return visit.say("see your email address, and whether you have verified it");
+    case Scope::admin:
+      break;  // no app can ask for it
   }
   return "";
 }

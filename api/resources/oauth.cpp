@@ -173,7 +173,7 @@ Reply exchange_token(const Call& call, const Services& services) {
   const oauth::VerifiedToken verified = oauth::verify_id_token(shown, key, services.clock.now());
   return services.db.write([&](db::Tx& tx) {
     Reply reply =
-        encode(oauth::exchange_id_token(tx, verified, optional_of(body, "scope")), tx.now());
+        encode(tx, oauth::exchange_id_token(tx, verified, optional_of(body, "scope")), services);
     reply.body["issued_token_type"] = access_token_type;
     return reply;
   });
