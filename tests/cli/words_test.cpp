@@ -245,7 +245,12 @@ const std::map<std::string, Guard> guards = {
     {"berth admin suspend", Guard::question},
     {"berth apps rotate-secret", Guard::question},
     {"berth webhooks rotate-secret", Guard::question},
+    {"berth members remove", Guard::question},
+    {"berth tokens revoke", Guard::question},
+    {"berth trusts delete", Guard::question},
+    {"berth admin secrets revoke", Guard::question},
     // What these end can be had again at once.
+    {"berth members withdraw", Guard::none},
     {"berth builds cancel", Guard::none},
     {"berth runs cancel", Guard::none},
     {"berth admin rotate-session-key", Guard::none},

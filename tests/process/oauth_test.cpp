@@ -51,7 +51,7 @@ TEST_CASE("the URLs in the metadata are served") {
   CHECK(server.at("response_modes_supported") == json({"query"}));
   CHECK(server.at("code_challenge_methods_supported") == json({"S256"}));
   CHECK(server.at("authorization_response_iss_parameter_supported") == true);
-  CHECK(server.at("scopes_supported").size() == 13);
+  CHECK(server.at("scopes_supported").size() == 16);
   const json resource = expect(200, anybody.get("/.well-known/oauth-protected-resource")).body;
   CHECK(resource.at("resource") == base);
   CHECK(resource.at("authorization_servers") == json({base}));
