@@ -78,8 +78,8 @@ Reply make_token(const Call& call, const Services& services) {
     const auto made = personal_tokens::make(tx, user, wanted, services.keys, services.base_url);
     // It does what an internal secret does, so the log has it as well.
     if (wanted.scopes.has(Scope::admin))
-      audit::record(tx, std::string(actor_of_console) + user.id, "admin_token.make", made.token.id,
-                    json{{"name", made.token.name}}.dump());
+      audit::record(tx, std::string(actor_of_console) + user.id, "admin_token.make", user.id,
+                    json{{"token_id", made.token.id}, {"name", made.token.name}}.dump());
     return {.status = 201,
             .body = {{"token", made.secret}, {"personal_token", encode(made.token, services)}}};
   });
