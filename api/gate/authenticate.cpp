@@ -77,6 +77,9 @@ std::optional<apps::Membership> app_for(db::Tx& tx, const Access& access,
   if (access.for_app == Access::ForApp::one_or_all && wanted.empty()) return std::nullopt;
   apps::Membership own = apps::choose(tx, user_id, wanted);
   if (own.app.suspended) throw Error(Code::account_suspended, "the app is suspended");
+  // The app's own tokens are refused then, too (oauth::check_access_token).
+  if (own.app.owner_id != user_id && account_of(tx, own.app.owner_id).suspended)
+    throw Error(Code::account_suspended, "the account that the app belongs to is suspended");
   apps::require_role(own, access.role.value_or(apps::Role::owner));
   return own;
 }
@@ -140,6 +143,8 @@ std::optional<apps::Membership> app_of(db::Tx& tx, const Access& access,
   if (!token.app_id) return app_for(tx, access, token.user_id, wanted);
   Access for_one = access;
   for_one.for_app = Access::ForApp::one;
+  // What is about no app asks for no role in one, and every member has the least.
+  if (access.for_app == Access::ForApp::none) for_one.role = apps::Role::viewer;
   auto own = app_for(tx, for_one, token.user_id, wanted.empty() ? *token.app_id : wanted);
   if (own && own->app.id != *token.app_id)
     throw Error(Code::forbidden, "the personal access token is for another app");

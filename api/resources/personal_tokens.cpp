@@ -9,6 +9,7 @@
 #include "api/resources/shared.h"
 #include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/oauth/reported_tokens.h"
 
 namespace berth::api {
@@ -75,6 +76,10 @@ Reply make_token(const Call& call, const Services& services) {
     const accounts::User user = account_of(tx, call.user->id);
     require_may_make(tx, wanted.scopes, wanted.lifetime, user, call.session_id);
     const auto made = personal_tokens::make(tx, user, wanted, services.keys, services.base_url);
+    // It does what an internal secret does, so the log has it as well.
+    if (wanted.scopes.has(Scope::admin))
+      audit::record(tx, std::string(actor_of_console) + user.id, "admin_token.make", user.id,
+                    json{{"token_id", made.token.id}, {"name", made.token.name}}.dump());
     return {.status = 201,
             .body = {{"token", made.secret}, {"personal_token", encode(made.token, services)}}};
   });

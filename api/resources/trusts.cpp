@@ -5,6 +5,7 @@
 #include "api/resources/shared.h"
 #include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/kernel/audit.h"
 
 namespace berth::api {
 namespace {
@@ -58,6 +59,11 @@ Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
                            .allow_wildcards = allows != body.end() && allows->get<bool>(),
                            .deployments = deployments,
                            .scopes = texts_in(body, "scopes")});
+  audit::record(tx, call.user->id, "trust.create", app.id,
+                json{{"trust_id", made.trust.id},
+                     {"issuer", made.trust.issuer},
+                     {"scopes", made.trust.scopes.text()}}
+                    .dump());
   Reply reply = {.status = 201, .body = {{"trust", encode(made.trust)}}};
   if (!made.warnings.empty()) reply.body["warnings"] = made.warnings;
   return reply;
@@ -66,6 +72,8 @@ Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
 Reply delete_trust(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::membership(tx, call.user->id, call.id("app_id")).app;
   oauth::remove_trust(tx, app.id, call.id("trust_id"));
+  audit::record(tx, call.user->id, "trust.delete", app.id,
+                json{{"trust_id", call.id("trust_id")}}.dump());
   return {.body = {{"message", "the trust was deleted, and its tokens have ended"},
                    {"id", call.id("trust_id")}}};
 }

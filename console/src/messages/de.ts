@@ -1737,6 +1737,7 @@ export const de: Messages = {
       'user.promote': 'Hat ein Konto geändert',
       'user.make_admin': 'Hat jemanden zum Admin gemacht',
       'internal_secret.make': 'Hat ein internes Geheimnis angelegt',
+      'admin_token.make': 'Hat ein persönliches Token für Admins angelegt',
       'internal_secret.revoke': 'Hat ein internes Geheimnis widerrufen',
       'user.unmake_admin': 'Hat einem Admin die Rechte genommen',
       'user.suspend': 'Hat ein Konto gesperrt',

@@ -1698,6 +1698,7 @@ export const en = {
       'user.promote': 'Changed an account',
       'user.make_admin': 'Gave somebody a role of admins',
       'internal_secret.make': 'Made an internal secret',
+      'admin_token.make': 'Made a personal token for admins',
       'internal_secret.revoke': 'Revoked an internal secret',
       'user.unmake_admin': 'Removed somebody’s admin rights',
       'user.suspend': 'Suspended an account',

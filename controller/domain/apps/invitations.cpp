@@ -148,11 +148,11 @@ Invitation invitation_to(db::Tx& tx, const accounts::User& user, const std::stri
   tx.require_serializable();
   const auto invitation = find_invitation(tx, id);
   const bool is_theirs =
-      invitation &&
+      invitation && is_open(tx, *invitation) &&
       (invitation->user_id ? *invitation->user_id == user.id
                            : user.email_verified && accounts::email_key(*invitation->email) ==
                                                         accounts::email_key(user.email));
-  if (!is_theirs || !is_open(tx, *invitation)) throw no_invitation();
+  if (!is_theirs) throw no_invitation();
   return *invitation;
 }
 
@@ -280,7 +280,18 @@ void withdraw_invitations_by(db::Tx& tx, const std::string& app_id, const std::s
 }
 
 void forget_invitations_of_app(db::Tx& tx, const std::string& app_id) {
-  tx.execute(R"(DELETE FROM app_invitations WHERE app_id = $1)", app_id);
+  tx.execute(R"(DELETE FROM app_invitations WHERE app_id = $1 AND inserted_at <= $2)", app_id,
+             tx.now() - day);
+  tx.execute(
+      R"(
+      UPDATE app_invitations
+      SET status = CASE WHEN status = 'pending' THEN 'withdrawn' ELSE status END,
+          ended_at = coalesce(ended_at, $2),
+          email = CASE WHEN email IS NULL THEN NULL ELSE '' END,
+          email_key = CASE WHEN email_key IS NULL THEN NULL ELSE '' END,
+          keep_until = $3
+      WHERE app_id = $1)",
+      app_id, tx.now(), tx.now() + day);
 }
 
 void forget_invitations_of_user(db::Tx& tx, const std::string& user_id) {

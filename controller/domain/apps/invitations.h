@@ -71,8 +71,11 @@ Invitation decline(db::Tx& tx, const MemberChange& by, const std::string& id);
 
 // Withdraws the open invitations of an app that the user has sent. For those who lose their role.
 void withdraw_invitations_by(db::Tx& tx, const std::string& app_id, const std::string& user_id);
-// Remove the invitations to an app that is deleted, and those to and by a user whose account is.
+// Ends the invitations to an app that is deleted, and removes their addresses. The rows stay for a
+// day, because limits count them: otherwise an app that is made and deleted again and again would
+// write any number of letters to a mailbox.
 void forget_invitations_of_app(db::Tx& tx, const std::string& app_id);
+// Removes the invitations to and by a user whose account is deleted.
 void forget_invitations_of_user(db::Tx& tx, const std::string& user_id);
 // Whether there are invitations that nobody needs any more, and their removal: `limit` at most.
 bool is_any_invitation_old(db::Tx& tx);

@@ -84,8 +84,8 @@ Chosen choose(db::Tx& tx, const apps::App& app, const VerifiedToken& token,
         !has_claims(trust, token.claims))
       continue;
     is_trusted = true;
-    const ScopeSet available = trust.scopes & app.approved_scopes;
-    if (available.empty() || (asked && !asked->within(available))) continue;
+    const ScopeSet available = trust.scopes.cut_to(app.approved_scopes);
+    if (available.empty() || (asked && !asked->within(available.with_included()))) continue;
     return {.trust = std::move(trust), .scopes = asked.value_or(available)};
   }
   if (!is_trusted)

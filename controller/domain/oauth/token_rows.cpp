@@ -27,7 +27,7 @@ void end_surplus_families(db::Tx& tx, const std::string& grant_id) {
       WHERE id IN (
         SELECT id
         FROM token_families
-        WHERE grant_id = $1 AND revoked_at IS NULL
+        WHERE grant_id = $1 AND revoked_at IS NULL AND expires_at > $2
         ORDER BY created_at DESC, id DESC
         LIMIT $4 OFFSET $3)
         AND revoked_at IS NULL)",
@@ -142,8 +142,7 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id) {
 }
 
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators) {
-  const ScopeSet scopes =
-      granted.cut_to(approved | ScopeSet::automatic() | ScopeSet::identity());
+  const ScopeSet scopes = granted.cut_to(approved | ScopeSet::automatic() | ScopeSet::identity());
   return bears_operators ? scopes : scopes - ScopeSet::operators();
 }
 

@@ -162,6 +162,26 @@ TEST_CASE("a mailbox gets few letters about invitations, and nobody invites with
         }) == "429 rate_limited");
 }
 
+TEST_CASE("deleting apps gives nobody more letters to a mailbox, and keeps no address") {
+  Team t;
+  for (int i = 0; i < 5; ++i) {
+    t.app = t.world.new_app(t.ada).app;
+    t.mail(t.ada, "zoe@example.org");
+    t.world.write([&](db::Tx& tx) { apps::remove(tx, apps::find(tx, t.app.id).value()); });
+  }
+  CHECK(int(t.letters("zoe@example.org").size()) ==
+        apps::max_invitation_letters_per_mailbox_and_day);
+  const auto count = [&](const std::string& condition) {
+    return t.world.read([&](db::Tx& tx) {
+      return tx.number("SELECT count(*) FROM app_invitations WHERE " + condition);
+    });
+  };
+  CHECK(count("email = '' AND email_key = '' AND status = 'withdrawn'") == 5);
+  t.world.clock.advance(24h);
+  t.world.write([](db::Tx& tx) { apps::remove_old_invitations(tx, 100); });
+  CHECK(count("1 = 1") == 0);
+}
+
 TEST_CASE("nobody changes those of a higher standing, and admins make no owners") {
   Team t;
   t.join(t.bob, Role::admin);

@@ -412,6 +412,40 @@ TEST_CASE("a trust gives few tokens at a time, so that the app's other tokens st
   CHECK(refusal([&] { f.exchange(); }).empty());
 }
 
+TEST_CASE("expired tokens of jobs don't push out what the app's owner has") {
+  Fixture f;
+  const auto in = [&](auto&& work) { return f.world.write(work); };
+  const std::string grant =
+      in([&](db::Tx& tx) { return oauth::consent(tx, f.app.id, f.ada.id, {}); });
+  const auto open = [&](Duration lifetime) {
+    return in([&](db::Tx& tx) {
+      const auto family = oauth::open_family(tx, grant, {Scope::deploy_manage}, lifetime);
+      return oauth::add_access_token(tx, family.id, family.end);
+    });
+  };
+  const std::string kept = open(24h * 30);
+  // One opening in 16 looks for what is too much.
+  for (int i = 1; i <= oauth::max_families_per_grant + 1'000; ++i) {
+    open(oauth::trusted_token_lifetime);
+    if (i % oauth::max_living_tokens == 0) f.world.clock.advance(15min);
+  }
+  CHECK(refusal([&] { f.world.check(kept); }).empty());
+}
+
+TEST_CASE("a trust may have a part of deploy:manage, which the app is approved for as a whole") {
+  Fixture f;
+  auto reading = f.order();
+  reading.scopes = {"deploy:read"};
+  f.trust(reading);
+  CHECK(f.exchange().scopes == ScopeSet{Scope::deploy_read});
+  CHECK(refusal([&] { f.exchange(f.signer.sign(f.claims()), "logs:read"); }) ==
+        "400 invalid_scope");
+  f.trust(f.order());
+  const auto logs = f.exchange(f.signer.sign(f.claims()), "logs:read");
+  CHECK(logs.scopes == ScopeSet{Scope::logs_read});
+  CHECK(f.world.check(logs.access_token).scopes == ScopeSet{Scope::logs_read});
+}
+
 TEST_CASE("an issuer is an https URL without a query, and is listed once") {
   Fixture f;
   const auto refused = [&](const std::string& issuer, oauth::IssuerSchemes schemes) {

@@ -1,6 +1,7 @@
 // CI jobs over the API: admins list issuers, owners trust jobs, and jobs exchange their ID tokens.
 #include <catch2/catch.hpp>
 
+#include "controller/domain/kernel/audit.h"
 #include "tests/api/gate_world.h"
 #include "tests/id_token_signer.h"
 
@@ -137,6 +138,14 @@ TEST_CASE("an owner makes, lists and deletes trusts") {
     CHECK(f.o.g.ask(method, path, {eve}, Fixture::order().dump()).status == 403);
   CHECK(f.o.g.ask("DELETE", one, {bearer(f.o.jwt)}).body.at("id") == trust.at("id"));
   CHECK(f.o.g.ask("DELETE", one, {bearer(f.o.jwt)}).error() == "404 trust_not_found");
+  // Who gave others access stays known.
+  for (const char* action : {"trust.create", "trust.delete"}) {
+    const auto found = f.o.g.world.read([&](db::Tx& tx) {
+      return audit::list(tx, {.action = action}, {.page = 1, .page_size = 1}).items;
+    });
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().actor == f.o.user.id);
+  }
 }
 
 TEST_CASE("a job exchanges its ID token, without a secret, for a token that ends with its trust") {

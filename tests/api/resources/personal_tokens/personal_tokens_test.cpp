@@ -2,7 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "api/gate/event_stream.h"
+#include "controller/domain/apps/invitations.h"
 #include "controller/domain/kernel/outbox.h"
+#include "controller/domain/lifecycle/user_admin.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -196,6 +198,38 @@ TEST_CASE("a token of one deployment opens that one alone") {
   CHECK(list.body.at("deployments")[0].at("id") == mine);
   CHECK(list.body.at("total") == 1);
   CHECK(p.g.ask("GET", "/api/deploy/apps?label=a%3Db", {token}).body.at("total") == 0);
+}
+
+TEST_CASE(
+    "a member's token asks for no role where the app doesn't matter, and ends with the role") {
+  Person p;
+  const auto bob = p.g.world.verified_user("bob");
+  const apps::MemberChange by_ada = {
+      .actor = p.user, .keys = p.g.world.keys, .base_url = p.g.services.base_url};
+  const apps::MemberChange by_bob = {
+      .actor = bob, .keys = p.g.world.keys, .base_url = p.g.services.base_url};
+  p.g.world.write([&](db::Tx& tx) {
+    const auto invitation = apps::invite(
+        tx, by_ada, p.app.id,
+        {.email = {}, .username = "bob", .role = apps::Role::viewer, .deployments = {}});
+    apps::accept(tx, by_bob, invitation.id);
+  });
+  const json body = {{"name", "bob"}, {"scopes", {"deploy:read"}}, {"app_id", p.app.id}};
+  const Answered made =
+      p.g.ask("POST", "/api/auth/tokens", {bearer(p.g.world.jwt(bob))}, body.dump());
+  REQUIRE(made.status == 201);
+  const Header token = bearer(made.body.at("token"));
+  CHECK(p.ask("GET", "/api/deploy/apps", {token}) == "200");
+  CHECK(p.ask("GET", "/api/deploy/tiers", {token}) == "200");
+  CHECK(p.ask("GET", "/api/deploy/names/free", {token}) == "200");
+  // Whoever works on an app can't go on where its account was suspended.
+  p.g.world.write([&](db::Tx& tx) { accounts::suspend(tx, p.user.id, "root", p.g.world.keys); });
+  CHECK(p.ask("GET", "/api/deploy/apps", {token}) == "403 account_suspended");
+  p.g.world.write([&](db::Tx& tx) { accounts::reactivate(tx, p.user.id, "root"); });
+  CHECK(p.ask("GET", "/api/deploy/apps", {token}) == "200");
+  p.g.world.write([&](db::Tx& tx) { apps::remove_member(tx, by_ada, p.app.id, bob.id); });
+  CHECK(p.ask("GET", "/api/deploy/apps", {token}) == "403 forbidden");
+  CHECK(p.ask("GET", "/api/deploy/tiers", {token}) == "403 forbidden");
 }
 
 TEST_CASE("a personal token opens nothing of the account and moves none of its points") {
