@@ -93,13 +93,20 @@ Page enter(const Visit& visit, const SignedIn& signed_in) {
   if (visit.visitor) {
     const std::string& before = visit.visitor->session_id;
     const bool is_same = visit.user().id == signed_in.user.id;
-    visit.services.db.write([&](db::Tx& tx) {
-      if (!is_same) return accounts::end_session(tx, visit.user().id, before);
+    const bool goes_on = visit.services.db.write([&](db::Tx& tx) {
+      // It may have ended meanwhile: the login ends the oldest of too many sessions.
+      if (!accounts::authenticated_at(tx, before)) return false;
+      if (!is_same) {
+        accounts::end_session(tx, visit.user().id, before);
+        return false;
+      }
       accounts::note_proof(tx, before);
-      if (signed_in.by_passkey || signed_in.user.totp_enabled) accounts::note_second_factor(tx, before);
+      if (signed_in.by_passkey || signed_in.user.totp_enabled)
+        accounts::note_second_factor(tx, before);
       accounts::end_session(tx, signed_in.user.id, signed_in.session.id);
+      return true;
     });
-    if (is_same) return page;
+    if (goes_on) return page;
   }
   page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
   return page;

@@ -6,6 +6,7 @@
 #include "controller/domain/accounts/passkeys.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/oauth/logouts.h"
 
 namespace berth::accounts {
 
@@ -18,6 +19,7 @@ constexpr Duration letters_counted_for = std::chrono::hours(24);
 }  // namespace
 
 EndedWays end_ways_in(db::Tx& tx, const std::string& user_id, const std::string& kept) {
+  if (!kept.empty()) logouts::note_tokens_ended(tx, kept);
   EndedWays ended = {.sessions = end_sessions(tx, user_id, kept),
                      .tokens = oauth::end_all_tokens(tx, user_id)};
   for (passkeys::Passkey& passkey : passkeys::list(tx, user_id))

@@ -32,6 +32,19 @@ void note_disconnected(db::Tx& tx, const std::string& grant_id) {
              grant_id, std::numeric_limits<std::int64_t>::max());
 }
 
+void note_tokens_ended(db::Tx& tx, const std::string& session_id) {
+  tx.execute(R"(
+      INSERT INTO logout_notices (app_id, user_id, session_id, live_until)
+      SELECT DISTINCT g.app_id, g.user_id, f.session_id, CAST($2 AS bigint)
+      FROM token_families f
+      JOIN grants g ON g.id = f.grant_id
+      JOIN openid_clients o ON o.app_id = g.app_id
+      WHERE f.session_id = $1
+        AND f.revoked_at IS NULL
+        AND o.backchannel_logout_uri IS NOT NULL)",
+             session_id, std::numeric_limits<std::int64_t>::max());
+}
+
 std::vector<Notice> due(db::Tx& tx, int most, int most_of_app) {
   std::vector<Notice> notices;
   auto rows = tx.query(R"(

@@ -23,6 +23,10 @@ inline constexpr int max_attempts = 10;
 // Writes the notices for all sessions in which the user of the grant has logged in to its app. To
 // be called before the grant's families are revoked.
 void note_disconnected(db::Tx& tx, const std::string& grant_id);
+// Writes the notices for all apps that were logged in to in a session that goes on without their
+// tokens: once these are revoked, the end of the session would be told to nobody. To be called
+// before the families are revoked.
+void note_tokens_ended(db::Tx& tx, const std::string& session_id);
 
 struct Notice {
   std::int64_t id = 0;

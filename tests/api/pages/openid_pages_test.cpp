@@ -151,6 +151,25 @@ TEST_CASE("prompt=login and max_age lead to the login once, and then to the ques
   });
 }
 
+TEST_CASE("a new login goes on in a session of its own if it has ended the one before") {
+  Browser b;
+  for (int i = 1; i < accounts::max_sessions_per_user; ++i) {
+    b.g.world.clock.advance(1s);
+    b.g.world.log_in(b.bob);
+  }
+  REQUIRE(b.is_logged_in());
+  b.g.world.clock.advance(1s);
+  const Response answer = b.open(
+      "POST", "/login", b.csrf() + "&email=bob%40example.org&password=correct+horse+battery");
+  CHECK(answer.status == 303);
+  CHECK_FALSE(b.is_logged_in());
+  CHECK_THAT(b.field(answer, "Set-Cookie"), Contains("session"));
+  b.g.world.read([&](db::Tx& tx) {
+    CHECK(tx.number("SELECT count(*) FROM sessions WHERE user_id = $1", b.bob.id) ==
+          accounts::max_sessions_per_user);
+  });
+}
+
 TEST_CASE("if somebody else logs in, the session of the one before ends") {
   Browser b;
   b.g.world.clock.advance(1s);

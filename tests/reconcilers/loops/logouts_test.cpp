@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/openid_keys.h"
 #include "tests/domain/world.h"
 #include "tests/listening.h"
@@ -68,6 +69,18 @@ struct Fixture {
       accounts::end_session(tx, ada.id, session.id);
     });
   }
+  // Logs in to the app in another session, without ending it.
+  accounts::Session logged_in() {
+    const accounts::Session other = world.log_in(ada);
+    world.write([&](db::Tx& tx) {
+      const auto code =
+          oauth::authorize(tx, ada, world.authorization(app, "openid"), std::nullopt, other.id);
+      REQUIRE(oauth::exchange_code(tx, app, code.value().code, redirect_uri, code_verifier,
+                                   world.policy)
+                  .has_value());
+    });
+    return other;
+  }
   LogoutLoop loop(Reach reach = Reach::private_too) {
     return LogoutLoop({.issuer = issuer, .reach = reach, .request_limit = 5s}, registry);
   }
@@ -111,6 +124,19 @@ TEST_CASE("an app that isn't well is told again, later and later, until it is gi
     f.run(loop);
   }
   CHECK(f.server.tokens().size() == size_t(logouts::max_attempts));
+  CHECK(f.waiting() == 0);
+}
+
+TEST_CASE("an app whose tokens end is told, although the session goes on") {
+  Fixture f;
+  auto loop = f.loop();
+  f.run(loop);
+  const accounts::Session kept = f.logged_in();
+  f.world.write([&](db::Tx& tx) { accounts::end_ways_in(tx, f.ada.id, kept.id); });
+  CHECK(f.waiting() == 1);
+  f.run(loop);
+  CHECK(f.server.tokens().size() == 2);
+  f.world.write([&](db::Tx& tx) { accounts::end_session(tx, f.ada.id, kept.id); });
   CHECK(f.waiting() == 0);
 }
 
