@@ -277,7 +277,9 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
   if (state.confinement.runtime_class || replaced(desired) == 0) return desired;
   choice = !*choice;
   std::vector<Object> other = made();
-  return replaced(desired) <= replaced(other) ? desired : other;
+  if (replaced(other) < replaced(desired)) return other;
+  choice = !*choice;  // whoever makes them again with the state gets the same
+  return desired;
 }
 
 std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state,
