@@ -284,13 +284,12 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
 
 std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state,
                                                     std::vector<Resizing>& resizings) {
-  std::vector<Object> desired = desired_objects(state);
   const std::string& id = state.deployment.id;
   const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
   resizings = resizings_of(state, current, containers_of(parts_.cache, id));
-  if (resizings.empty()) return desired;
   for (const Resizing& one : resizings) state.template_sizes[one.process] = one.in_template;
-  desired = manifests::of_deployment(state, parts_.settings);
+  std::vector<Object> desired = desired_objects(state);
+  if (resizings.empty()) return desired;
   // A process that has to be replaced for another reason gets its size by that.
   const size_t replaced = std::erase_if(resizings, [&](const Resizing& one) {
     return std::ranges::any_of(desired, [&](const Object& object) {
