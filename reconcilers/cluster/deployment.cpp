@@ -354,8 +354,9 @@ DeploymentLoop::Resized DeploymentLoop::resize(const Deployment& row,
     if (!done.is_under_way) {
       resizing_since_.erase(row.id);
     } else {
-      const auto since = resizing_since_.try_emplace(row.id, now).first->second;
-      if (refusal.empty() && now - since > parts_.patience.resizing)
+      ResizingSince& since = resizing_since_[row.id];
+      if (since.generation != row.generation) since = {row.generation, now};
+      if (refusal.empty() && now - since.at > parts_.patience.resizing)
         refusal = "the node hasn't done it in time";
       if (!refusal.empty()) resizing_since_.erase(row.id);
     }
