@@ -193,13 +193,19 @@ Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {
 
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
   const deployments::Allowance allowance = deployments::sandbox_allowance(tx, call.caller->app_id);
+  // The names of the owner's other apps are no business of those whom they let into this one.
+  const oauth::Caller& caller = *call.caller;
+  const auto app = apps::find(tx, caller.app_id);
+  const bool sees_all = !caller.first_party || !app || app->owner_id == caller.user_id;
   json deployments = json::array();
-  for (const auto& use : allowance.uses)
+  for (const auto& use : allowance.uses) {
+    if (!sees_all && use.app_id != caller.app_id) continue;
     deployments.push_back({{"id", use.deployment_id},
                            {"name", use.name},
                            {"status", use.status},
                            {"app_id", use.app_id},
                            {"app_name", use.app_name}});
+  }
   return {.body = {{"eligible", allowance.eligible},
                    {"tier", allowance.tier},
                    {"deployments_used", allowance.used},
@@ -356,7 +362,8 @@ constexpr Route rows[] = {
      .tag = "Deployments",
      .summary = "Show whether the free tier has room for another deployment",
      .text = "Says whether a deployment of the free tier could be created now, and which "
-             "deployments of the owner's apps use its limit.",
+             "deployments of the owner's apps use its limit. Other members of the app get those of "
+             "this app alone.",
      .guards = {to_viewers(reads_deployments), deploy_reads},
      .answer = {200, "SandboxStatus"},
      .served_by = {"berth doctor", "/console/new"},

@@ -277,18 +277,19 @@ std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state) {
   if (state.confinement.runtime_class || replaced(desired) == 0) return desired;
   choice = !*choice;
   std::vector<Object> other = made();
-  return replaced(desired) <= replaced(other) ? desired : other;
+  if (replaced(other) < replaced(desired)) return other;
+  choice = !*choice;  // whoever makes them again with the state gets the same
+  return desired;
 }
 
 std::vector<Object> DeploymentLoop::desired_objects(DesiredState& state,
                                                     std::vector<Resizing>& resizings) {
-  std::vector<Object> desired = desired_objects(state);
   const std::string& id = state.deployment.id;
   const auto current = parts_.cache.store(kube::deployments).of_deployment(id);
   resizings = resizings_of(state, current, containers_of(parts_.cache, id));
-  if (resizings.empty()) return desired;
   for (const Resizing& one : resizings) state.template_sizes[one.process] = one.in_template;
-  desired = manifests::of_deployment(state, parts_.settings);
+  std::vector<Object> desired = desired_objects(state);
+  if (resizings.empty()) return desired;
   // A process that has to be replaced for another reason gets its size by that.
   const size_t replaced = std::erase_if(resizings, [&](const Resizing& one) {
     return std::ranges::any_of(desired, [&](const Object& object) {
@@ -353,8 +354,9 @@ DeploymentLoop::Resized DeploymentLoop::resize(const Deployment& row,
     if (!done.is_under_way) {
       resizing_since_.erase(row.id);
     } else {
-      const auto since = resizing_since_.try_emplace(row.id, now).first->second;
-      if (refusal.empty() && now - since > parts_.patience.resizing)
+      ResizingSince& since = resizing_since_[row.id];
+      if (since.generation != row.generation) since = {row.generation, now};
+      if (refusal.empty() && now - since.at > parts_.patience.resizing)
         refusal = "the node hasn't done it in time";
       if (!refusal.empty()) resizing_since_.erase(row.id);
     }

@@ -134,8 +134,12 @@ class DeploymentLoop {
   mutable std::mutex mutex_;
   std::map<std::string, std::set<std::string>> waiting_for_namespace_;  // by app
   std::set<std::string> orphans_;
-  // Since when containers have waited for another size, by deployment.
-  std::map<std::string, std::chrono::steady_clock::time_point> resizing_since_;
+  // Since when containers have waited for the size of this generation, by deployment.
+  struct ResizingSince {
+    std::int64_t generation = 0;
+    std::chrono::steady_clock::time_point at;
+  };
+  std::map<std::string, ResizingSince> resizing_since_;
   // Since when the API server has failed to take a deployment's objects, by deployment.
   std::map<std::string, std::chrono::steady_clock::time_point> failing_since_;
 };

@@ -141,6 +141,23 @@ TEST_CASE("liveness and startup probes that fail have the container started agai
   CHECK_FALSE(world.machine.ran_twice());
 }
 
+TEST_CASE("containers without a network are started again, later each time") {
+  SurvivingWorld world;
+  Json wanted = deployment("web", "nginx:1");
+  container_in(wanted)["readinessProbe"].update(
+      Json{{"periodSeconds", 1}, {"failureThreshold", 3}});
+  world.apply(wanted);
+  REQUIRE(world.runs("web", 1, "nginx:1"));
+  world.machine.set_has_network(false);
+  REQUIRE(World::wait([&] { return world.status("web").value("restartCount", 0) == 2; }));
+  CHECK(messages(world, "Killing") ==
+        std::vector<std::string>{"Container web has no network, will be restarted"});
+  CHECK(messages(world, "BackOff").size() == 1);
+  world.machine.set_has_network(true);
+  CHECK(world.runs("web", 1, "nginx:1"));
+  CHECK_FALSE(world.machine.ran_twice());
+}
+
 TEST_CASE("before SIGTERM a pod sleeps as its preStop says, and goes on running") {
   SurvivingWorld world(20ms);
   Json wanted = deployment("web", "nginx:1");

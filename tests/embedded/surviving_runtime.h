@@ -102,6 +102,11 @@ class Machine {
     const std::lock_guard lock(mutex_);
     probes_pass_ = pass;
   }
+  // Whether something is at the addresses of containers; if not, no probe passes.
+  void set_has_network(bool has) {
+    const std::lock_guard lock(mutex_);
+    has_network_ = has;
+  }
 
  private:
   friend class SurvivingRuntime;
@@ -128,6 +133,7 @@ class Machine {
   std::vector<std::string> history_;
   bool twice_ = false;
   bool probes_pass_ = true;
+  bool has_network_ = true;
   bool holds_starts_ = false;
   std::uint64_t disk_bytes_ = 0;
 };
@@ -217,7 +223,9 @@ class SurvivingRuntime : public Runtime {
                                           std::optional<Moment>&) override {
     if (probes_.erase({place_of(run), kind}) == 0) return std::nullopt;
     const std::lock_guard lock(machine_.mutex_);
-    return ProbeResult{.succeeded = machine_.probes_pass_, .message = "it says no"};
+    return ProbeResult{.succeeded = machine_.probes_pass_ && machine_.has_network_,
+                       .message = "it says no",
+                       .no_network = !machine_.has_network_};
   }
   bool passes_for_ever(const Run&, ProbeKind) const override { return false; }
   bool serves() const override { return true; }

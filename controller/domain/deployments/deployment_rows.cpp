@@ -481,6 +481,16 @@ void follow_status(db::Tx& tx, const std::string& id, Status status) {
 
 }  // namespace
 
+std::map<std::string, std::int64_t> next_rollouts(const Deployment& row,
+                                                  const std::vector<std::string>& replaced) {
+  std::map<std::string, std::int64_t> rollouts;
+  for (const ProcessSpec& one : processes_of(row.container))
+    if (const auto known = row.process_rollouts.find(one.name); known != row.process_rollouts.end())
+      rollouts.insert(*known);
+  for (const std::string& process : replaced) ++rollouts[process];
+  return rollouts;
+}
+
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
   tx.require_serializable();
   tx.execute(R"(

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/domain/deployments/deployments.h"
 
@@ -68,6 +70,10 @@ struct NewGeneration {
 // runs cancelled (runs/runs.h). The times of stopping and deleting follow from the status: a
 // deployment that was stopped keeps its time.
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next);
+// Returns the deployment's process_rollouts with those of the processes `replaced` raised.
+// Processes that are gone are left out, so that the column doesn't grow.
+std::map<std::string, std::int64_t> next_rollouts(const Deployment& row,
+                                                  const std::vector<std::string>& replaced);
 // The status of a deployment whose container is changed: it is deploying, unless it is stopped or
 // has never been deployed.
 Status status_with_new_container(Status status);

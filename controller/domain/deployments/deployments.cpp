@@ -183,15 +183,8 @@ Deployment restart_process(db::Tx& tx, const Actor& actor, const std::string& id
     throw Error(Code::invalid_state,
                 "the deployment is stopped, and its processes start together: restart all of it");
   billing::resume(tx, actor, id);
-  // Those that are gone are left out, so that the column doesn't grow.
-  std::map<std::string, std::int64_t> rollouts;
-  for (const ProcessSpec& one : all)
-    if (const auto known = before.process_rollouts.find(one.name);
-        known != before.process_rollouts.end())
-      rollouts.insert(*known);
-  ++rollouts[process];
   tx.execute(R"(UPDATE deployments SET process_rollouts = $2 WHERE id = $1)", id,
-             nlohmann::json(rollouts).dump());
+             nlohmann::json(next_rollouts(before, {process})).dump());
   begin_generation(
       tx, id, {.status = status_with_new_container(before.status), .request_id = actor.request_id});
   const Deployment next = *find(tx, id);

@@ -365,7 +365,7 @@ struct DesiredState {
   // here has its least number.
   std::map<std::string, int> scaled = {};
   // The sizes that the pod templates of these processes keep, because their running containers get
-  // another size in place (reconcilers/cluster/resizer.h).
+  // another size in place (reconcilers/cluster/resizing.h).
   std::map<std::string, ContainerSize> template_sizes = {};
 };
 // Returns nothing if the deployment doesn't exist or is destroyed. Throws std::runtime_error if the

@@ -216,8 +216,7 @@ bool record_resize(db::Tx& tx, const std::string& id, std::int64_t generation, R
   if (!row || row->generation != generation || row->status == Status::stopped ||
       row->status == Status::destroyed || row->resized == how || row->resized == Resize::rollout)
     return false;
-  auto rollouts = row->process_rollouts;
-  for (const std::string& process : replaced) ++rollouts[process];
+  const auto rollouts = next_rollouts(*row, replaced);
   const int stored =
       tx.execute(R"(
       UPDATE deployments

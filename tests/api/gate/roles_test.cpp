@@ -228,4 +228,20 @@ TEST_CASE("members are listed, invited, changed and removed over the API") {
   CHECK(ask("GET", members, as_bob).error() == "403 forbidden");
 }
 
+TEST_CASE("a member doesn't get the names of the owner's other apps") {
+  Team t;
+  const apps::App other = t.g.world.approved_app(t.ada, all());
+  t.g.world.deploy(other, berth::test::order("secret", "free"));
+  const auto apps_told_to = [&](const Person& one) {
+    std::set<std::string> ids;
+    const auto status = t.g.ask("GET", "/api/deploy/sandbox-status", console(one, t.app.id), "");
+    REQUIRE(status.status == 200);
+    for (const json& use : status.body["deployments"]) ids.insert(use["app_id"]);
+    CHECK(status.body["deployments_used"] == 1);
+    return ids;
+  };
+  CHECK(apps_told_to(t.people[0]) == std::set<std::string>{other.id});
+  CHECK(apps_told_to(t.member("bob", Role::viewer)).empty());
+}
+
 }  // namespace

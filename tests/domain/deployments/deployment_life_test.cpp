@@ -250,6 +250,18 @@ TEST_CASE("one process is restarted, and the others' number stays") {
   });
   CHECK(restart("mailer").process_rollouts ==
         std::map<std::string, std::int64_t>{{"mailer", 1}, {"web", 1}});
+  // Neither is it when one is replaced for its size.
+  change = {};
+  change.set(&deployments::ContainerSpec::processes, {{"web", {}}, {"sender", {}}});
+  const auto renamed = world.write([&](db::Tx& tx) {
+    return deployments::change(tx, world.actor(app), row.id, change, world.rules, world.keys.data);
+  });
+  world.write([&](db::Tx& tx) {
+    return deployments::record_resize(tx, row.id, renamed.generation, deployments::Resize::rollout,
+                                      {"sender"});
+  });
+  CHECK(world.find_deployment(row.id).process_rollouts ==
+        std::map<std::string, std::int64_t>{{"sender", 1}, {"web", 1}});
   world.stop(app, row.id);
   CHECK(code_of("web") == "invalid_state");
 }

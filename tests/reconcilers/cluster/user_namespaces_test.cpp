@@ -158,3 +158,23 @@ TEST_CASE("no container is replaced because the nodes can now, or can't any more
       {.runtime_class = {}, .user_namespaces = true, .smtp = false, .bandwidth = {}});
   CHECK(eventually([&] { return shop.has_namespace(); }));
 }
+
+TEST_CASE("a container that gets another size in place keeps the user namespace that it has") {
+  const bool had = GENERATE(true, false);
+  const bool can_now = GENERATE(true, false);
+  CAPTURE(had, can_now);
+  Shop shop;
+  shop.wake(had);
+  shop.open();
+  REQUIRE(shop.has_namespace() == had);
+  const std::string first = shop.pod();
+  if (can_now != had) shop.wake(can_now);
+  shop.world.change(shop.id,
+                    "memory_limit_mb = 256, cpu_limit_millicores = 200, most_memory_mb = 256, "
+                    "most_cpu_millicores = 200");
+  REQUIRE(shop.world.is(shop.id, Status::running));
+  REQUIRE(shop.world.settles());
+  CHECK(shop.world.row(shop.id).resized == deployments::Resize::in_place);
+  CHECK(shop.has_namespace() == had);
+  CHECK(shop.pod() == first);
+}

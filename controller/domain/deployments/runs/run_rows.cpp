@@ -194,9 +194,10 @@ bool end(db::Tx& tx, const Run& run, Status status, Reason reason,
 bool reopen(db::Tx& tx, const Run& run) {
   const int opened = tx.execute(R"(
       UPDATE deployment_runs
-      SET status = 'pending', reason = NULL, message = NULL, finished_at = NULL
+      SET status = 'pending', reason = NULL, message = NULL, finished_at = NULL, inserted_at = $2,
+          owner_id = (SELECT d.owner_id FROM deployments d WHERE d.id = deployment_id)
       WHERE id = $1 AND status = 'failed' AND made_at IS NULL)",
-                                run.id);
+                                run.id, tx.now());
   if (opened == 0) return false;
   wake(tx, run);
   return true;

@@ -255,8 +255,19 @@ TEST_CASE("a release that can't be paid has failed") {
          }).empty());
   CHECK_FALSE(retried());
   CHECK(w.release_of(id).state == State::failed);
+  // Meanwhile the app is given to somebody else.
+  const auto eve = w.verified_user("eve");
+  w.write([&](db::Tx& tx) {
+    tx.execute("UPDATE deployments SET owner_id = $2 WHERE id = $1", id, eve.id);
+  });
+  w.clock.advance(std::chrono::hours(30));
   w.give(1'000);
   CHECK(retried());
+  // The cluster has the whole time that a new run has.
+  CHECK(w.release_of(id).run->inserted_at == w.clock.now());
+  CHECK(w.read([&](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM deployment_runs WHERE owner_id = $1", eve.id);
+  }) == 1);
   CHECK(w.release_of(id).state == State::under_way);
   CHECK(w.release_of(id).run->id == release.run->id);
   CHECK(w.release_of(id).run->status == runs::Status::pending);
