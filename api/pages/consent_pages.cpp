@@ -21,6 +21,9 @@ constexpr std::array parameters = {
     "code_challenge", "nonce",      "code_challenge_method", "prompt",    "response_mode",
     "max_age",        "login_hint", "authenticated_since",   "ui_locales"};
 
+// A form is answered with a redirect, whose address browsers and proxies limit.
+constexpr size_t max_question_bytes = 4096;
+
 // Redirects to the app's registered redirect URI, with the answer, the state and the issuer (RFC
 // 9207).
 Page back_to_app(const Visit& visit, const AuthorizationQuestion& question,
@@ -226,6 +229,17 @@ Page show_consent(Visit& visit) {
   } catch (const Error& error) {
     return broken(visit, error);
   }
+}
+
+// OpenID Connect Core 1.0, section 3.1.2.1, has apps ask by a form, too. Browsers send no cookies
+// with forms of other sites, but they do with the redirect that this answers. It does nothing by
+// itself, and needs no token therefore.
+Page lead_to_consent(Visit& visit) {
+  const RedirectParameters sent(visit.form.begin(), visit.form.end());
+  Page page = go_to(redirect_to("/api/oauth/authorize", sent));
+  if (page.go_to.size() > max_question_bytes)
+    return broken(visit, Error(Code::invalid_request, "the parameters are too long"));
+  return page;
 }
 
 namespace {

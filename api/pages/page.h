@@ -209,6 +209,7 @@ std::string place_of_question(const Query& form);
 
 // In end_session_pages.cpp:
 Page show_end_session(Visit& visit);
+Page lead_to_consent(Visit& visit);
 Page lead_to_end_session(Visit& visit);
 Page end_session_of_app(Visit& visit);
 

@@ -269,10 +269,10 @@ TEST_CASE("every operation about accounts, tokens, apps and the platform leaves 
 
 TEST_CASE("every form of the hosted pages leaves an event, or its handler does") {
   // These handlers set the page's event, because their success may also be a question or a refusal.
-  const std::set<std::string> by_handler = {"page_login",         "page_login_code",
-                                            "page_consent",       "page_device_code",
-                                            "page_decide_device", "page_language",
-                                            "page_end_session"};
+  const std::set<std::string> by_handler = {
+      "page_login",       "page_login_code",        "page_consent",
+      "page_device_code", "page_decide_device",     "page_language",
+      "page_end_session", "page_authorize_by_post", "page_login_passkey"};
   int walked = 0;
   for (const pages::PageRow& row : pages::Pages::rows()) {
     if (row.method != "POST") continue;

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 using berth::test::code_verifier;
 using berth::test::redirect_uri;
 using Catch::Contains;
+using Catch::StartsWith;
 
 constexpr const char* password = "correct horse battery";
 const std::string goodbye = "https://game.example.org/bye";
@@ -119,6 +120,18 @@ TEST_CASE("with prompt=none the app gets an answer, and nobody sees a page") {
   b.session.reset();
   CHECK_THAT(b.location("GET", b.question("&prompt=none")),
              Contains(redirect_uri) && Contains("error=login_required"));
+}
+
+TEST_CASE("an app may ask by a form, which leads to the same question") {
+  Browser b;
+  const std::string question = b.question("&nonce=n");
+  const std::string form = question.substr(question.find('?') + 1);
+  b.session.reset();  // browsers send no cookies with it
+  const std::string to = b.location("POST", "/api/oauth/authorize", form);
+  CHECK(parse_form(to.substr(to.find('?') + 1)) == parse_form(form));
+  CHECK_THAT(to, StartsWith("/api/oauth/authorize?"));
+  CHECK(b.open("POST", "/api/oauth/authorize", form + "&state=" + std::string(5000, 's')).status ==
+        400);
 }
 
 TEST_CASE("prompt=login and max_age lead to the login once, and then to the question") {
