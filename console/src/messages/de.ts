@@ -2064,6 +2064,13 @@ export const de: Messages = {
     'campaigns:manage': 'Werbekampagnen betreiben und am Anzeigenmarkt handeln',
     'campaign:write': 'Werbekampagnen nur über die API betreiben, ohne Konsole und Markt',
   },
+  // Scopes that no app is registered for.
+  personal_scopes: {
+    openid: 'Mit Ihrem Konto anmelden',
+    profile: 'Ihren Benutzernamen sehen',
+    email: 'Ihre E-Mail-Adresse sehen',
+    admin: 'Tun, was Sie als Admin dürfen',
+  },
   unpaid: {
     title: 'Die Punkte für die nächsten 30 Tage fehlen.',
     fix: 'Geben Sie der App Punkte; das Deployment startet dann von selbst.',

@@ -2005,6 +2005,13 @@ export const en = {
     'campaigns:manage': 'Run ad campaigns, and trade on the market for ads',
     'campaign:write': 'Run ad campaigns by the API only, without the console and the market',
   },
+  // Scopes that no app is registered for.
+  personal_scopes: {
+    openid: 'Log in with your account',
+    profile: 'See your username',
+    email: 'See your email address',
+    admin: 'Do what you may as an admin',
+  },
   unpaid: {
     title: 'There aren’t enough points for the next 30 days.',
     fix: 'Give the app points; the deployment then starts by itself.',
