@@ -351,6 +351,7 @@ export const de: Messages = {
     stop: 'Anhalten',
     delete: 'Löschen',
     restart_title: (name) => `${name} neu starten?`,
+    resized: { in_place: 'Größe im laufenden Betrieb geändert', rollout: 'Größe mit neuen Containern geändert' },
     restart_process_text:
       'Das Image wird für diesen Prozess noch einmal geholt. Die Container der anderen Prozesse bleiben.',
     restart_text:

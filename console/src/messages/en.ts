@@ -346,6 +346,7 @@ export const en = {
     stop: 'Stop',
     delete: 'Delete',
     restart_title: (name: string) => `Restart ${name}?`,
+    resized: { in_place: 'Resized while it ran', rollout: 'Resized by new containers' },
     restart_process_text: 'The image is pulled again for this process. The containers of the other processes stay.',
     restart_text:
       'The image is pulled again and a new container replaces the current one, which serves until the new one is ready.',
