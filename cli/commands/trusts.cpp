@@ -102,9 +102,6 @@ void create(Run& run, const TrustFlags& flags) {
   }
   const json answer = run.api().post(trusts_path(run), body, As::account);
   const json& trust = answer.at("trust");
-  if (run.out().format() == Format::table)
-    for (const json& warning : answer.value("warnings", json::array()))
-      say("warning: " + printable(warning.get<std::string>()));
   run.out().done(answer, "Jobs with a token of " + cell(trust, "issuer") + " for " +
                              cell(trust, "audience") + " whose claims are " +
                              printable(in_words(trust.at("claims"))) + " may use " +
@@ -129,7 +126,7 @@ json find_trust(Run& run, const std::string& trust) {
 
 void remove(Run& run, const TrustFlags& flags) {
   const json trust = find_trust(run, flags.trust);
-  confirm("Jobs that this trust is for get no more tokens. Continue?", flags.yes);
+  confirm("Jobs that this trust is for get no more tokens, and theirs end. Continue?", flags.yes);
   const std::string id = percent_encode(trust.at("id").get<std::string>());
   const json answer =
       run.api().call({.method = "DELETE", .path = trusts_path(run, "/" + id), .as = As::account});
@@ -141,7 +138,7 @@ void add_creation(CLI::App& group, Run& run) {
   CLI::App* command =
       add_command(group, "create", "Trust jobs of a CI system, by what its tokens say about them",
                   "berth trusts create --issuer github --claim repository_id=123456 --claim "
-                  "ref=refs/heads/main --scopes deploy:write",
+                  "ref=refs/heads/main --scopes deploy:read,deploy:write,logs:read",
                   [&run, made] { create(run, *made); });
   command
       ->add_option("--issuer", made->issuer,
@@ -157,7 +154,7 @@ void add_creation(CLI::App& group, Run& run) {
       ->allow_extra_args(false);
   command
       ->add_option("--scopes", made->scopes,
-                   "What the jobs may do, such as deploy:write; may be repeated")
+                   "What the jobs may do, such as deploy:read and deploy:write; may be repeated")
       ->required()
       ->allow_extra_args(false);
   command
@@ -177,7 +174,7 @@ void add_trust_commands(CLI::App& root, Run& run) {
   add_creation(*group, run);
   const SharedTrustFlags gone = std::make_shared<TrustFlags>();
   CLI::App* end =
-      add_command(*group, "delete", "Delete a trust; tokens that jobs have end within minutes",
+      add_command(*group, "delete", "Delete a trust, which ends the tokens that its jobs have",
                   "berth trusts delete main-branch", [&run, gone] { remove(run, *gone); });
   end->add_option("TRUST", gone->trust, "Id or name of the trust")->required();
   end->add_flag("--yes,-y", gone->yes, "Don't ask for confirmation");

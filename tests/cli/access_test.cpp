@@ -1,4 +1,4 @@
-// Members of an app and personal tokens with the client.
+// Members of an app, personal tokens and trusts with the client.
 #include <catch2/catch.hpp>
 
 #include "tests/cli/person.h"
@@ -38,4 +38,32 @@ TEST_CASE("a personal token is printed alone, used, and revoked") {
   CHECK(ada.berth({"list"}, "", {{"BERTH_TOKEN", shown}}).code == 0);
   ada.must({"tokens", "revoke", "ci", "--yes"});
   CHECK(ada.berth({"list"}, "", {{"BERTH_TOKEN", shown}}).code == 3);
+}
+
+TEST_CASE("a trust is made once it is narrow enough, warned of once, listed and deleted") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  berth::process::expect(
+      201, berth::process::Client(berthd).post(
+               "/api/internal/issuers",
+               {{"issuer", "https://gitlab.com"}, {"name", "GitLab"}, {"kind", "gitlab"}},
+               berth::process::Headers{{"x-internal-secret", berthd.internal_secret()}}));
+  const auto create = [&](const std::string& claim) {
+    return ada.berth({"trusts", "create", "--issuer", "gitlab", "--claim", claim, "--scopes",
+                      "deploy:read,deploy:write"});
+  };
+  CHECK(create("project_id").code == 2);
+  CHECK(create("project_path=acme/shop").code != 0);
+  const Ran made = create("project_id=7");
+  CHECK(made.code == 0);
+  const std::string warning = "every job on every branch is trusted";
+  const size_t at = made.err.find(warning);
+  REQUIRE(at != std::string::npos);
+  CHECK(made.err.find(warning, at + 1) == std::string::npos);
+  CHECK(ada.must({"trusts", "list"}).out.find("project_id=7") != std::string::npos);
+  const json trusts = ada.must({"trusts", "list", "-o", "json"}).body().at("trusts");
+  CHECK(trusts.at(0).at("audience") == berthd.base_url());
+  ada.must({"trusts", "delete", "GitLab", "--yes"});
+  CHECK(ada.must({"trusts", "list", "-o", "json"}).body().at("trusts").empty());
 }

@@ -187,7 +187,7 @@ test('the reference shows every operation, and opens the one that is linked to',
   assert.ok(fields.length === 3 && fields.every((one) => one.includes('required')), 'what is required comes first');
   assert.equal(await open.getByText('Another name for').count(), 0);
   const text = await open.innerText();
-  for (const part of ['POST', '/api/deploy/apps', 'deploy:manage', 'Idempotency-Key', 'subdomain_taken', 'must begin with one of the allowed registries', '"tier": "free"', 'Answer 201'])
+  for (const part of ['POST', '/api/deploy/apps', 'deploy:write', 'Idempotency-Key', 'subdomain_taken', 'must begin with one of the allowed registries', '"tier": "free"', 'Answer 201'])
     assert.ok(text.includes(part), part);
   assert.match(text, /curl -sS -X POST '.*\/api\/deploy\/apps' \\\n\s*-H "Authorization: Bearer \$ACCESS_TOKEN"/);
   assert.equal(await open.getByRole('link', { name: 'subdomain_taken' }).getAttribute('href'), '/docs/reference/errors#subdomain_taken');

@@ -351,6 +351,7 @@ export const de: Messages = {
     stop: 'Anhalten',
     delete: 'Löschen',
     restart_title: (name) => `${name} neu starten?`,
+    resized: { in_place: 'Größe im laufenden Betrieb geändert', rollout: 'Größe mit neuen Containern geändert' },
     restart_process_text:
       'Das Image wird für diesen Prozess noch einmal geholt. Die Container der anderen Prozesse bleiben.',
     restart_text:
@@ -2064,6 +2065,13 @@ export const de: Messages = {
     'logs:read': 'Die Logs von Containern lesen',
     'campaigns:manage': 'Werbekampagnen betreiben und am Anzeigenmarkt handeln',
     'campaign:write': 'Werbekampagnen nur über die API betreiben, ohne Konsole und Markt',
+  },
+  // Scopes that no app is registered for.
+  personal_scopes: {
+    openid: 'Mit Ihrem Konto anmelden',
+    profile: 'Ihren Benutzernamen sehen',
+    email: 'Ihre E-Mail-Adresse sehen',
+    admin: 'Tun, was Sie als Admin dürfen',
   },
   unpaid: {
     title: 'Die Punkte für die nächsten 30 Tage fehlen.',

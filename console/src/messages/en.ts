@@ -346,6 +346,7 @@ export const en = {
     stop: 'Stop',
     delete: 'Delete',
     restart_title: (name: string) => `Restart ${name}?`,
+    resized: { in_place: 'Resized while it ran', rollout: 'Resized by new containers' },
     restart_process_text: 'The image is pulled again for this process. The containers of the other processes stay.',
     restart_text:
       'The image is pulled again and a new container replaces the current one, which serves until the new one is ready.',
@@ -2005,6 +2006,13 @@ export const en = {
     'logs:read': 'Read the logs of containers',
     'campaigns:manage': 'Run ad campaigns, and trade on the market for ads',
     'campaign:write': 'Run ad campaigns by the API only, without the console and the market',
+  },
+  // Scopes that no app is registered for.
+  personal_scopes: {
+    openid: 'Log in with your account',
+    profile: 'See your username',
+    email: 'See your email address',
+    admin: 'Do what you may as an admin',
   },
   unpaid: {
     title: 'There aren’t enough points for the next 30 days.',

@@ -19,4 +19,7 @@ document.documentElement.lang = language;
 
 export type Reason = keyof Messages['reasons'];
 export type ScopeName = keyof Messages['scopes'];
+// What a scope lets its holder do, in words; its name if there are none.
+export const scope_text = (scope: string): string =>
+  ({ ...t.scopes, ...t.personal_scopes })[scope as ScopeName] ?? scope;
 export const automatic_scopes: string[] = ['profile:read', 'points:read'];

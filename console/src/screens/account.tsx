@@ -8,7 +8,7 @@ import { Banner, Button, Card, Copy, Dialog, Empty, Menu, Page, Time } from '../
 import { useReading } from '../components/use';
 import { tier_name } from '../data';
 import { device, number } from '../format';
-import { type ScopeName, t } from '../messages';
+import { scope_text, t } from '../messages';
 import { log_out, me, reload_me } from '../session';
 import { Tokens } from './account_tokens';
 
@@ -471,9 +471,7 @@ function Connected() {
                 <li key={app.app_id}>
                   <div class="grow">
                     <div class="break">{app.app_name}</div>
-                    <div class="small soft">
-                      {app.scopes.map((scope) => t.scopes[scope as ScopeName] ?? scope).join(', ')}
-                    </div>
+                    <div class="small soft">{app.scopes.map(scope_text).join(', ')}</div>
                     <div class="small faint">
                       {t.account.used} {app.last_used ? <Time at={app.last_used} /> : t.account.never}
                       {app.scopes.includes('points:spend') && (

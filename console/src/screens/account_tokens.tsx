@@ -8,7 +8,7 @@ import { Read } from '../components/table';
 import { Button, Card, Copy, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
 import { app_of, apps, listed } from '../data';
-import { type ScopeName, t } from '../messages';
+import { scope_text, t } from '../messages';
 import { OnceShown } from './new_app';
 
 type Token = Answer<'get', '/api/auth/tokens'>['tokens'][number];
@@ -87,7 +87,7 @@ function Row({ token, again }: { token: Token; again: () => void }) {
         </div>
         <div class="row tight">
           {token.scopes.map((scope) => (
-            <span class="tag" key={scope} title={t.scopes[scope as ScopeName]}>
+            <span class="tag" key={scope} title={scope_text(scope)}>
               {scope}
             </span>
           ))}

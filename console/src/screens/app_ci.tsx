@@ -205,7 +205,7 @@ export function AppCi({ app }: { app: App }) {
         <FormDialog<Creation>
           title={t.ci.new_of(t.ci.systems[creating])}
           fields={fields_of(app, creating)}
-          values={{ ...presets[creating], audience: location.origin, scopes: ['deploy:write'] }}
+          values={{ ...presets[creating], audience: location.origin, scopes: [...offered] }}
           action={t.ci.create}
           onClose={() => create(null)}
           run={async (body) => {

@@ -294,6 +294,7 @@ function Loaded({ deployment, tab }: { deployment: Deployment; tab: string }) {
             {deployment.url}
           </a>
           {deployment.phase && is_busy(deployment) && <span>· {deployment.phase}</span>}
+          {deployment.resized && !is_busy(deployment) && <span>· {t.deployment.resized[deployment.resized]}</span>}
         </div>
       }
       actions={

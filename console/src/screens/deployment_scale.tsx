@@ -106,7 +106,7 @@ function Row({
           {t.scale.scale}
         </Button>
       )}
-      {runs && Object.keys(processes_of(deployment)).length > 1 && (
+      {may_set && runs && Object.keys(processes_of(deployment)).length > 1 && (
         <Button slim icon="restart" label={t.scale.restart(name)} onClick={() => ask('restart')} />
       )}
     </li>
