@@ -203,7 +203,7 @@ CLI::App* add_of_member(CLI::App& group, const SharedMemberFlags& flags, const c
   return command;
 }
 
-void add_changes(CLI::App& group, Run& run) {
+void add_member_changes(CLI::App& group, Run& run) {
   const SharedMemberFlags changed = std::make_shared<MemberFlags>();
   CLI::App* change = add_of_member(group, changed, "role", "Change what a member may do",
                                    "berth members role grace admin",
@@ -273,7 +273,7 @@ void add_member_commands(CLI::App& root, Run& run) {
   add_command(*members, "list", "List the members of the app, and open invitations",
               "berth members list", [&run] { list_members(run); });
   add_invitation_of(*members, run);
-  add_changes(*members, run);
+  add_member_changes(*members, run);
 
   CLI::App* invitations = add_group(root, "invitations", "Invitations to apps of others");
   add_command(*invitations, "list", "List the invitations that you haven't answered",

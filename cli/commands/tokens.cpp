@@ -80,7 +80,7 @@ void report_token(Run& run) {
                  "told.");
 }
 
-void add_creation(CLI::App& group, Run& run) {
+void add_token_creation(CLI::App& group, Run& run) {
   const SharedTokenFlags made = std::make_shared<TokenFlags>();
   CLI::App* command =
       add_command(group, "create", "Make a personal token, which is printed once, alone on stdout",
@@ -121,7 +121,7 @@ void add_token_commands(CLI::App& root, Run& run) {
                                 {"FROM", "last_used_from"},
                                 {"ID", "id"}});
               });
-  add_creation(*group, run);
+  add_token_creation(*group, run);
   const SharedTokenFlags gone = std::make_shared<TokenFlags>();
   CLI::App* end = add_command(*group, "revoke", "End a personal token at once",
                               "berth tokens revoke laptop", [&run, gone] { revoke(run, *gone); });

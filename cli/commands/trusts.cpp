@@ -133,7 +133,7 @@ void remove(Run& run, const TrustFlags& flags) {
   run.out().done(answer, "The trust is deleted.");
 }
 
-void add_creation(CLI::App& group, Run& run) {
+void add_trust_creation(CLI::App& group, Run& run) {
   const SharedTrustFlags made = std::make_shared<TrustFlags>();
   CLI::App* command =
       add_command(group, "create", "Trust jobs of a CI system, by what its tokens say about them",
@@ -171,7 +171,7 @@ void add_trust_commands(CLI::App& root, Run& run) {
       add_group(root, "trusts", "CI jobs that get tokens for the current app without a secret");
   add_command(*group, "list", "List the app's trusts, and when each was last used",
               "berth trusts list", [&run] { list_trusts(run); });
-  add_creation(*group, run);
+  add_trust_creation(*group, run);
   const SharedTrustFlags gone = std::make_shared<TrustFlags>();
   CLI::App* end =
       add_command(*group, "delete", "Delete a trust, which ends the tokens that its jobs have",

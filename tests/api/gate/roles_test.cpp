@@ -174,7 +174,9 @@ TEST_CASE("a removed member loses the app on connections that are open") {
                      .host = "api.example.org",
                      .remote_address = "192.0.2.1",
                      .body = ""};
-  for (const Header& field : console(bob, t.app.id)) request.headers.add(field.name, field.value);
+  // The request's headers refer to these.
+  const std::vector<Header> fields = console(bob, t.app.id);
+  for (const Header& field : fields) request.headers.add(field.name, field.value);
   int checked = 0;
   std::vector<BearerCheck> checks;
   for (const Route& route : routes())

@@ -60,9 +60,9 @@ TEST_CASE("each keyword says what the field must be") {
   CHECK(deployment(R"({"env_vars": {"A": 1, "B": "ok"}})") ==
         Details{{"env_vars.A", {"must be a string"}}});
   CHECK(wrong("ScopeList", R"({"scopes": []})") ==
-        Details{{"scopes", {"must be an array of 1 to 10 items"}}});
+        Details{{"scopes", {"must be an array of 1 to 16 items"}}});
   CHECK(wrong("ScopeList", R"({"scopes": "x"})") ==
-        Details{{"scopes", {"must be an array of 1 to 10 items"}}});
+        Details{{"scopes", {"must be an array of 1 to 16 items"}}});
   CHECK(wrong("MintRequest", R"({"account": {"kind": "king"}, "amount": 1, "reason": "x"})") ==
         Details{{"account.kind", {R"(must be one of "treasury", "user", "app")"}}});
   CHECK(wrong("MintRequest",

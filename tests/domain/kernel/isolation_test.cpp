@@ -403,7 +403,7 @@ const std::vector<Deciding> deciding = {
 
 TEST_CASE("functions that decide by what they have read need a serializable write") {
   Fixture f;
-  CHECK(deciding.size() == 46);
+  CHECK(deciding.size() == 48);
   for (const Deciding& one : deciding) {
     INFO(one.name);
     const auto run = [&](db::Tx& tx) { one.run(tx, f); };

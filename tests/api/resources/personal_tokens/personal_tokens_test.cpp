@@ -261,7 +261,7 @@ TEST_CASE("a personal token opens nothing of the account and moves none of its p
     INFO(path);
     CHECK(p.ask(method, path, {token}, "{}") == "401 wrong_token_type");
   }
-  CHECK(p.ask("GET", "/api/internal/treasury", {token}) == "403 forbidden");
+  CHECK(p.ask("GET", "/api/internal/treasury", {token}) == "403 insufficient_scope");
   for (const char* path : {"/api/external/points/spend", "/api/external/points/transfer"})
     CHECK(p.ask("POST", path, {token}, "{}") == "403 insufficient_scope");
   CHECK(p.ask("GET", "/api/external/profile", {token}) == "200");
