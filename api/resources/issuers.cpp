@@ -81,7 +81,7 @@ constexpr Route rows[] = {
      .text = "Removes an issuer from the list. The trusts of apps in it stay, give no tokens, and "
              "work again if it is listed again.",
      .guards = admins,
-     .stores = Stores::nothing,
+     .stores = Stores::administration,
      .in_path = {&issuer_in_path},
      .answer = {200, "RemovedIssuer"},
      .errors = {Code::issuer_not_found},

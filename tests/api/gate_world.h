@@ -134,6 +134,20 @@ class GateWorld {
 
 inline Header bearer(const std::string& token) { return {"Authorization", "Bearer " + token}; }
 
+// Returns the operation's path with this app where it names one of the caller's apps, and with an
+// id that nothing has in its other placeholders.
+inline std::string path_with(const Route& route, const std::string& app_id) {
+  std::string path(route.path());
+  for (const Placeholder* placeholder : route.in_path) {
+    const bool is_own_app =
+        placeholder->component == "OwnAppId" || placeholder->component == "MyAppId";
+    const size_t open = path.find('{');
+    path.replace(open, path.find('}') - open + 1,
+                 is_own_app ? app_id : "01936f5e-7c1a-7000-8000-00000000000c");
+  }
+  return path;
+}
+
 // An operator with an app and an access token of it.
 struct Operator {
   GateWorld g;

@@ -8,6 +8,7 @@
 #include "controller/domain/ads/events.h"
 #include "controller/domain/ads/packages.h"
 #include "controller/domain/ads/placing.h"
+#include "controller/domain/apps/roles.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
@@ -59,6 +60,7 @@ std::map<std::string, Texts> enums_of_code() {
       {"/AdEventResult/properties/event/properties/event_type", all<ads::EventType>()},
       {"/AdEventResult/properties/unpaid_reason", all<ads::UnpaidReason>()},
       {"/AdPackagePurchase/properties/status", all<ads::PurchaseStatus>()},
+      {"/AppRole", all<apps::Role>()},
       {"/AudienceAttribute", all<ads::Attribute>()},
       {"/Campaign/properties/end_reason", all<campaigns::EndReason>()},
       {"/CampaignEvent/properties/end_reason", all<campaigns::EndReason>()},
@@ -102,6 +104,7 @@ std::map<std::string, Texts> enums_of_code() {
       {"/DeployTier/properties/payment_method", all<tiers::PaymentMethod>()},
       {"/Deployment/properties/billing_status", all<billing::Status>()},
       {"/Deployment/properties/health_status", all<deployments::HealthStatus>()},
+      {"/Deployment/properties/resized", all<deployments::Resize>()},
       {"/DeploymentBilling/properties/billing_status", all<billing::Status>()},
       {"/DeploymentBilling/properties/history/items/properties/kind", all<billing::EntryKind>()},
       {"/DeploymentState", all<deployments::Status>()},

@@ -58,6 +58,9 @@ const std::map<std::string, Opens> secrets = {
     {"apps.previous_secret_hash", Opens::app},
     {"apps.previous_secret_expires_at", Opens::nothing},
     {"apps.session_tokens", Opens::nothing},
+    // Counts the letters to a mailbox. Only who has logged in can accept an invitation.
+    {"app_invitations.mailbox_hash", Opens::nothing},
+    {"openid_clients.id_token_alg", Opens::nothing},  // the name of an algorithm
     {"webhooks.secret_sealed", Opens::app},
     {"alerts.target_sealed", Opens::nothing},  // lets berth write to a chat
     {"deployments.env_sealed", Opens::app},

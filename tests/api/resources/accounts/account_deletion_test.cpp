@@ -50,19 +50,24 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"DELETE /api/auth/passkeys/{id}", "a password and a code"},
     {"POST /api/auth/login/passkey", "a signature, which isn't kept"},
     {"POST /api/oauth/device_authorization", "names of scopes, and who asked, for ten minutes"},
+    {"POST /api/tokens/report", "a token: its hash is looked up"},
     {"POST /api/oauth/token/verify", "a token: its hash is looked up"},
     {"POST /api/oauth/introspect", "a token: its hash is looked up"},
     {"POST /api/oauth/revoke", "a token: its hash is looked up"},
     {"POST /api/oauth/my-apps/{app_id}/scope-request", "names of scopes alone"},
+    {"PATCH /api/oauth/my-apps/{app_id}/members/{user_id}", "the name of a role, and ids"},
+    {"POST /api/oauth/my-apps/{app_id}/transfer", "an id, a password and a code"},
     {"POST /api/internal/apps/{id}/scopes/revoke", "names of scopes alone"},
     {"POST /api/internal/apps/{app_id}/promote", "the slug of a tier"},
     {"POST /api/internal/users/{id}/promote", "the slug of a tier"},
     {"POST /api/social/blocks", "an id"},
     {"POST /api/avatars/me/equip", "ids"},
     {"POST /api/deploy/apps/{id}/rollback", "an id"},
+    {"POST /api/deploy/apps/{id}/restart", "the name of one of the deployment's processes"},
     {"PUT /api/operator/budgets", "an id, a number, a password and a code"},
     {"POST /api/deploy/dry-run", "nothing is kept, because all of it is undone"},
     {"POST /api/external/ads/event", "an id and a token"},
+    {"POST /api/internal/secrets", "an admin's name for a machine's secret"},
     {"POST /api/internal/backup", "a key that is used and not kept"},
     {"POST /api/internal/deploy/tiers", "the platform's own"},
     {"POST /api/internal/deploy/apps/{deployment_id}/refund", "an admin's reason"},
@@ -203,6 +208,7 @@ class Life {
          {{"new_email", word + "@example.net"}, {"password", password}});
     ask({}, "POST", "/api/auth/forgot-password", {}, {{"email", word + "@example.org"}});
     ask({g.admin}, "GET", "/api/internal/outbox", {});  // as the loop that writes the mail
+    mine("POST", "/api/auth/tokens", {}, {{"name", word}, {"scopes", {"profile:read"}}});
     connect_device();
   }
 
@@ -292,6 +298,16 @@ class Life {
         {{"reason", word}});
     ask(g.admin, "POST", "/api/internal/scope-requests/{id}/approve", {request()});
     ask(g.admin, "POST", "/api/internal/users/{id}/promote", {user_id}, {{"tier", "wide"}});
+    mine("POST", "/api/oauth/my-apps/{app_id}/members", {app_id},
+         {{"email", word + ".friend@example.org"}, {"role", "viewer"}});
+    ask(g.admin, "POST", "/api/internal/issuers", {},
+        {{"issuer", "https://ci.example.org"}, {"name", "CI"}, {"kind", "other"}});
+    mine("POST", "/api/oauth/my-apps/{app_id}/trusts", {app_id},
+         {{"name", word},
+          {"issuer", "https://ci.example.org"},
+          {"audience", "https://zqmarker.example.org"},
+          {"claims", {{"sub", word}}},
+          {"scopes", {"deploy:manage"}}});
     const json hook =
         mine("POST", "/api/operator/apps/{id}/webhooks", {app_id},
              {{"url", "https://zqmarker.example.org/hook"},
@@ -440,6 +456,10 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
                             "ad_creatives.title",
                             "alerts.name",
                             "alerts.target_sealed",
+                            "app_invitations.email",
+                            "app_trusts.audience",
+                            "app_trusts.claims",
+                            "app_trusts.name",
                             "app_variables.name",
                             "app_variables.value_sealed",
                             "apps.app_description",
@@ -456,6 +476,7 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
                             "learning_paths.path",
                             "ledger_transactions.memo",
                             "outbox.sealed",
+                            "personal_tokens.name",
                             "placement_segments.segment_value",
                             "scope_requests.reason",
                             "sessions.user_agent",
