@@ -5,6 +5,9 @@ import time
 import unittest
 
 
+MOST_OF_A_REASON = 300  # characters
+
+
 class Report(unittest.TextTestResult):
     """Prints one line for each test: its result, how long it took, and its name."""
 
@@ -16,20 +19,24 @@ class Report(unittest.TextTestResult):
     def line(self, word, test):
         print(f"{word:<5} {time.monotonic() - self.began:6.1f} s  {test.id()}", flush=True)
 
+    def failed(self, word, test, traceback):
+        """A line for the test, its traceback, and the traceback's last line once more, for a summary that has room for one line."""
+        self.line(word, test)
+        print(traceback, flush=True)
+        print(f"why: {test.id()}: {traceback.strip().splitlines()[-1][:MOST_OF_A_REASON]}", flush=True)
+
     def addSuccess(self, test):
         unittest.TestResult.addSuccess(self, test)
         self.line("ok", test)
 
     def addFailure(self, test, err):
         unittest.TestResult.addFailure(self, test, err)
-        self.line("FAIL", test)
-        print(self.failures[-1][1], flush=True)
+        self.failed("FAIL", test, self.failures[-1][1])
 
     def addError(self, test, err):
         unittest.TestResult.addError(self, test, err)
         self.began = getattr(self, "began", time.monotonic())
-        self.line("ERROR", test)
-        print(self.errors[-1][1], flush=True)
+        self.failed("ERROR", test, self.errors[-1][1])
 
 
 def all_tests(suite):
