@@ -21,41 +21,43 @@ json subject(const std::string& name) {
   return {{"kind", "ServiceAccount"}, {"namespace", "berth"}, {"name", name}};
 }
 json binding(const std::string& role, const std::string& account) {
-  return {{"roleRef", {{"name", role}}}, {"subjects", {subject(account)}}};
+  return {{"roleRef", {{"name", role}}}, {"subjects", json::array({subject(account)})}};
+}
+json role(const std::string& name, const json& rule) {
+  return {{"metadata", {{"name", name}}}, {"rules", json::array({rule})}};
 }
 json policy(const std::string& name, const std::string& account, const std::string& resource) {
   const std::string user = "system:serviceaccount:berth:" + account;
-  return {
-      {"metadata", {{"name", name}}},
-      {"spec",
-       {{"matchConstraints", {{"resourceRules", {{{"resources", {resource}}}}}}},
-        {"matchConditions",
-         {{{"name", "berth"}, {"expression", "request.userInfo.username == \"" + user + "\""}}}}}}};
+  const json rule = {{"resources", json::array({resource})}};
+  const json condition = {{"name", "berth"},
+                          {"expression", "request.userInfo.username == \"" + user + "\""}};
+  return {{"metadata", {{"name", name}}},
+          {"spec",
+           {{"matchConstraints", {{"resourceRules", json::array({rule})}}},
+            {"matchConditions", json::array({condition})}}}};
 }
 json denies(const std::string& name) {
-  return {{"spec", {{"policyName", name}, {"validationActions", {"Deny"}}}}};
+  return {{"spec", {{"policyName", name}, {"validationActions", json::array({"Deny"})}}}};
 }
 
 // What the chart makes, with exec.enabled and admissionPolicy.enabled.
 struct Fixture {
   Config config;
   std::map<std::string, json> lists = {
-      {rbac + "/namespaces/berth/rolebindings", {binding("berth", "berth")}},
+      {rbac + "/namespaces/berth/rolebindings", json::array({binding("berth", "berth")})},
       {rbac + "/namespaces/berth/roles",
-       {{{"metadata", {{"name", "berth"}}},
-         {"rules",
-          {{{"resources", {"serviceaccounts/token"}},
-            {"resourceNames", {"berth-exec"}},
-            {"verbs", {"create"}}}}}}}},
-      {rbac + "/clusterrolebindings", {binding("berth:exec", "berth-exec")}},
+       json::array({role("berth", {{"resources", json::array({"serviceaccounts/token"})},
+                                   {"resourceNames", json::array({"berth-exec"})},
+                                   {"verbs", json::array({"create"})}})})},
+      {rbac + "/clusterrolebindings", json::array({binding("berth:exec", "berth-exec")})},
       {rbac + "/clusterroles",
-       {{{"metadata", {{"name", "berth:exec"}}},
-         {"rules",
-          {{{"resources", {"pods/exec", "pods/portforward"}}, {"verbs", {"get", "create"}}}}}}}},
-      {admission + "ybindings", {denies("all"), denies("tokens"), denies("exec")}},
-      {admission + "ies",
-       {policy("all", "berth", "*/*"), policy("tokens", "berth", "serviceaccounts/token"),
-        policy("exec", "berth-exec", "*/*")}}};
+       json::array(
+           {role("berth:exec", {{"resources", json::array({"pods/exec", "pods/portforward"})},
+                                {"verbs", json::array({"get", "create"})}})})},
+      {admission + "ybindings", json::array({denies("all"), denies("tokens"), denies("exec")})},
+      {admission + "ies", json::array({policy("all", "berth", "*/*"),
+                                       policy("tokens", "berth", "serviceaccounts/token"),
+                                       policy("exec", "berth-exec", "*/*")})}};
   bool has_account = true;
 
   Fixture() { config.exec_service_account = "berth/berth-exec"; }
@@ -94,7 +96,8 @@ TEST_CASE_METHOD(Fixture, "what sessions in containers lack is said, one by one"
     CHECK_THAT(sessions().detail, Contains("may create its tokens"));
   }
   SECTION("the right to another account's tokens isn't that one") {
-    lists[rbac + "/namespaces/berth/roles"][0]["rules"][0]["resourceNames"] = {"default"};
+    lists[rbac + "/namespaces/berth/roles"][0]["rules"][0]["resourceNames"] =
+        json::array({"default"});
     CHECK_THAT(sessions().detail, Contains("may create its tokens"));
   }
   SECTION("its own rights") {
@@ -102,7 +105,7 @@ TEST_CASE_METHOD(Fixture, "what sessions in containers lack is said, one by one"
     CHECK_THAT(sessions().detail, Contains("pods/portforward"));
   }
   SECTION("the policy for tokens") {
-    lists[admission + "ybindings"] = {denies("all"), denies("exec")};
+    lists[admission + "ybindings"] = json::array({denies("all"), denies("exec")});
     CHECK_THAT(sessions().detail, Contains("which tokens berth/berth may create"));
   }
   SECTION("the policy that confines it, though there is one for berth's own account") {
