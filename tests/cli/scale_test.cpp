@@ -85,9 +85,14 @@ TEST_CASE("berth restart --process replaces the containers of one process") {
               R"({"web": {}, "worker": {"command": ["./worker"]}})", "--wait"});
   const auto versions = [&] {
     std::map<std::string, std::string> all;
-    for (const json& one :
-         f.ada.must({"deploy", "instances", "shop", "-o", "json"}).body().at("instances"))
-      if (one.at("newest") == true) all[one.at("process")] = one.at("version");
+    // Berth learns of the newest containers from the cluster, a moment after their deployment runs.
+    REQUIRE(eventually([&] {
+      all.clear();
+      for (const json& one :
+           f.ada.must({"deploy", "instances", "shop", "-o", "json"}).body().at("instances"))
+        if (one.at("newest") == true) all[one.at("process")] = one.at("version");
+      return all.contains("web") && all.contains("worker");
+    }));
     return all;
   };
   const auto before = versions();

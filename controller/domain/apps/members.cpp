@@ -20,7 +20,7 @@ SecurityEvent refused(const char* reason) {
 }
 
 // The ids of the apps that the user $1 owns or is a member of.
-const std::string mine = R"(
+const std::string select_app_ids = R"(
         SELECT id FROM apps WHERE owner_id = $1 AND deleted_at IS NULL
         UNION
         SELECT app_id FROM app_members WHERE user_id = $1)";
@@ -173,16 +173,17 @@ Membership choose(db::Tx& tx, const std::string& user_id, const std::string& wan
 }
 
 Page<Membership> list_mine(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const ListSql sql = {.count = R"(
+  static const ListSql sql = {
+      .count = R"(
         SELECT count(*)
         FROM (SELECT 1 AS one FROM apps WHERE id IN ()" +
-                                       mine + R"() AND deleted_at IS NULL LIMIT $2) counted)",
-                              .rows = select_apps + R"(
-        WHERE id IN ()" + mine + R"() AND deleted_at IS NULL AND (inserted_at, id) < ($2, $3)
+               select_app_ids + R"() AND deleted_at IS NULL LIMIT $2) counted)",
+      .rows = select_apps + R"(
+        WHERE id IN ()" +
+              select_app_ids + R"() AND deleted_at IS NULL AND (inserted_at, id) < ($2, $3)
         ORDER BY inserted_at DESC, id DESC
         LIMIT $4 OFFSET $5)",
-                              .sorted_by = {{SortColumn::Type::integer, "inserted_at"},
-                                            {SortColumn::Type::text, "id"}}};
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}}};
   Page<App> found = read_page(tx, sql, page, app_of, user_id);
   Page<Membership> result = {.items = {}, .page = found.page, .page_size = found.page_size};
   result.total = found.total;

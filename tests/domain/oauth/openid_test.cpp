@@ -380,8 +380,8 @@ const apps::OpenIdSettings told = {.backchannel_logout_uri = "https://game.examp
 TEST_CASE("an app that wants to know is told of a session that ends") {
   Fixture f;
   f.set(told);
-  f.log_in();
-  f.log_in();
+  f.id_token(f.log_in());
+  f.id_token(f.log_in());
   CHECK(f.notices().empty());
   f.end_session();
   const auto notices = f.notices();

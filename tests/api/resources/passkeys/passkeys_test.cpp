@@ -319,6 +319,9 @@ TEST_CASE("an account has a limited number of passkeys") {
   for (int i = 0; i < passkeys::max_per_account; ++i) {
     Authenticator device("https://api.example.org", "api.example.org");
     a.added(device, "device " + std::to_string(i));
+    if (i % 5 != 4) continue;
+    a.g.world.clock.advance(1h);  // an account gets a limited number of mails in an hour
+    a.jwt = a.log_in(device).body["token"];
   }
   CHECK(a.post("/api/auth/passkeys/options").error() == "409 invalid_state");
   CHECK(a.ask("GET", "/api/auth/passkeys").body["passkeys"].size() ==
