@@ -393,6 +393,19 @@ json security_schemes(const std::string& base_url) {
          "factor. It may do what the admin's role may, and lives for 30 days at most."}}}};
 }
 
+// The same schema for generators of clients, which know a value that is a text or a list only as
+// oneOf: each type with the keywords that are about it.
+void write_union(json& schema) {
+  if (!schema.is_structured()) return;
+  for (json& part : schema) write_union(part);
+  if (!schema.is_object() || schema.value("type", json()) != json{"string", "array"}) return;
+  json text = {{"type", "string"}}, list = {{"type", "array"}};
+  for (const char* keyword : {"minLength", "maxLength", "x-text"})
+    if (schema.contains(keyword)) text[keyword] = schema[keyword];
+  for (const char* keyword : {"maxItems", "items"}) list[keyword] = schema.at(keyword);
+  schema = {{"oneOf", {std::move(text), std::move(list)}}};
+}
+
 }  // namespace
 
 json openapi(const std::vector<Route>& table, Environment environment,
@@ -405,6 +418,7 @@ json openapi(const std::vector<Route>& table, Environment environment,
   const SharedParameters shared = shared_parameters(table);
   for (const auto& [parameter, name] : shared) components["parameters"][name] = parameter;
   add_warnings(components["schemas"], table);
+  write_union(components["schemas"]);
   json paths = json::object();
   for (const Route& route : table) {
     if (route.availability == Availability::development_only &&

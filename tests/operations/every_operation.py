@@ -46,7 +46,7 @@ def check_answer(answer, status, operation, document):
 
 
 # What is sent by POST or PUT and changes nothing that is stored.
-READS = {"verifyToken", "introspect", "setPresence", "setTablePresence", "askToLogInByPasskey"}
+READS = {"verifyToken", "introspect", "setPresence", "setTablePresence", "askToLogInByPasskey", "userinfoByPost"}
 # Changes without an event: see the list in tests/api/gate/security_log_test.cpp.
 SILENT = {"sessionHeartbeat", "testWebhook", "testAlert"}
 ABOUT_SECURITY = ("/api/auth/", "/api/oauth/", "/api/sessions/", "/api/internal/", "/api/operator/apps",

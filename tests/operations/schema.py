@@ -39,6 +39,8 @@ def mistakes(value, schema, document, where="answer"):
         yield f"{where} is {value!r} and not one of {schema['enum']}"
     for part in schema.get("allOf", []):
         yield from mistakes(value, part, document, where)
+    if "oneOf" in schema and sum(not any(mistakes(value, part, document, where)) for part in schema["oneOf"]) != 1:
+        yield f"{where} is {value!r} and not exactly one of {schema['oneOf']}"
     if isinstance(value, list):
         for number, item in enumerate(value):
             yield from mistakes(item, schema.get("items", {}), document, f"{where}[{number}]")

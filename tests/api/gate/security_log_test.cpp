@@ -273,9 +273,9 @@ TEST_CASE("every form of the hosted pages leaves an event, or its handler does")
   const std::set<std::string_view> by_handler = {"/login",   "/login/code", "/login/passkey",
                                                  "/consent", "/device",     "/device/decide",
                                                  "/language"};
-  // They change nothing: the one asks the browser to make a passkey, and the other leads to the
-  // page that asks whether to log out.
-  const std::set<std::string_view> silent_forms = {"/account/passkeys/start", "/end-session"};
+  // They change nothing: the one leads to the page that asks for consent, and the other to the page
+  // that asks whether to log out.
+  const std::set<std::string_view> silent_forms = {"/api/oauth/authorize", "/end-session"};
   int walked = 0;
   for (const pages::PageRow& row : pages::Pages::rows()) {
     if (row.method != "POST") continue;

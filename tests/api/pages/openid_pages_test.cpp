@@ -68,10 +68,12 @@ struct Browser {
   std::string csrf() const {
     return "csrf=" + csrf_token(g.world.keys, "form", session ? session->id : std::string());
   }
+  // Returns the field's values, one in a line.
   static std::string field(const Response& response, const std::string& name) {
+    std::string values;
     for (const auto& [key, value] : response.headers)
-      if (key == name) return value;
-    return "";
+      if (key == name) values += (values.empty() ? "" : "\n") + value;
+    return values;
   }
   std::string location(const std::string& method, const std::string& target,
                        const std::string& body = "") {

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from . import driver
 
-ORIGIN = "http://localhost"  # base-url of berthd.sh
+ORIGIN = "http://localhost"  # the base-url that `run` gives berthd
 PRESENT_AND_VERIFIED, HAS_CREDENTIAL = 0x05, 0x40
 
 

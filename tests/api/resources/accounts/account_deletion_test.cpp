@@ -499,13 +499,14 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
       "deployments.image_digest", "deployments.name",          "deployments.request_id"};
   // Kept for a day: the keys of others' requests, which contain the word in this test, and the
   // answers to them, such as those of whoever answered the person's refund request. Kept for a
-  // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
-  // that confirms the deletion.
+  // week: orders of certificates, for their limits. Kept until they are sent or too old: the letter
+  // that confirms the deletion, and letters to others that name the app in their subject.
   const Places for_days = {"idempotency_keys.key",
                            "idempotency_keys.body",
                            "certificate_orders.domain",
                            "certificate_orders.registered_domain",
                            "outbox.sealed",
+                           "outbox.subject",
                            "outbox.to_address"};
   // Kept until nobody has been there for long: a channel belongs to everybody who knows the name of
   // its lobby or table, and nothing tells who opened it.
