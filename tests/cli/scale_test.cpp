@@ -88,8 +88,8 @@ TEST_CASE("berth restart --process replaces the containers of one process") {
     // Berth learns of the newest containers from the cluster, a moment after their deployment runs.
     REQUIRE(eventually([&] {
       all.clear();
-      for (const json& one :
-           f.ada.must({"deploy", "instances", "shop", "-o", "json"}).body().at("instances"))
+      const json body = f.ada.must({"deploy", "instances", "shop", "-o", "json"}).body();
+      for (const json& one : body.at("instances"))
         if (one.at("newest") == true) all[one.at("process")] = one.at("version");
       return all.contains("web") && all.contains("worker");
     }));
