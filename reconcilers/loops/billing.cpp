@@ -81,17 +81,18 @@ int BillingLoop::look_at_debts(Round& round, const std::string& app_id) {
 }
 
 void BillingLoop::retry_releases(Round& round, const std::string& app_id) {
-  releases::Unpaid last;
+  releases::Unpaid last, next;
   while (!round.is_stopping()) {
-    const auto ids =
-        round.read([&](db::Tx& tx) { return releases::unpaid(tx, last, app_id, options_.batch); });
+    std::vector<std::string> ids;
+    round.read([&](db::Tx& tx) {
+      ids = releases::unpaid(tx, last, app_id, options_.batch);
+      if (ids.empty()) return;
+      next = {.app_id = deployments::find(tx, ids.back())->app_id, .id = ids.back()};
+    });
     if (ids.empty()) break;
+    last = next;
     round.write([&](db::Tx& tx) {
       for (const std::string& id : ids) releases::retry_unpaid(tx, id);
-    });
-    last = round.read([&](db::Tx& tx) {
-      return releases::Unpaid{.app_id = deployments::find(tx, ids.back())->app_id,
-                              .id = ids.back()};
     });
   }
 }
