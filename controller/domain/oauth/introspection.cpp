@@ -141,7 +141,7 @@ TokenLookup::TokenLookup(db::Tx& tx, std::string token) : tx_(tx), token_(std::m
   if (token_.starts_with("at_live_"))
     rows_.emplace(tx.query_later(find_access_token(), token_hash(token_)));
   else if (token_.starts_with("rt_live_"))
-    rows_.emplace(tx.query_later(find_refresh_token, token_hash(token_)));
+    rows_.emplace(tx.query_later(find_refresh_token, stored_refresh_token(token_)));
 }
 
 std::optional<TokenFacts> TokenLookup::facts_for(const apps::App& client) {
@@ -160,9 +160,9 @@ void revoke(db::Tx& tx, const apps::App& client, const std::string& token) {
         SET revoked_at = $2
         WHERE token_hash = $1 AND revoked_at IS NULL)",
                hash, tx.now());
-  } else if (auto refresh_token = tx.query(find_refresh_token, hash); refresh_token.next()) {
-    refuse_unless(is_held_by(refresh_token, client.id));
-    revoke_family(tx, refresh_token.text("family_id"));
+  } else if (const auto shown = find_shown(tx, token)) {
+    refuse_unless(is_held_by(shown->row, client.id));
+    revoke_family(tx, shown->row.text("family_id"));
   } else if (const auto session = play::find(tx, token)) {
     refuse_unless(session->app_id == client.id);
     play::end(tx, *session);

@@ -19,9 +19,9 @@ std::unexpected<Error> bad_refresh(const char* why, std::string_view reason,
 
 Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::string& refresh_token,
                const Policy& policy, const std::optional<std::string>& scope) {
-  const std::string hash = token_hash(refresh_token);
-  auto rows = tx.query(find_refresh_token, hash);
-  if (!rows.next()) return bad_refresh("the refresh token is unknown", "unknown");
+  const auto shown = find_shown(tx, refresh_token);
+  if (!shown) return bad_refresh("the refresh token is unknown", "unknown");
+  const db::Query& rows = shown->row;
   const Holder holder = holder_of(rows);
   if (client && holder.app_id != client->id)
     return bad_refresh("the refresh token is unknown", "of_another_client", holder.user_id);
@@ -29,12 +29,14 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   if (!client && rows.flag("refresh_requires_client"))
     return std::unexpected(
         Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
-  const Family family = {.id = rows.text("family_id"), .end = holder.family_end};
+  const Family family = {
+      .id = rows.text("family_id"), .end = holder.family_end, .mark = mark_of(refresh_token)};
   const std::optional<openid::Login> login = login_of(rows);
-  if (const auto consumed = rows.instant_or_null("consumed_at")) {
+  const auto consumed = rows.instant_or_null("consumed_at");
+  if (shown->was_removed || consumed) {
     // A client that lost the answer tries again within the grace. After that, either the caller or
     // the earlier one is a thief, so all tokens of the family are revoked.
-    const bool is_replay = tx.now() - *consumed >= policy.refresh_reuse_grace;
+    const bool is_replay = shown->was_removed || tx.now() - *consumed >= policy.refresh_reuse_grace;
     if (is_replay) revoke_family(tx, family.id);
     return bad_refresh("the refresh token was used before",
                        is_replay ? "family_revoked" : "within_grace", holder.user_id,
@@ -64,7 +66,9 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
       UPDATE refresh_tokens
       SET consumed_at = $2
       WHERE token_hash = $1 AND consumed_at IS NULL)",
-                    hash, tx.now());
+                    stored_refresh_token(refresh_token), tx.now());
+  // Those whose reuse ends the family in any case need no row.
+  remove_consumed_tokens(tx, family, tx.now() - policy.refresh_reuse_grace);
   Tokens tokens =
       add_tokens(tx, family, scopes, holder.user_id, scope ? std::optional(scopes) : std::nullopt);
   tokens.first_party = holder.built_in;

@@ -40,11 +40,16 @@ std::optional<Family> living_family(db::Tx& tx, const std::string& token) {
       WHERE t.token_hash = $1 AND f.revoked_at IS NULL AND f.expires_at > $2)";
   const bool is_access_token = token.starts_with("at_live_");
   if (!is_access_token && !token.starts_with("rt_live_")) return std::nullopt;
-  auto rows =
-      tx.query(is_access_token ? of_access_token : of_refresh_token, token_hash(token), tx.now());
-  if (!rows.next()) return std::nullopt;
-  return Family{
-      .id = rows.text("id"), .user_id = rows.text("user_id"), .app_name = rows.text("app_name")};
+  const auto found = [&](std::string_view sql, const std::string& stored) -> std::optional<Family> {
+    auto rows = tx.query(sql, stored, tx.now());
+    if (!rows.next()) return std::nullopt;
+    return Family{
+        .id = rows.text("id"), .user_id = rows.text("user_id"), .app_name = rows.text("app_name")};
+  };
+  if (is_access_token) return found(of_access_token, token_hash(token));
+  if (auto family = found(of_refresh_token, oauth::stored_refresh_token(token))) return family;
+  const auto relative = oauth::relative_of(tx, token);
+  return relative ? found(of_refresh_token, *relative) : std::nullopt;
 }
 
 }  // namespace

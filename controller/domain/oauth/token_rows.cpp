@@ -15,6 +15,27 @@ namespace {
 // A LIMIT that no table reaches, for statements with an OFFSET: SQLite requires one.
 constexpr auto all_of_them = std::numeric_limits<std::int64_t>::max();
 
+constexpr std::string_view refresh_prefix = "rt_live_";
+constexpr size_t mark_bytes = 16;
+constexpr size_t mark_length = 22;    // of these bytes in base64url
+constexpr size_t secret_length = 43;  // of the 32 bytes of random_token()
+constexpr size_t mark_hash_length = 24;
+
+// What the stored tokens with this mark begin with.
+std::string hash_of_mark(const std::string& mark) {
+  return token_hash(std::string(refresh_prefix) + mark).substr(0, mark_hash_length);
+}
+
+// The stored tokens with this mark are those from `first` on and before `end`: a slash comes after
+// a dot.
+struct Range {
+  std::string first, end;
+};
+Range stored_with(const std::string& mark) {
+  const std::string hash = hash_of_mark(mark);
+  return {.first = hash + ".", .end = hash + "/"};
+}
+
 // Whether the opening of this family also ends the surplus families of its grant. One opening in 16
 // does, chosen by the last random bits of the id, because counting the living families of a grant
 // that has max_families_per_grant of them takes a quarter of an exchange of a code.
@@ -78,12 +99,46 @@ std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant e
   return token;
 }
 
+std::string mark_of(const std::string& token) {
+  const bool has_mark = token.starts_with(refresh_prefix) &&
+                        token.size() == refresh_prefix.size() + mark_length + secret_length;
+  return has_mark ? token.substr(refresh_prefix.size(), mark_length) : std::string();
+}
+
+std::string stored_refresh_token(const std::string& token) {
+  const std::string mark = mark_of(token);
+  return mark.empty() ? token_hash(token) : hash_of_mark(mark) + "." + token_hash(token);
+}
+
+void remove_consumed_tokens(db::Tx& tx, const Family& family, Instant consumed) {
+  if (family.mark.empty()) return;
+  const Range stored = stored_with(family.mark);
+  tx.execute_later(R"(
+      DELETE FROM refresh_tokens
+      WHERE token_hash >= $1 AND token_hash < $2 AND consumed_at <= $3)",
+                   stored.first, stored.end, consumed);
+}
+
+std::optional<std::string> relative_of(db::Tx& tx, const std::string& token) {
+  const std::string mark = mark_of(token);
+  if (mark.empty()) return std::nullopt;
+  const Range stored = stored_with(mark);
+  auto rows = tx.query(R"(
+      SELECT token_hash
+      FROM refresh_tokens
+      WHERE token_hash >= $1 AND token_hash < $2
+      LIMIT 1)",
+                       stored.first, stored.end);
+  return rows.next() ? std::optional(rows.text("token_hash")) : std::nullopt;
+}
+
 std::string add_refresh_token(db::Tx& tx, const Family& family) {
-  const std::string token = random_token("rt_live_");
+  const std::string mark = family.mark.empty() ? base64url(random_bytes(mark_bytes)) : family.mark;
+  const std::string token = random_token(std::string(refresh_prefix) + mark);
   tx.execute_later(R"(
       INSERT INTO refresh_tokens (token_hash, family_id, expires_at)
       VALUES ($1, $2, $3))",
-                   token_hash(token), family.id,
+                   stored_refresh_token(token), family.id,
                    std::min(tx.now() + refresh_token_lifetime, family.end));
   return token;
 }
@@ -209,5 +264,15 @@ const std::string find_refresh_token = select_holder + R"(
              t.expires_at, t.consumed_at, a.refresh_requires_client, f.session_id,
              f.authenticated_at
       FROM refresh_tokens t)" + of_token;
+
+std::optional<ShownRefreshToken> find_shown(db::Tx& tx, const std::string& refresh_token) {
+  auto row = tx.query(find_refresh_token, stored_refresh_token(refresh_token));
+  if (row.next()) return ShownRefreshToken{.row = std::move(row), .was_removed = false};
+  const auto relative = relative_of(tx, refresh_token);
+  if (!relative) return std::nullopt;
+  auto other = tx.query(find_refresh_token, *relative);
+  if (!other.next()) return std::nullopt;
+  return ShownRefreshToken{.row = std::move(other), .was_removed = true};
+}
 
 }  // namespace berth::oauth

@@ -15,6 +15,8 @@ namespace berth::oauth {
 struct Family {
   std::string id;
   Instant end;
+  // What its refresh tokens have in common (mark_of()). Empty: the next one gets a new mark.
+  std::string mark = {};
 };
 // Each login into an app opens a family, and an unused one stays until its refresh token expires.
 // If a grant has more than this many, its oldest ones end. Only one opening in 16 checks that, so a
@@ -31,7 +33,23 @@ void revoke_family(db::Tx& tx, const std::string& family_id);
 // `narrowed` is given if the token has fewer scopes than its family.
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,
                              const std::optional<ScopeSet>& narrowed = {});
+
+// Refresh tokens consist of the prefix rt_live_, a mark of 128 random bits, which all tokens of
+// their family share, and 256 random bits of their own. So a consumed token needs no row of its own
+// to be recognised: whoever shows its mark has had a token of the family. Tokens that older
+// versions made have no mark; they are found until they expire.
+//
+// Returns the token's mark; empty if it has none, or is no refresh token.
+std::string mark_of(const std::string& token);
+// Returns how a refresh token is stored: a hash of its mark, a dot, and the hash of all of it, so
+// that the rows of a family stand together. For a token without a mark it is its hash.
+std::string stored_refresh_token(const std::string& token);
 std::string add_refresh_token(db::Tx& tx, const Family& family);
+// Removes the family's refresh tokens that were consumed at that time or before.
+void remove_consumed_tokens(db::Tx& tx, const Family& family, Instant consumed);
+// Returns a refresh token, as it is stored, of the family whose mark the token has; nothing if the
+// family has none any more, or the token has no mark.
+std::optional<std::string> relative_of(db::Tx& tx, const std::string& token);
 // Adds an access token and a refresh token to the family, for the user `user_id`. `scopes` is what
 // they can be used for at present.
 Tokens add_tokens(db::Tx& tx, const Family& family, const ScopeSet& scopes,
@@ -62,9 +80,17 @@ ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_op
 extern const std::string select_holder;
 extern const std::string of_token;
 
-// Finds a refresh token by its hash ($1): the holder's columns and the token's own family_id,
+// Finds a refresh token as it is stored ($1): the holder's columns and the token's own family_id,
 // expires_at and consumed_at, and the app's refresh_requires_client.
 extern const std::string find_refresh_token;
+// The row of a refresh token that somebody has shown. If it was consumed and removed, it is the row
+// of a relative.
+struct ShownRefreshToken {
+  db::Query row;
+  bool was_removed = false;
+};
+// Returns nothing if the token is unknown.
+std::optional<ShownRefreshToken> find_shown(db::Tx& tx, const std::string& refresh_token);
 
 struct Holder {
   std::string grant_id;

@@ -1,7 +1,10 @@
 // The rotation of refresh tokens (RFC 9700, section 4.14.2).
 #include <catch2/catch.hpp>
 
+#include "controller/base/crypto.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/domain/oauth/reported_tokens.h"
+#include "controller/domain/oauth/token_rows.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -145,6 +148,87 @@ TEST_CASE("a family ends after its lifetime, however often it is refreshed") {
   // The answer doesn't advise to refresh.
   CHECK(f.world.refresh(f.app, token).error().what() ==
         std::string("the refresh token has expired; ask the user again"));
+}
+
+// A family that was refreshed every minute. Rows of tokens whose reuse would end it are gone.
+struct Refreshed : Fixture {
+  static constexpr int refreshes = 20;
+  oauth::Tokens last = first;
+
+  Refreshed() {
+    for (int i = 0; i < refreshes; ++i) {
+      world.clock.advance(1min);
+      last = world.refresh(app, last.refresh_token).value();
+    }
+  }
+  std::int64_t rows() {
+    return world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM refresh_tokens"); });
+  }
+  // Whether the newest tokens work.
+  bool lives() { return works(last.access_token) && refresh(last.refresh_token).empty(); }
+};
+
+TEST_CASE("a family has two refresh tokens at most, and knows all that it has ever had") {
+  Refreshed f;
+  CHECK(f.rows() == 2);  // the last one, and the one that was consumed for it
+  CHECK(f.refresh(f.first.refresh_token) == refused);
+  CHECK_FALSE(f.lives());
+  CHECK(f.world.refresh(f.app, f.first.refresh_token).error().event->kind ==
+        SecurityKind::refresh_token_reused);
+}
+
+TEST_CASE("a removed token ends nothing for another client, nor without the client's secret") {
+  Refreshed f;
+  const auto other = f.world.new_app(f.ada).app;
+  CHECK(refusal_of(f.world.refresh(other, f.first.refresh_token)) == refused);
+  CHECK(refusal([&] {
+          f.world.write([&](db::Tx& tx) { oauth::revoke(tx, other, f.first.refresh_token); });
+        }) == "400 invalid_grant");
+  closed(f);
+  CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
+  CHECK(f.lives());
+}
+
+TEST_CASE("a removed token can be revoked and reported, and ends its family") {
+  {
+    Refreshed f;
+    f.world.write([&](db::Tx& tx) { oauth::revoke(tx, f.app, f.first.refresh_token); });
+    CHECK_FALSE(f.lives());
+  }
+  Refreshed f;
+  CHECK(f.world.write([&](db::Tx& tx) {
+    return reported_tokens::report(tx, f.first.refresh_token, f.world.keys,
+                                   "https://api.example.org");
+  }) == f.ada.id);
+  CHECK_FALSE(f.lives());
+}
+
+TEST_CASE("families have different marks, and none is stored as it is") {
+  Fixture f;
+  const std::string mark = oauth::mark_of(f.first.refresh_token);
+  CHECK(mark.size() == 22);
+  CHECK(oauth::mark_of(f.world.tokens(f.app, f.ada).refresh_token) != mark);
+  CHECK(oauth::mark_of(f.world.refresh(f.app, f.first.refresh_token)->refresh_token) == mark);
+  for (const std::string& other : {f.first.access_token, *f.first.session_token, std::string(),
+                                   "rt_live_" + mark, f.first.refresh_token + "x"})
+    CHECK(oauth::mark_of(other).empty());
+  CHECK(oauth::stored_refresh_token(f.first.refresh_token).find(mark) == std::string::npos);
+}
+
+TEST_CASE("a token of an older version has no mark, works once, and its reuse is noticed") {
+  Fixture f;
+  const std::string old = "rt_live_" + std::string(43, 'o');
+  f.world.write([&](db::Tx& tx) {
+    tx.execute("UPDATE refresh_tokens SET token_hash = $1", token_hash(old));
+  });
+  oauth::Tokens last = f.world.refresh(f.app, old).value();
+  CHECK_FALSE(oauth::mark_of(last.refresh_token).empty());
+  for (int i = 0; i < 3; ++i) {
+    f.world.clock.advance(1min);
+    last = f.world.refresh(f.app, last.refresh_token).value();
+  }
+  CHECK(f.refresh(old) == refused);
+  CHECK(f.refresh(last.refresh_token) == refused);
 }
 
 }  // namespace
