@@ -6,6 +6,12 @@ import urllib.request
 
 base, secret = sys.argv[1:]
 REDIRECT_URI = "https://game.example.org/callback"
+# Those of clients that choose their own path. Without a port, any one will do (RFC 8252, section 7.3).
+OTHER_REDIRECT_URIS = [
+    "https://game.example.org/auth/callback/berth",  # Auth.js
+    "http://127.0.0.1/oauth2/callback",  # oauth2-proxy
+    "http://127.0.0.1/callback",  # the MCP client
+]
 SCOPES = ["profile:read", "deploy:manage"]
 
 
@@ -22,7 +28,11 @@ session = {"Authorization": "Bearer " + jwt}
 post("/api/auth/self-verify-email", {}, **session)
 app = post(
     "/api/oauth/apps",
-    {"app_name": "A client", "redirect_uris": [REDIRECT_URI], "allowed_scopes": SCOPES},
+    {
+        "app_name": "A client",
+        "redirect_uris": [REDIRECT_URI, *OTHER_REDIRECT_URIS],
+        "allowed_scopes": SCOPES,
+    },
     **session,
 )["app"]
 wanted = post(
