@@ -168,6 +168,18 @@ Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
       filter.app_id.value_or(""), filter.network.value_or(""), filter.token_id.value_or(""));
 }
 
+std::vector<Entry> read(db::Tx& tx, const Filter& filter, const std::string& before, int limit) {
+  std::vector<Entry> entries;
+  db::Query rows =
+      tx.query(list_for(filter).rows, filter.target.value_or(""), filter.actor.value_or(""),
+               filter.action.value_or(""), filter.from ? first_id_at(*filter.from) : "",
+               filter.until ? first_id_at(*filter.until) : last_id, filter.user_id.value_or(""),
+               filter.app_id.value_or(""), filter.network.value_or(""),
+               filter.token_id.value_or(""), before.empty() ? last_id : before, limit, 0);
+  while (rows.next()) entries.push_back(entry_of(rows));
+  return entries;
+}
+
 int erase_details(db::Tx& tx, std::initializer_list<std::string> targets, int limit) {
   int erased = 0;
   for (const std::string& target : targets) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "controller/base/requester.h"
 #include "controller/db/database.h"
@@ -64,6 +65,10 @@ struct Filter {
 };
 // The entries of the audit log, newest first.
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page);
+
+// At most `limit` entries that have a lower id than `before`, newest first; the newest ones if it
+// is empty. Counts nothing, unlike list().
+std::vector<Entry> read(db::Tx& tx, const Filter& filter, const std::string& before, int limit);
 
 // Empties the details of at most `limit` entries about one of the targets. Returns the number of
 // entries that had details.

@@ -156,6 +156,21 @@ std::vector<Checkpoint> checkpoints(db::Tx& tx, std::int64_t after, int limit) {
   return all;
 }
 
+std::vector<Link> links(db::Tx& tx, std::int64_t after, int limit) {
+  std::vector<Link> all;
+  auto rows = tx.query(
+      R"(
+      SELECT id, number, actor, action, operation, target, target_kind, app_id, user_id, token_kind,
+             token_id, network, request_id, details, at, chain
+      FROM audit_log
+      WHERE number > $1
+      ORDER BY number
+      LIMIT $2)",
+      after, limit);
+  while (rows.next()) all.push_back({.entry = entry_of(rows), .chain = rows.text("chain")});
+  return all;
+}
+
 Check check(db::Tx& tx, std::int64_t after_number) {
   Walk walk;
   const Head end = head(tx);

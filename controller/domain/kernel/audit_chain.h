@@ -51,6 +51,15 @@ struct Checkpoint {
 // The checkpoints with greater numbers, at most `limit` of them, in their order.
 std::vector<Checkpoint> checkpoints(db::Tx& tx, std::int64_t after, int limit);
 
+// An entry of the chain with its hash.
+struct Link {
+  Entry entry;
+  std::string chain;
+};
+// At most `limit` entries with greater numbers, in the order of these. Who has read up to a number
+// misses none that comes later.
+std::vector<Link> links(db::Tx& tx, std::int64_t after, int limit);
+
 // What a part of the chain was found to be.
 struct Check {
   std::int64_t first = 0;  // the numbers of the entries that were looked at; 0 if none was
