@@ -23,6 +23,7 @@
 #include "controller/base/version.h"
 #include "controller/domain/ads/upkeep.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
+#include "controller/domain/kernel/audit_chain.h"
 #include "controller/domain/ledger/pending.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/reset_requests.h"
@@ -144,6 +145,7 @@ void Platform::add_loops() {
   if (mail_) loops_.add(mail_->loop());
   loops_.add(webhooks_->loop());
   loops_.add(expiry::loop());
+  loops_.add(audit::chain_loop());
   loops_.add(accounts::reset_loop(storage_.keys, base_url_));
   loops_.add(personal_tokens::warning_loop(storage_.keys, base_url_));
   loops_.add(billing_.loop());

@@ -149,6 +149,7 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   add_member_commands(*program, run);
   add_token_commands(*program, run);
   add_trust_commands(*program, run);
+  add_audit_command(*program, run);
   add_webhook_commands(*program, run);
   add_alert_commands(*program, run);
   add_tier_commands(*program, run);

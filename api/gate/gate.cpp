@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "api/gate/audit_entry.h"
 #include "api/gate/authenticate.h"
 #include "api/gate/body.h"
 #include "api/gate/browser_session.h"
@@ -114,12 +115,6 @@ std::string idempotency_key(const Request& request, const Route& route) {
   const std::string_view key = request.headers.get("Idempotency-Key");
   if (key.empty()) throw Error(Code::malformed_request, "Idempotency-Key must not be empty");
   return std::string(key);
-}
-
-// Whether a success of the route changes something, such as a login, which opens a session.
-bool request_changes(const Route& route) {
-  return !std::holds_alternative<ReadHandler>(route.run) &&
-         (route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run));
 }
 
 void write_ids_in_lower_case(Router::Match& match) {
@@ -404,8 +399,13 @@ Reply Gate::run_limited(Passage& passage, Call& call, const db::RequestLimits& l
   }
   if (read != nullptr)
     return with_warnings(in_read([&](db::Tx& tx) { return read->run(tx, call, services_); }), call);
-  if (const auto* free = std::get_if<FreeHandler>(&route.run))
-    return with_warnings(free->run(call, services_), call);
+  Requester requester = requester_of(call);
+  const RequesterOfThread scope(requester);
+  if (const auto* free = std::get_if<FreeHandler>(&route.run)) {
+    Reply reply = with_warnings(free->run(call, services_), call);
+    record_success(services_, call, reply, requester);
+    return reply;
+  }
   return write(passage, call, key);
 }
 
@@ -536,6 +536,14 @@ Reply Gate::with_warnings(Reply reply, const Call& call) {
   return reply;
 }
 
+// Runs a WriteHandler, and records what it has done in the audit log.
+Reply Gate::run_handler(db::Tx& tx, const Call& call) const {
+  const std::int64_t before = tx.changes();
+  Reply reply = std::get<WriteHandler>(call.route->run).run(tx, call, services_);
+  record_success(tx, call, reply, before);
+  return reply;
+}
+
 Reply Gate::write(const Passage& passage, const Call& call, const std::string& key) const {
   const Route& route = *passage.route;
   const auto in_transaction = [&](auto&& work) {
@@ -543,10 +551,7 @@ Reply Gate::write(const Passage& passage, const Call& call, const std::string& k
                                 : services_.db.write(work);
   };
   if (key.empty())
-    return with_warnings(in_transaction([&](db::Tx& tx) {
-                           return std::get<WriteHandler>(route.run).run(tx, call, services_);
-                         }),
-                         call);
+    return with_warnings(in_transaction([&](db::Tx& tx) { return run_handler(tx, call); }), call);
   const idempotency::Slot slot = idempotency::slot(call, route, key);
   std::optional<SecurityEvent> event;  // the event of the run of the transaction that was committed
   Reply reply = in_transaction([&](db::Tx& tx) {
@@ -562,12 +567,11 @@ Reply Gate::write(const Passage& passage, const Call& call, const std::string& k
 // security.
 Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
                        const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const {
-  const Write handler = std::get<WriteHandler>(passage.route->run).run;
   if (auto kept = idempotency::find(tx, slot)) return *kept;
   if (passage.storage_refusal) throw Error(*passage.storage_refusal);
   Reply reply;
   try {
-    reply = with_warnings(tx.nested([&] { return handler(tx, call, services_); }), call);
+    reply = with_warnings(tx.nested([&] { return run_handler(tx, call); }), call);
     if (reply.refusal) {
       event = security_event_of(*reply.refusal);
       reply = refused(passage, reply);

@@ -55,6 +55,7 @@ class Gate {
   // Normalizes the body before it checks it.
   void check_body(const Passage& passage, Call& call) const;
   static Reply with_warnings(Reply reply, const Call& call);
+  Reply run_handler(db::Tx& tx, const Call& call) const;
   Reply write(const Passage& passage, const Call& call, const std::string& key) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
                    const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const;

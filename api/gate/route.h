@@ -296,6 +296,9 @@ struct Route {
   bool with_row_locks = false;
   // The security log's entry for a success. Each change by an admin has one in any case.
   SuccessEvent event = {};
+  // Why a success leaves no entry in the audit log although it may change something; empty if it
+  // leaves one (gate/audit_entry.h).
+  std::string_view unaudited = {};
   ServedBy served_by = {};
   AnyHandler run;
 

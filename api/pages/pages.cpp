@@ -16,8 +16,10 @@
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/base/requester.h"
 #include "controller/base/shares.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/kernel/audit.h"
 
 namespace berth::api::pages {
 
@@ -321,6 +323,32 @@ write_budgets::Writer writer_of(const Visit& visit) {
   return writer;
 }
 
+Requester requester_of(const Visit& visit, std::string_view form, const std::string& request_id) {
+  Requester who;
+  who.operation = form;
+  who.network = accounts::network_of(visit.address);
+  who.request_id = request_id;
+  if (!visit.visitor) return who;
+  who.actor = std::string(actor_of_console) + visit.user().id;
+  who.user_id = visit.user().id;
+  who.token_kind = "console";
+  who.token_id = visit.visitor->session_id;
+  return who;
+}
+
+// Records a form that has changed something in the audit log, unless its module has. A form that
+// was refused may have changed something, too, such as the count of wrong passwords.
+void record_form(const Visit& visit, const Page& page, Requester& requester) {
+  constexpr int first_error = 400;
+  const bool is_refused =
+      page.status >= first_error || (page.event && is_limited(page.event->kind));
+  if (is_refused || !requester.has_changed || requester.is_recorded) return;
+  visit.services.db.write([&](db::Tx& tx) {
+    const std::string& account = Claimant::of_thread().account;
+    audit::record_operation(tx, account.empty() ? "" : "user", account);
+  });
+}
+
 // Returns the page of a row, or the page that says why it can't be shown.
 Page answer(Visit& visit, Who who, Stores stores, Page (*run)(Visit&)) {
   if (who != Who::anybody && !visit.visitor) {
@@ -509,7 +537,10 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   } else {
     const write_budgets::Writer writer = writer_of(visit);
     const db::WriteMeter meter;
+    Requester requester = requester_of(visit, row.name, request_id);
+    const RequesterOfThread scope(requester);
     page = answer(visit, row.who, row.stores, row.run);
+    if (is_form) record_form(visit, page, requester);
     write_guard::charge(services_, writer, row.stores, meter.total());
   }
   if (!page.event && is_form && page.status < 400)

@@ -140,6 +140,7 @@ constexpr Route rows[] = {
      .errors = {Code::campaign_not_found},
      .idempotency = Idempotency::kept,
      .with_row_locks = true,
+     .unaudited = "ad_events has the event.",
      .served_by = {.neither = called_by_apps},
      .run = WriteHandler{record_ad_event}},
 };

@@ -197,6 +197,7 @@ constexpr Route rows[] = {
      .answer = {201, "ChatMessageEnvelope"},
      .errors = members_only,
      .idempotency = Idempotency::kept,
+     .unaudited = "The message says who wrote it and when.",
      .served_by = {.neither = played_in_games},
      .run = WriteHandler{send_message}},
     {.request = "GET /api/social/chat/channels/{id}/events",

@@ -203,6 +203,7 @@ constexpr Route rows[] = {
      .stores = Stores::nothing,
      .body = {"DryRunRequest"},
      .answer = {200, "DryRunResponse"},
+     .unaudited = "Changes nothing.",
      .served_by = {"berth deploy up"},
      .run = WriteHandler{dry_run_deployments}},
     {.request = "PATCH /api/deploy/apps/{id}",

@@ -1,12 +1,8 @@
-// Handlers of berthd itself, for administrators: the audit log, the outbox, the clock and backups.
-#include <map>
-
-#include "api/gate/authenticate.h"
+// Handlers of berthd itself, for administrators: the outbox, the clock and backups.
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/shared.h"
 #include "controller/base/log.h"
-#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/kernel/outbox.h"
@@ -18,47 +14,6 @@ namespace {
 Reply encode(const Clock& clock) {
   return {.body = {{"now", to_iso8601(clock.now())},
                    {"ahead_seconds", double(clock.ahead().count()) / 1000.0}}};
-}
-
-audit::Filter decode_filter(const Call& call) {
-  return {.actor = call.query("actor"),
-          .action = call.query("action"),
-          .target = call.query("target"),
-          .from = instant_query(call, "from"),
-          .until = end_query(call, "to")};
-}
-
-// The username of the person behind an actor; nothing for secrets and deleted accounts. A page has
-// few different ones, each of which is looked up once.
-class ActorNames {
- public:
-  explicit ActorNames(db::Tx& tx) : tx_(tx) {}
-  std::optional<std::string> operator[](const std::string& actor) {
-    if (!actor.starts_with(actor_of_console)) return std::nullopt;
-    const auto [known, is_new] = names_.try_emplace(actor);
-    if (is_new)
-      if (const auto user = accounts::find(tx_, actor.substr(actor_of_console.size())))
-        known->second = user->username;
-    return known->second;
-  }
-
- private:
-  db::Tx& tx_;
-  std::map<std::string, std::optional<std::string>> names_;
-};
-
-Reply audit_log(db::Tx& tx, const Call& call, const Services&) {
-  ActorNames names(tx);
-  return {.body = encode_page("entries", audit::list(tx, decode_filter(call), call.page()),
-                              [&](const auto& entry) {
-                                return json{{"id", entry.id},
-                                            {"actor", entry.actor},
-                                            {"actor_name", or_null(names[entry.actor])},
-                                            {"action", entry.action},
-                                            {"target", entry.target},
-                                            {"details", json::parse(entry.details)},
-                                            {"inserted_at", to_iso8601(entry.at)}};
-                              })};
 }
 
 // Writes the mails with which people reset their passwords before it lists the outbox, although a
@@ -106,35 +61,7 @@ Reply backup(const Call& call, const Services& services) {
           .headers = {{"X-Archive-Size", std::to_string(archive.bytes)}}};
 }
 
-constexpr Param audit_query[] = {
-    {.name = "actor", .description = "Returns only what this actor did.", .example = "internal"},
-    {.name = "action",
-     .description = "Returns only actions of this kind.",
-     .example = "points.mint"},
-    {.name = "target", .description = "Returns only what was done to this.", .example = "treasury"},
-    {.name = "from",
-     .description = "Returns only entries at or after this time (ISO 8601).",
-     .example = "2026-01-01T00:00:00Z",
-     .kind = Kind::time},
-    {.name = "to",
-     .description = "Returns only entries before this time (ISO 8601).",
-     .example = "2027-01-01T00:00:00Z",
-     .kind = Kind::time}};
-
 constexpr Route rows[] = {
-    {.request = "GET /api/internal/audit",
-     .name = "auditLog",
-     .tag = "Internal",
-     .summary = "List the admins' actions",
-     .text = "Lists what administrators did, newest first, with who acted and on what. With "
-             "several filters, entries have to match all of them.",
-     .guards = every_admin,
-     .paged = true,
-     .query = audit_query,
-     .answer = {200, "AuditLog"},
-     .errors = {Code::validation_failed},
-     .served_by = {"berth admin audit", "/console/admin"},
-     .run = ReadHandler{audit_log}},
     {.request = "GET /api/internal/outbox",
      .name = "outbox",
      .tag = "Internal",

@@ -11,6 +11,7 @@
 #include "controller/domain/apps/invitations.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/items/avatars.h"
+#include "controller/domain/kernel/audit.h"
 
 namespace berth::api {
 namespace {
@@ -136,6 +137,7 @@ Reply transfer_app(const Call& call, const Services& services) {
   return services.db.write([&](db::Tx& tx) -> Reply {
     const apps::App app =
         apps::transfer(tx, change_by(call, services), call.id("app_id"), call.body.at("user_id"));
+    audit::record_operation(tx, "app", app.id);
     json body = api::encode(tx, app);
     body["role"] = to_string(apps::membership(tx, call.user->id, app.id).role);
     return {.body = {{"app", std::move(body)}}};

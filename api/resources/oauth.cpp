@@ -257,6 +257,10 @@ Reply introspect_token(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply revoke_token(db::Tx& tx, const Call& call, const Services&) {
   const apps::App client = authenticated_client(tx, call);
+  if (Requester* const requester = tx.requester()) {
+    requester->actor = "app:" + client.id;
+    requester->app_id = client.id;
+  }
   oauth::revoke(tx, client, required(call.body, "token"));
   return {};
 }
@@ -331,6 +335,7 @@ constexpr Route rows[] = {
      .answer = {200, "DeviceAuthorizationResponse"},
      .errors = {Code::invalid_client, Code::unauthorized_client, Code::invalid_scope},
      .event = {SecurityKind::device_requested, "asked"},
+     .unaudited = "Only asks; what the person decides on the page has an entry.",
      .served_by = {"berth login", "/device"},
      .run = WriteHandler{authorize_device}},
     {.request = "POST /api/oauth/token",
@@ -352,6 +357,8 @@ constexpr Route rows[] = {
                 Code::invalid_target},
      .other_codes = device_refusals,
      .event = {SecurityKind::token_issued, "granted"},
+     .unaudited =
+         "Gives what a consent, a login on a device or a trust allows, which have entries.",
      .served_by = {"berth login"},
      .run = FreeHandler{token}},
     {.request = "POST /api/auth/refresh",
@@ -367,6 +374,7 @@ constexpr Route rows[] = {
      .answer = {200, "OAuthTokenResponse"},
      .errors = {Code::consumed_refresh_token, Code::invalid_client},
      .event = {SecurityKind::token_issued, "refreshed"},
+     .unaudited = "Goes on with a login, which has its entry.",
      .served_by = {"berth token"},
      .run = WriteHandler{refresh_tokens}},
     {.request = "POST /api/oauth/token/verify",

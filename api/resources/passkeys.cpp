@@ -6,6 +6,7 @@
 #include "api/resources/accounts/passkey_json.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
+#include "controller/domain/kernel/audit.h"
 
 namespace berth::api {
 namespace {
@@ -46,6 +47,7 @@ Reply add_passkey(const Call& call, const Services& services) {
   const auto passkey = services.db.write([&](db::Tx& tx) {
     auto added = passkeys::add(tx, *call.user, party, wanted, services.keys, services.base_url);
     accounts::note_second_factor(tx, call.session_id);
+    audit::record_operation(tx, "passkey", added.id);
     return added;
   });
   return {.status = 201, .body = {{"passkey", encode_passkey(passkey)}}};
@@ -67,6 +69,7 @@ Reply remove_passkey(const Call& call, const Services& services) {
   require_factor_proof(*call.user, call.session_id, proof_in(call), services);
   const bool confirmed = call.body.is_object() && call.body.value("last", false);
   services.db.write([&](db::Tx& tx) {
+    audit::record_operation(tx, "passkey", call.id());
     passkeys::remove(tx, *call.user, call.id(),
                      confirmed ? passkeys::Last::confirmed : passkeys::Last::refused, services.keys,
                      services.base_url);

@@ -76,7 +76,8 @@ Reply make_token(const Call& call, const Services& services) {
     const accounts::User user = account_of(tx, call.user->id);
     require_may_make(tx, wanted.scopes, wanted.lifetime, user, call.session_id);
     const auto made = personal_tokens::make(tx, user, wanted, services.keys, services.base_url);
-    // It does what an internal secret does, so the log has it as well.
+    audit::record_operation(tx, "personal_token", made.token.id);
+    // It does what an internal secret does, so the log says that as well.
     if (wanted.scopes.has(Scope::admin))
       audit::record(tx, std::string(actor_of_console) + user.id, "admin_token.make", user.id,
                     json{{"token_id", made.token.id}, {"name", made.token.name}}.dump());
@@ -180,6 +181,7 @@ constexpr Route rows[] = {
      .stores = Stores::nothing,
      .body = {"ReportTokenRequest"},
      .answer = {202, "TokenReport"},
+     .unaudited = "The end of a token is recorded as token.report; other texts change nothing.",
      .served_by = {"berth tokens report"},
      .run = FreeHandler{report_token}},
 };

@@ -74,7 +74,7 @@ constexpr Route rows[] = {
              "registry asked at once. It says nothing else: what is rolled out is what the "
              "registry has.",
      .guards = {to_developers(changes_deployments), deploy_writes},
-     .stores = Stores::nothing,
+     .stores = Stores::deployments,
      .in_path = {&deployment_in_path},
      .answer = {201, "PushHook"},
      .errors = {Code::deployment_not_found, Code::forbidden, Code::invalid_state},
@@ -104,6 +104,7 @@ constexpr Route rows[] = {
      .query = token_query,
      .answer = {202, "PushHookMessage"},
      .errors = {Code::deployment_not_found},
+     .unaudited = "Only has the registry asked sooner; the deploy that follows is in the history.",
      .served_by = {.neither = "Registries call it."},
      .run = WriteHandler{take_hook}},
 };

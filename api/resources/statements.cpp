@@ -6,7 +6,7 @@
 #include "api/gate/event_stream.h"
 #include "api/resources/points.h"
 #include "api/resources/shared.h"
-#include "controller/base/enum_text.h"
+#include "api/resources/text_forms.h"
 #include "controller/domain/kernel/utc_date.h"
 #include "controller/domain/points/statement.h"
 
@@ -15,26 +15,6 @@ namespace {
 
 // How many lines are read, kept in memory and sent at once.
 constexpr int lines_of_step = 500;
-
-enum class Format { json, csv, jsonl };
-constexpr auto texts_of(Format) { return EnumTexts<Format::jsonl>{"json", "csv", "jsonl"}; }
-
-const char* content_type_of(Format format) {
-  if (format == Format::csv) return "text/csv; charset=utf-8";
-  return format == Format::jsonl ? "application/x-ndjson" : "application/json";
-}
-
-Format format_of(const Call& call) {
-  const auto text = call.query("format");
-  if (!text) return Format::json;
-  const auto format = parse_enum<Format>(*text);
-  if (!format) throw invalid_field("format", "must be json, csv or jsonl");
-  return *format;
-}
-
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 json encode_account(const ledger::Account& account) {
   return {{"kind", account.kind}, {"id", text_or_null(account.owner)}};
@@ -77,16 +57,6 @@ json closing_of(const points::Statement& statement) {
           {"closing_balance", statement.balance()}};
 }
 
-// A field of CSV (RFC 4180, section 2). Others write descriptions and names, and programs that show
-// tables take a text that begins with one of these characters for a formula; an apostrophe before
-// it keeps it a text.
-std::string csv_text(const std::string& text) {
-  const bool is_formula = !text.empty() && std::string_view("=+-@\t\r").contains(text[0]);
-  std::string field = is_formula ? "\"'" : "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + "\"";
-}
-
 constexpr std::string_view csv_head =
     "id,inserted_at,kind,amount,balance,counterparty_kind,counterparty_id,counterparty_name,"
     "description\r\n";
@@ -105,12 +75,12 @@ std::string csv_line(const points::Line& line, const ledger::Account& account) {
          csv_text(name_in(line, account).value_or("")) + "," + csv_text(entry.description) + "\r\n";
 }
 
-std::string text_before(const points::Statement& statement, Format format) {
-  if (format == Format::csv)
+std::string text_before(const points::Statement& statement, TextForm format) {
+  if (format == TextForm::csv)
     return std::string(csv_head) +
            csv_balance("opening_balance", statement.period().first, statement.opening_balance());
   json opening = opening_of(statement);
-  if (format == Format::jsonl) {
+  if (format == TextForm::jsonl) {
     opening["type"] = "opening";
     return dump(opening) + "\n";
   }
@@ -119,20 +89,20 @@ std::string text_before(const points::Statement& statement, Format format) {
   return text + "\"entries\":[";
 }
 
-std::string text_of(const points::Line& line, const ledger::Account& account, Format format,
+std::string text_of(const points::Line& line, const ledger::Account& account, TextForm format,
                     bool is_first) {
-  if (format == Format::csv) return csv_line(line, account);
+  if (format == TextForm::csv) return csv_line(line, account);
   json object = encode_line(line, account);
-  if (format == Format::json) return (is_first ? "" : ",") + dump(object);
+  if (format == TextForm::object) return (is_first ? "" : ",") + dump(object);
   object["type"] = "entry";
   return dump(object) + "\n";
 }
 
-std::string text_after(const points::Statement& statement, Format format) {
-  if (format == Format::csv)
+std::string text_after(const points::Statement& statement, TextForm format) {
+  if (format == TextForm::csv)
     return csv_balance("closing_balance", statement.period().last, statement.balance());
   json closing = closing_of(statement);
-  if (format == Format::json) return "]," + dump(closing).substr(1);
+  if (format == TextForm::object) return "]," + dump(closing).substr(1);
   closing["type"] = "closing";
   return dump(closing) + "\n";
 }
@@ -142,7 +112,7 @@ std::string text_after(const points::Statement& statement, Format format) {
 class StatementStream {
  public:
   StatementStream(const Call& call, const Services& services, points::Statement statement,
-                  Format format)
+                  TextForm format)
       : services_(services),
         statement_(std::move(statement)),
         format_(format),
@@ -169,7 +139,7 @@ class StatementStream {
  private:
   const Services& services_;
   points::Statement statement_;
-  const Format format_;
+  const TextForm format_;
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
   bool has_begun_ = false;
@@ -177,7 +147,7 @@ class StatementStream {
 
 Reply statement_of(db::Tx& tx, const Call& call, const Services& services,
                    const ledger::Account& account) {
-  const Format format = format_of(call);
+  const TextForm format = text_form(call);
   const DayWindow window = day_window(call, tx.now());
   points::Statement statement(tx, account, {.first = window.first, .last = window.last});
   const auto stream =

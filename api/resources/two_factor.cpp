@@ -6,6 +6,7 @@
 #include "api/resources/accounts/qr_code.h"
 #include "api/resources/accounts/sign_in.h"
 #include "api/resources/shared.h"
+#include "controller/domain/kernel/audit.h"
 
 namespace berth::api {
 namespace {
@@ -43,6 +44,7 @@ Reply enable_totp(const Call& call, const Services& services) {
                         auto codes = two_factor::enable(tx, *call.user, call.body.at("code"),
                                                         services.keys, services.base_url);
                         accounts::note_second_factor(tx, call.session_id);
+                        audit::record_operation(tx, "user", call.user->id);
                         return codes;
                       }));
 }
@@ -68,6 +70,7 @@ Reply new_recovery_codes(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("these are the new recovery codes; the old ones no longer work",
                       services.db.write([&](db::Tx& tx) {
+                        audit::record_operation(tx, "user", call.user->id);
                         return two_factor::new_recovery_codes(tx, *call.user, services.keys,
                                                               services.base_url);
                       }));

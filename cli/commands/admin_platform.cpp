@@ -384,21 +384,7 @@ void add_isolation(CLI::App& admin, Run& run) {
 
 void add_admin_platform_commands(CLI::App& admin, Run& run) {
   add_ledger(admin, run);
-  const auto limit = std::make_shared<size_t>(50);
-  add_command(admin, "audit", "List what admins did, newest first", "berth admin audit --limit 10",
-              [&run, limit] {
-                const json body =
-                    run.api().all("/api/internal/audit", "entries", As::admin, *limit);
-                run.out().list(body, body.at("entries"),
-                               {{"WHEN", "inserted_at"},
-                                {"WHO", "actor"},
-                                {"WHAT", "action"},
-                                {"TO", "target"},
-                                {"DETAILS", "details"}});
-              })
-      ->add_option("--limit", *limit, "Maximum number of entries")
-      ->capture_default_str()
-      ->check(CLI::Range(size_t(1), most_items));
+  add_admin_audit_command(admin, run);
   add_tiers(admin, run);
   add_command(admin, "orphans", "List what runs on the cluster and belongs to no deployment",
               "berth admin orphans", [&run] {

@@ -366,6 +366,7 @@ void add_app_commands(CLI::App& root, Run& run) {
                            (held == "0" || held == "-" ? "" : ", of which " + held + " are held"));
       });
   add_app_statement(*apps, run);
+  add_app_audit_command(*apps, run);
   add_app_changes(*apps, run);
 }
 

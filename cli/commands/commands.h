@@ -46,6 +46,9 @@ void add_admin_people_commands(CLI::App& admin, Run& run);   // admin users, sus
 void add_admin_look_commands(CLI::App& admin, Run& run);  // admin deployments, show, search, refund
 void add_admin_refund_commands(CLI::App& admin, Run& run);  // admin claw-back, proposals, money, …
 void add_admin_platform_commands(CLI::App& admin, Run& run);  // admin treasury, audit, tiers, …
+void add_audit_command(CLI::App& root, Run& run);             // audit
+void add_app_audit_command(CLI::App& apps, Run& run);         // apps audit
+void add_admin_audit_command(CLI::App& admin, Run& run);      // admin audit
 void add_exec_commands(CLI::App& root, Run& run);             // exec, port-forward
 void add_doctor_command(CLI::App& root, Run& run);            // doctor
 void add_api_command(CLI::App& root, Run& run);               // api

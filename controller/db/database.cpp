@@ -68,6 +68,22 @@ void Tx::throw_unserializable() {
   throw std::logic_error("this needs a serializable write (Database::write)");
 }
 
+void Database::write_for_requester(const TxWork& work, Isolation isolation) {
+  Requester* const requester = Requester::of_thread();
+  if (requester == nullptr) return run_write(work, isolation);
+  run_write(
+      [&](Tx& tx) {
+        requester->records = requester->changes = false;  // of an earlier run
+        tx.requester_ = requester;
+        const std::int64_t before = tx.changes();
+        work(tx);
+        requester->changes = tx.changes() != before;
+      },
+      isolation);
+  requester->is_recorded |= requester->records;
+  requester->has_changed |= requester->changes;
+}
+
 void Database::subscribe(std::function<void(Topic, const std::string&)> subscriber) {
   subscriber_ = [before = std::move(subscriber_), next = std::move(subscriber)](
                     Topic topic, const std::string& id) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/requester.h"
 #include "controller/db/engine.h"
 #include "controller/db/request_limits.h"
 
@@ -135,6 +136,13 @@ class Tx {
   void require_serializable() const {
     if (isolation_ != Isolation::serializable) throw_unserializable();
   }
+
+  // How many rows statements of this connection have changed so far, since it was opened. The
+  // difference says whether something in a transaction has changed any; of statements that wait, it
+  // is only known that they may have.
+  std::int64_t changes() const { return connection_.changes(); }
+  // The request for which a write runs; null if it runs for none, and in reads.
+  Requester* requester() const { return requester_; }
 
   // For a module that stores the same in two ways because one is faster with many writers: it
   // chooses the way in one place (ledger/crediting.h, kernel/idempotency_keys.cpp).
@@ -259,12 +267,15 @@ class Tx {
 
   [[noreturn]] static void throw_unserializable();
 
+  friend class Database;
+
   Connection& connection_;
   Instant now_;
   std::optional<std::chrono::milliseconds> statement_time_;
   Isolation isolation_;
   std::vector<Note> notes_;
   unsigned depth_ = 0;  // how many calls of nested() are open
+  Requester* requester_ = nullptr;
   bool releases_rows_early_ = false, keeps_rows_ = false;
 };
 
@@ -301,7 +312,8 @@ class Database {
   // the time limit of the calling thread's statements applies (RequestLimits).
   template <typename Work>
   auto write(Work&& work) -> std::invoke_result_t<Work, Tx&> {
-    return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::serializable); });
+    return result_of(
+        work, [this](const TxWork& run) { write_for_requester(run, Isolation::serializable); });
   }
   // Does what write() does, but READ COMMITTED where the engine is PostgreSQL: each statement sees
   // what is committed when it begins, and waits for rows that others are changing. So whatever
@@ -312,7 +324,8 @@ class Database {
   // serializable writes one succeeds and the others are retried.
   template <typename Work>
   auto write_with_row_locks(Work&& work) -> std::invoke_result_t<Work, Tx&> {
-    return result_of(work, [this](const TxWork& run) { run_write(run, Isolation::row_locks); });
+    return result_of(work,
+                     [this](const TxWork& run) { write_for_requester(run, Isolation::row_locks); });
   }
 
   // Calls `subscriber` after each commit, before the write is answered, and never from two threads
@@ -341,6 +354,8 @@ class Database {
   void tell(const std::vector<Note>& notes) const;
 
  private:
+  // Does what run_write() does. Tells the calling thread's requester what the write was.
+  void write_for_requester(const TxWork& work, Isolation isolation);
   template <typename Work, typename Run>
   static auto result_of(Work& work, Run&& run) -> std::invoke_result_t<Work, Tx&> {
     using Result = std::invoke_result_t<Work, Tx&>;

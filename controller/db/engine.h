@@ -108,6 +108,8 @@ class Connection {
 
   virtual std::unique_ptr<Statement> prepare(std::string_view sql) = 0;
   virtual Writers writers() const { return Writers::one; }
+  // See Tx::changes().
+  virtual std::int64_t changes() const = 0;
   // For Tx::nested(). Whether a statement waits that may fail.
   virtual bool has_waiting_statements() const { return false; }
   // Drops the statements that wait, but not those up to `savepoint` if that is one of them.

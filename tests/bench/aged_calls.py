@@ -46,7 +46,7 @@ FILTERS = {
 
 # The names of their threads.
 LOOPS = ("billing", "ads", "expiry", "webhooks", "mail", "resets", "ledger", "presence", "money", "refund requests",
-         "token warnings")
+         "token warnings", "audit")
 LEAST_CPU = 0.05  # milliseconds; less is taken for this
 READS = 3  # times as many tries, because they cost less
 ONCE = {"testWebhook", "testAlert"}  # isn't possible again before the test was delivered

@@ -130,6 +130,15 @@ TEST_CASE("treasury, ledger, audit log, orphans and outbox are shown") {
   CHECK(ada.admin({"ledger", "-o", "json"}).body().at("ok") == true);
   CHECK(ada.admin({"audit"}).out.find("points.mint") != std::string::npos);
   CHECK(ada.admin({"audit", "--limit", "1", "-o", "json"}).body().at("entries").size() == 1);
+  const std::string csv = ada.admin({"audit", "--action", "points.mint", "--format", "csv"}).out;
+  CHECK(csv.find("id,number,") == 0);
+  CHECK(csv.find("points.mint") != std::string::npos);
+  CHECK(ada.admin({"audit", "--check"}).out.find("Nothing was removed or changed") == 0);
+  const std::string own = ada.must({"audit"}).out;
+  CHECK(own.find("login") != std::string::npos);
+  CHECK(own.find("points.mint") == std::string::npos);
+  CHECK(ada.must({"audit", "--format", "jsonl", "--action", "register"}).out.find("\"register\"") !=
+        std::string::npos);
   CHECK(ada.admin({"orphans"}).out == "There are none.\n");
   CHECK(ada.admin({"isolation"}).out == "isolation is simulated\n");
   CHECK(ada.admin({"isolation", "-o", "json"}).body().at("paths").empty());

@@ -5,7 +5,8 @@
 Each operation has a driver in drivers/, which makes it succeed. Afterwards the script reads from berthd's metrics which
 routes were called, so a driver that calls another operation doesn't count, and looks whether berthd's log tells who
 changed what: each change has a line with the user (or the app) and the network, and each that is about accounts, tokens,
-apps or the platform a security event, as OWASP's ASVS 5.0 demands (16.2.1, 16.3.1, 16.3.2)."""
+apps or the platform a security event, as OWASP's ASVS 5.0 demands (16.2.1, 16.3.1, 16.3.2). Each change also has its
+entry in the audit log, whose chain fits."""
 
 import json
 import re
@@ -84,6 +85,35 @@ def mistakes_in_log(log, document, succeeded):
     print(f"{changes} changes, {about_security} of them about accounts, tokens, apps or the platform")
 
 
+# Operations that leave no entry in the audit log: see the list in tests/api/gate/audit_entry_test.cpp.
+UNAUDITED = {"spendPoints", "externalTransferPoints", "sessionHeartbeat", "refreshSession", "token", "refresh",
+             "authorizeDevice", "sendMessage", "recordAdEvent", "takePushHook", "dryRunDeployments"}
+# What drivers send that leaves everything as it is, such as a challenge that nobody stores, or the token "unknown".
+CHANGES_NOTHING = READS | {"reportToken", "advanceClock", "askForPasskey"}
+
+
+def mistakes_in_audit(scene, document, succeeded):
+    """Yields the operations that have left no entry, and what is wrong with the chain."""
+    found, path = {}, "/api/internal/audit?format=jsonl"
+    for line in scene.admin.get(path).expect(200).data.decode().splitlines():
+        entry = json.loads(line)
+        found.setdefault(entry["operation"], []).append(entry)
+    changes = 0
+    for where, operation in operations(document):
+        name, method = operation["operationId"], where.split()[0]
+        if (method == "GET" and name != "authorize") or name not in succeeded or name in UNAUDITED | CHANGES_NOTHING:
+            continue
+        changes += 1
+        if not any(entry["actor"] and entry["network"] and entry["request_id"] for entry in found.get(name, [])):
+            yield f"{where} ({name}): no entry of the audit log says who did it, and from where"
+    after, is_end = 0, False
+    while not is_end:
+        part = scene.admin.get(f"/api/internal/audit/check?after={after}").expect(200).body
+        yield from part["violations"]
+        after, is_end = part["last"], part["is_end"]
+    print(f"{changes} changes have entries in the audit log, {after} of which are chained")
+
+
 def calls_in(metrics):
     """Returns the pairs of route and status that berthd has counted."""
     with urllib.request.urlopen(metrics + "/metrics", timeout=60) as answer:
@@ -115,6 +145,7 @@ def main():
     missing = expected - calls_in(metrics)
     failures += [f"{name}: was never answered with {status}" for name, status in sorted(missing)]
     failures += mistakes_in_log(log, document, {name for name, status in expected if status < 300})
+    failures += mistakes_in_audit(scene, document, {name for name, status in expected if status < 300})
     print("\n".join(failures))
     called = len(expected) - len(missing)
     print(f"{len(expected)} operations, {called} called, {len(failures)} failures")

@@ -2,6 +2,7 @@
 
 #include "api/resources/accounts/sign_in.h"
 #include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/user_admin.h"
 
@@ -13,6 +14,7 @@ void delete_account(const accounts::User& user, const std::string& password,
   services.db.write([&](db::Tx& tx) {
     const auto current = accounts::find(tx, user.id);
     if (!current) return;
+    audit::record_operation(tx, "user", user.id);
     accounts::delete_account(tx, *current, services.keys);
     // This comes after the deletion, which removes the mail that waits for this address.
     outbox::put(tx, services.keys.data, accounts::deletion_letter(*current));

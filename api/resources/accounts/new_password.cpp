@@ -2,6 +2,7 @@
 
 #include "api/resources/accounts/sign_in.h"
 #include "controller/base/shares.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api {
@@ -63,10 +64,12 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
   checks.finish();
   wanted.password_hash = services.logins.passwords.hash(accounts::composed_password(password));
   accounts::User user = services.db.write([&](db::Tx& tx) {
-    return accounts::register_user(tx, wanted, services.rules.signup_bonus, services.keys,
-                                   services.base_url);
+    accounts::User made = accounts::register_user(tx, wanted, services.rules.signup_bonus,
+                                                  services.keys, services.base_url);
+    ClaimantOfThread::set_account(made.id);
+    audit::record_operation(tx, "user", made.id);
+    return made;
   });
-  ClaimantOfThread::set_account(user.id);
   return user;
 }
 
@@ -83,6 +86,7 @@ void change_password(const accounts::User& user, const PasswordChange& change,
                                .kept_session = change.kept_session,
                                .others = change.others},
                               services.keys, services.base_url);
+    audit::record_operation(tx, "user", user.id);
   });
 }
 
@@ -96,6 +100,7 @@ void reset_password(const std::string& token, const std::string& password,
   const std::string hash = services.logins.passwords.hash(accounts::composed_password(password));
   services.db.write([&](db::Tx& tx) {
     accounts::reset_password(tx, token, hash, services.keys, services.base_url);
+    audit::record_operation(tx, "user", user.id);
   });
 }
 

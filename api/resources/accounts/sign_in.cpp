@@ -5,6 +5,7 @@
 #include "controller/base/shares.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api {
@@ -85,6 +86,7 @@ SignedIn open_session(db::Tx& tx, const std::string& user_id, const Attempt& att
   const bool is_new_network = !accounts::knows_network(tx, user_id, network);
   accounts::remember_network(tx, user_id, network);
   ClaimantOfThread::set_account(user_id);
+  audit::record_operation(tx, "user", user_id);
   return {.session = std::move(session),
           .user = *accounts::find(tx, user_id),
           .is_new_network = is_new_network};

@@ -182,6 +182,7 @@ class PreparedStatement final : public Statement {
       throw std::logic_error("rows of this statement are ignored: " + sql());
     const int changed = parse_number<int>(PQcmdTuples(result_.get())).value_or(0);
     connection_.note_written(cost_.of_run(changed));
+    connection_.note_changed(changed);
     return changed;
   }
 
@@ -191,12 +192,14 @@ class PreparedStatement final : public Statement {
       case Wanted::nothing:
         connection_.run_later(sql(), variants_, types_, values_, deadline);
         connection_.note_written(cost_.of_run(1));
+        if (!is_of_savepoint()) connection_.note_changed(1);
         break;
       case Wanted::one_change:
         if (checked_sql_.empty()) checked_sql_ = one_change_begin + sql() + one_change_end;
         connection_.run_later(checked_sql_, connection_.variants_of(checked_sql_), types_, values_,
                               deadline);
         connection_.note_written(cost_.of_run(1));
+        connection_.note_changed(1);
         break;
       case Wanted::rows:
         connection_.run_later(sql(), variants_, types_, values_, deadline, &result_);
@@ -249,9 +252,16 @@ class PreparedStatement final : public Statement {
     if (!result_) execute(deadline);
   }
 
+  // Whether it is what Tx::nested() runs.
+  bool is_of_savepoint() const {
+    return sql().starts_with("SAVEPOINT") || sql().starts_with("RELEASE");
+  }
+
   void fetch(Deadline deadline) {
     wait_or_execute(deadline);
     connection_.note_written(cost_.of_run(PQntuples(result_.get())));
+    if (!std::string_view(PQcmdStatus(result_.get())).starts_with("SELECT"))
+      connection_.note_changed(PQntuples(result_.get()));
     if (columns_.empty())
       for (int i = 0; i < PQnfields(result_.get()); ++i)
         columns_.emplace_back(PQfname(result_.get(), i));

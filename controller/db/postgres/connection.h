@@ -83,6 +83,9 @@ class Connection final : public db::Connection {
   // Adds a statement without rows and parameters to those that wait.
   void run_later(std::string sql) { waiting_.push_back({.sql = std::move(sql)}); }
 
+  std::int64_t changes() const override { return changes_; }
+  // Counts rows that a statement has changed, or one for a statement that may have.
+  void note_changed(std::int64_t rows) { changes_ += rows; }
   // What statements have stored since the last call.
   Written take_written() { return std::exchange(written_, {}); }
   void note_written(const Written& more) { written_ += more; }
@@ -200,6 +203,7 @@ class Connection final : public db::Connection {
   std::vector<Waiting> waiting_;
   std::optional<std::string> begun_;
   std::optional<std::chrono::milliseconds> statement_limit_;  // what the server was told
+  std::int64_t changes_ = 0;
   Written written_;
   bool lost_ = false;
   bool collided_ = false;

@@ -24,6 +24,7 @@ class Connection final : public db::Connection {
 
   SQLite::Database& raw() { return database_; }
   std::unique_ptr<db::Statement> prepare(std::string_view sql) override;
+  std::int64_t changes() const override { return database_.getTotalChanges(); }
   // What statements have stored since the last call.
   Written take_written() { return std::exchange(*written_, {}); }
 

@@ -4,6 +4,9 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/base/shares.h"
+#include "controller/domain/kernel/audit_chain.h"
+#include "controller/domain/kernel/audit_rows.h"
 #include "controller/domain/kernel/read_page.h"
 
 namespace berth::audit {
@@ -23,24 +26,27 @@ std::string first_id_at(Instant at) {
   return hex(time).insert(8, "-");
 }
 
-// The target, the actor and the action (empty: any), and the ends of the ids. One of the first
-// three that is known has an index.
+// What an entry has to match (empty: anything), and the ends of the ids. Each of these lists is by
+// one of the first six, which has an index.
 const std::string filtered = R"(
         AND ($1 = '' OR target = $1) AND ($2 = '' OR actor = $2) AND ($3 = '' OR action = $3)
-        AND id >= $4 AND id < $5)";
+        AND id >= $4 AND id < $5
+        AND ($6 = '' OR user_id = $6) AND ($7 = '' OR app_id = $7) AND ($8 = '' OR network = $8)
+        AND ($9 = '' OR token_id = $9))";
 const std::string count_entries = R"(
       SELECT count(*)
       FROM (SELECT 1 AS one
             FROM audit_log)";
 const std::string end_of_count = R"(
-            LIMIT $6) counted)";
+            LIMIT $10) counted)";
 const std::string select_entries = R"(
-      SELECT id, actor, action, target, details, at
+      SELECT id, number, actor, action, operation, target, target_kind, app_id, user_id, token_kind,
+             token_id, network, request_id, details, at
       FROM audit_log)";
 const std::string page_of_entries = R"(
-        AND id < $6
+        AND id < $10
       ORDER BY id DESC
-      LIMIT $7 OFFSET $8)";
+      LIMIT $11 OFFSET $12)";
 const std::vector<SortColumn> newest_first = {{SortColumn::Type::text, "id"}};
 
 const ListSql of_all = {.count = count_entries + R"( WHERE id >= $4)" + filtered + end_of_count,
@@ -58,47 +64,188 @@ const ListSql with_action = {
     .count = count_entries + R"( WHERE action = $3)" + filtered + end_of_count,
     .rows = select_entries + R"( WHERE action = $3)" + filtered + page_of_entries,
     .sorted_by = newest_first};
+const ListSql with_user = {
+    .count = count_entries + R"( WHERE user_id = $6)" + filtered + end_of_count,
+    .rows = select_entries + R"( WHERE user_id = $6)" + filtered + page_of_entries,
+    .sorted_by = newest_first};
+const ListSql with_app = {
+    .count = count_entries + R"( WHERE app_id = $7)" + filtered + end_of_count,
+    .rows = select_entries + R"( WHERE app_id = $7)" + filtered + page_of_entries,
+    .sorted_by = newest_first};
+const ListSql with_network = {
+    .count = count_entries + R"( WHERE network = $8)" + filtered + end_of_count,
+    .rows = select_entries + R"( WHERE network = $8)" + filtered + page_of_entries,
+    .sorted_by = newest_first};
 
-Entry entry_of(const db::Query& row) {
-  return {.id = row.text("id"),
-          .actor = row.text("actor"),
-          .action = row.text("action"),
-          .target = row.text("target"),
-          .details = row.text("details"),
-          .at = row.instant("at")};
+const ListSql& list_for(const Filter& filter) {
+  if (filter.user_id) return with_user;
+  if (filter.target) return with_target;
+  if (filter.actor) return with_actor;
+  if (filter.network) return with_network;
+  if (filter.app_id) return with_app;
+  return filter.action ? with_action : of_all;
+}
+
+std::optional<std::string> or_nothing(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+void insert(db::Tx& tx, std::string_view actor, std::string_view action,
+            const std::optional<std::string>& target_kind, std::string_view target,
+            std::string_view details, Requester* requester) {
+  static const Requester nobody;
+  const Requester& who = requester == nullptr ? nobody : *requester;
+  if (requester != nullptr) requester->records = true;
+  // Of a login, the handler has named the account meanwhile.
+  const std::string user_id =
+      !who.user_id.empty() || requester == nullptr ? who.user_id : Claimant::of_thread().account;
+  tx.execute_later(R"(
+      INSERT INTO audit_log (id, actor, action, operation, target, target_kind, app_id, user_id,
+                             token_kind, token_id, network, request_id, details, at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14))",
+                   new_uuid(tx.now()), actor, action,
+                   who.operation == action ? std::nullopt : or_nothing(who.operation), target,
+                   target_kind, or_nothing(who.app_id), or_nothing(user_id),
+                   or_nothing(who.token_kind), or_nothing(who.token_id), or_nothing(who.network),
+                   or_nothing(who.request_id), details, tx.now());
+}
+
+// Stores the commitment of an entry of the chain of which something is about to be erased, unless
+// it has one.
+void commit_to(db::Tx& tx, const Stored& stored) {
+  if (!stored.entry.number || stored.commitment) return;
+  tx.execute(R"(
+      UPDATE audit_log
+      SET commitment = $2, salt = NULL
+      WHERE id = $1)",
+             stored.entry.id, commitment_of(stored.entry, stored.salt.value_or("")));
 }
 
 }  // namespace
 
+Entry entry_of(const db::Query& row) {
+  Entry entry = {.id = row.text("id"),
+                 .number = row.integer_or_null("number"),
+                 .actor = row.text("actor"),
+                 .action = row.text("action"),
+                 .operation = row.text("operation"),
+                 .target = row.text("target"),
+                 .target_kind = row.text_or_null("target_kind"),
+                 .app_id = row.text_or_null("app_id"),
+                 .user_id = row.text_or_null("user_id"),
+                 .token_kind = row.text_or_null("token_kind"),
+                 .token_id = row.text_or_null("token_id"),
+                 .network = row.text_or_null("network"),
+                 .request_id = row.text_or_null("request_id"),
+                 .details = row.text("details"),
+                 .at = row.instant("at")};
+  // Not stored twice where it is the action.
+  if (entry.operation.empty() && entry.request_id) entry.operation = entry.action;
+  return entry;
+}
+
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
             std::string_view details) {
-  tx.execute_later(R"(
-      INSERT INTO audit_log (id, actor, action, target, details, at)
-      VALUES ($1, $2, $3, $4, $5, $6))",
-                   new_uuid(tx.now()), actor, action, target, details, tx.now());
+  insert(tx, actor, action, std::nullopt, target, details, tx.requester());
+}
+
+void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view target) {
+  Requester* const requester = tx.requester();
+  if (requester == nullptr) return;
+  const std::string& account = Claimant::of_thread().account;
+  const std::string actor = !requester->actor.empty() ? requester->actor
+                            : !account.empty()        ? "user:" + account
+                                                      : "anonymous";
+  insert(tx, actor, requester->operation, or_nothing(std::string(target_kind)), target, "{}",
+         requester);
 }
 
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
-  const ListSql& sql = filter.target   ? with_target
-                       : filter.actor  ? with_actor
-                       : filter.action ? with_action
-                                       : of_all;
-  return read_page(tx, sql, page, entry_of, filter.target.value_or(""), filter.actor.value_or(""),
-                   filter.action.value_or(""), filter.from ? first_id_at(*filter.from) : "",
-                   filter.until ? first_id_at(*filter.until) : last_id);
+  return read_page(
+      tx, list_for(filter), page, entry_of, filter.target.value_or(""), filter.actor.value_or(""),
+      filter.action.value_or(""), filter.from ? first_id_at(*filter.from) : "",
+      filter.until ? first_id_at(*filter.until) : last_id, filter.user_id.value_or(""),
+      filter.app_id.value_or(""), filter.network.value_or(""), filter.token_id.value_or(""));
+}
+
+std::vector<Entry> read(db::Tx& tx, const Filter& filter, const std::string& before, int limit) {
+  std::vector<Entry> entries;
+  db::Query rows =
+      tx.query(list_for(filter).rows, filter.target.value_or(""), filter.actor.value_or(""),
+               filter.action.value_or(""), filter.from ? first_id_at(*filter.from) : "",
+               filter.until ? first_id_at(*filter.until) : last_id, filter.user_id.value_or(""),
+               filter.app_id.value_or(""), filter.network.value_or(""),
+               filter.token_id.value_or(""), before.empty() ? last_id : before, limit, 0);
+  while (rows.next()) entries.push_back(entry_of(rows));
+  return entries;
 }
 
 int erase_details(db::Tx& tx, std::initializer_list<std::string> targets, int limit) {
   int erased = 0;
-  for (const std::string& target : targets)
-    if (erased < limit)
-      erased += tx.execute(
-          R"(
-          UPDATE audit_log
-          SET details = '{}'
-          WHERE id IN (SELECT id FROM audit_log WHERE target = $1 AND details <> '{}' LIMIT $2))",
-          target, limit - erased);
+  for (const std::string& target : targets) {
+    if (erased >= limit) break;
+    const auto found = read_stored(tx.query(
+        R"(
+        SELECT id, number, actor, action, operation, target, target_kind, app_id, user_id,
+               token_kind, token_id, network, request_id, details, at, salt, commitment, chain
+        FROM audit_log
+        WHERE target = $1 AND details <> '{}'
+        LIMIT $2)",
+        target, limit - erased));
+    for (const Stored& one : found) {
+      commit_to(tx, one);
+      erased += tx.execute(R"(UPDATE audit_log SET details = '{}' WHERE id = $1)", one.entry.id);
+    }
+  }
   return erased;
+}
+
+int erase_of_user(db::Tx& tx, const std::string& user_id, int limit) {
+  const auto found = read_stored(tx.query(
+      R"(
+      SELECT id, number, actor, action, operation, target, target_kind, app_id, user_id, token_kind,
+             token_id, network, request_id, details, at, salt, commitment, chain
+      FROM audit_log
+      WHERE user_id = $1
+      LIMIT $2)",
+      user_id, limit));
+  for (const Stored& one : found) {
+    commit_to(tx, one);
+    tx.execute(
+        R"(
+        UPDATE audit_log
+        SET user_id = NULL, token_id = NULL, network = NULL, request_id = NULL, operation = $2,
+            details = '{}'
+        WHERE id = $1)",
+        one.entry.id, or_nothing(one.entry.operation));
+  }
+  return int(found.size());
+}
+
+// The number of the last entry that may be removed: that before the newest checkpoint that is old
+// enough, so that what is left of the chain begins at a checkpoint.
+constexpr std::string_view newest_old_checkpoint = R"(
+      SELECT number FROM audit_checkpoints WHERE at <= $1 ORDER BY at DESC, number DESC LIMIT 1)";
+
+bool is_any_old(db::Tx& tx) {
+  const std::int64_t number = tx.number(newest_old_checkpoint, tx.now() - kept_for);
+  return number > 0 &&
+         tx.number(R"(SELECT 1 FROM audit_log WHERE number <= $1 LIMIT 1)", number) > 0;
+}
+
+int remove_old(db::Tx& tx, int limit) {
+  const std::int64_t number = tx.number(newest_old_checkpoint, tx.now() - kept_for);
+  if (number == 0) return 0;
+  // First, so that the chain never seems to begin with entries that are gone.
+  tx.execute(R"(
+      DELETE FROM audit_checkpoints
+      WHERE number IN (SELECT number FROM audit_checkpoints WHERE number < $1 LIMIT $2))",
+             number, limit);
+  return tx.execute(
+      R"(
+      DELETE FROM audit_log
+      WHERE id IN (SELECT id FROM audit_log WHERE number <= $1 ORDER BY number LIMIT $2))",
+      number, limit);
 }
 
 }  // namespace berth::audit

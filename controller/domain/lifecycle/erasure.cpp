@@ -29,8 +29,10 @@ int erase_answers(db::Tx& tx, const std::string& user_id, int limit) {
   return erased;
 }
 
-int erase_audit_details(db::Tx& tx, const std::string& user_id, int limit) {
-  return audit::erase_details(tx, {user_id, "user:" + user_id}, limit);
+int erase_audit_entries(db::Tx& tx, const std::string& user_id, int limit) {
+  const int erased = audit::erase_details(tx, {user_id, "user:" + user_id}, limit);
+  if (erased >= limit) return erased;
+  return erased + audit::erase_of_user(tx, user_id, limit - erased);
 }
 
 // The functions that erase the texts of a deleted user. A module whose rows may have such texts
@@ -39,7 +41,7 @@ constexpr std::array<eraser::Erase, 7> erasers = {erase_answers,
                                                   chat::erase,
                                                   refund_requests::erase_of_user,
                                                   proposals::erase_of_user,
-                                                  erase_audit_details,
+                                                  erase_audit_entries,
                                                   deployments::erase_words,
                                                   ledger::erase_memos};
 // The functions that erase the texts of a deleted app.

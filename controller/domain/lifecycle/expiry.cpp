@@ -9,6 +9,7 @@
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 #include "controller/domain/deployments/erasure.h"
 #include "controller/domain/deployments/runs/runs.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/idempotency_keys.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/kernel/write_budgets.h"
@@ -29,6 +30,7 @@ struct Part {
 // A module that has rows to expire registers here.
 constexpr std::array parts = {
     Part{idempotency_keys::is_any_old, idempotency_keys::remove_old},
+    Part{audit::is_any_old, audit::remove_old},
     Part{write_budgets::is_any_old, write_budgets::remove_old},
     Part{outbox::is_any_unsent, outbox::remove_unsent},
     Part{holds::is_any_old, holds::remove_old},

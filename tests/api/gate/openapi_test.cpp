@@ -115,7 +115,9 @@ TEST_CASE("every operation has a summary, a success, and a body for each error")
       REQUIRE_FALSE(response.at("content").empty());
       for (const auto& [type, content] : response["content"].items()) {
         INFO(type);
-        const bool is_text = type == "text/csv" || type == "application/x-ndjson";
+        // Beside a list's page, or instead of it.
+        const bool is_text = type == "text/csv" ||
+                             (type == "application/x-ndjson" && response["content"].size() > 1);
         CHECK(content["schema"].contains("$ref") != is_text);
       }
       if (!status.starts_with('4') && status != "default") continue;

@@ -29,7 +29,6 @@ TEST_CASE("each operation that may write says what it stores") {
                                                          "cancelBuild",
                                                          "cancelCampaign",
                                                          "cancelRun",
-                                                         "createPushHook",
                                                          "declineInvitation",
                                                          "deleteAlert",
                                                          "deleteDeployment",

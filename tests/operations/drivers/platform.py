@@ -95,6 +95,26 @@ def audit_log(scene):
     return scene.admin.get("/api/internal/audit?actor=internal&from=2020-01-01T00:00:00Z")
 
 
+@driver("auditStream")
+def audit_stream(scene):
+    return scene.admin.get("/api/internal/audit/stream?after=0")
+
+
+@driver("checkAudit")
+def check_audit(scene):
+    return scene.admin.get("/api/internal/audit/check?after=0")
+
+
+@driver("ownAudit")
+def own_audit(scene):
+    return scene.user.get("/api/auth/audit?from=2020-01-01T00:00:00Z")
+
+
+@driver("appAudit")
+def app_audit(scene):
+    return scene.app.owner.get(f"/api/oauth/my-apps/{scene.app.id}/audit?action=rotateSecret")
+
+
 @driver("fleet")
 def fleet(scene):
     return scene.admin.get("/api/internal/fleet")
