@@ -23,7 +23,9 @@ StatementCost::StatementCost(std::string_view sql) : kind_(Kind::other) {
   const std::string_view first = sql.substr(std::min(sql.find_first_not_of(" \n"), sql.size()));
   if (first.starts_with("INSERT")) kind_ = Kind::inserts;
   if (first.starts_with("UPDATE")) kind_ = Kind::updates;
-  if (first.starts_with("INSERT INTO audit_log ")) copies_ = copies_in_audit_log;
+  constexpr std::size_t place_of_table = 12;  // in an INSERT
+  if (kind_ == Kind::inserts && first.find("audit_log") == place_of_table)
+    copies_ = copies_in_audit_log;
 }
 
 Written StatementCost::of_run(std::int64_t changed) const {
