@@ -17,6 +17,7 @@
 #include "controller/db/sqlite/connection.h"
 #include "controller/db/sqlite/copy.h"
 #include "controller/db/sqlite/migrate.h"
+#include "controller/domain/kernel/audit_chain.h"
 #include "controller/domain/ledger/ledger_audit.h"
 
 namespace berth::backup {
@@ -52,6 +53,22 @@ void report_schema(SQLite::Database& database, Report& report) {
   } catch (const std::exception& failure) {
     report.line(false, "schema", failure.what());
   }
+}
+
+// Reads all entries of the audit log, in steps.
+void report_audit_log(db::Tx& tx, Report& report) {
+  std::int64_t entries = 0, after = 0;
+  std::vector<std::string> violations;
+  audit::Check part;
+  do {
+    part = audit::check(tx, after);
+    if (part.last > 0) entries += part.last - std::max(after, part.first - 1);
+    after = part.last;
+    for (std::string& violation : part.violations) violations.push_back(std::move(violation));
+  } while (!part.is_end);
+  if (violations.empty())
+    report.line(true, "audit log", std::to_string(entries) + " entries in the chain");
+  for (const std::string& violation : violations) report.line(false, "audit log", violation);
 }
 
 // A piece of work that any thread can do.
@@ -115,6 +132,8 @@ class LedgerAudit {
     }
   }
 
+  // Whether the file has the schema that the checks can read.
+  bool can_read() const { return failure_.empty(); }
   std::int64_t weight() const {
     std::int64_t sum = 1;
     for (const ledger::AuditPart& part : parts_) sum += part.weight;
@@ -206,6 +225,12 @@ Verdict verify_database(const fs::path& file, std::ostream& out, const Progress&
   db::sqlite::Connection connection(file, SQLite::OPEN_READONLY, "");
   report_schema(connection.raw(), report);
   audit.report(report);
+  if (audit.can_read()) try {
+      Snapshot snapshot(file);
+      report_audit_log(snapshot.tx(), report);
+    } catch (const SQLite::Exception& damage) {
+      report.line(false, "audit log", damage.what());
+    }
   return report.verdict();
 }
 
@@ -248,6 +273,7 @@ Verdict verify_open(db::postgres::Connection& connection, std::ostream& out,
   run_all(tasks, 1, progress);
   for (const ledger::Check& check : ledger::checks_of(parts, findings))
     report.line(check.ok, "ledger: " + check.name, check.detail);
+  report_audit_log(tx, report);
   return report.verdict();
 }
 

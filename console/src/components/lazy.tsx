@@ -48,6 +48,7 @@ export const LazyAdmin = lazily<{ part: string; id?: string | undefined }>((scre
 export const LazyMarket = lazily<{ part: string; id?: string | undefined }>((screens) => screens.MarketScreen);
 export const LazyAccount = lazily<object>((screens) => screens.AccountScreen);
 export const LazyAlerts = lazily<object>((screens) => screens.AlertsScreen);
+export const LazyAppAudit = lazily<{ app: App }>((screens) => screens.AppAudit);
 export const LazyAppCi = lazily<{ app: App }>((screens) => screens.AppCi);
 export const LazyAppMembers = lazily<{ app: App }>((screens) => screens.AppMembers);
 export const LazyInvitations = lazily<object>((screens) => screens.Invitations);

@@ -810,6 +810,7 @@ export const de: Messages = {
       members: 'Mitglieder',
       ci: 'CI',
       webhooks: 'Webhooks',
+      audit: 'Protokoll',
       settings: 'Einstellungen',
     },
     public: 'Keines: Dies ist ein öffentlicher Client.',
@@ -1717,6 +1718,13 @@ export const de: Messages = {
     rows: 'Eine lange Liste',
     row: (n) => `Zeile ${n}`,
   },
+  audit: {
+    own: 'Was Sie getan haben',
+    of_app: 'Was mit der App geschehen ist',
+    platform: 'die Plattform',
+    network: 'Netz',
+    none: 'Jede Anmeldung und jede Änderung hat hier einen Eintrag, 400 Tage lang.',
+  },
   audit_action: (action) => {
     const names: Record<string, string> = {
       'app.variables': 'Hat Variablen einer App geändert',
@@ -1769,7 +1777,9 @@ export const de: Messages = {
     const [thing, verb] = action.split('.') as [string, string | undefined];
     return (
       names[action] ??
-      (things[thing] && verbs[verb ?? ''] ? `Hat ${things[thing]} ${verbs[verb ?? '']}` : action.replace(/[._]/g, ' '))
+      (things[thing] && verbs[verb ?? '']
+        ? `Hat ${things[thing]} ${verbs[verb ?? '']}`
+        : action.replace(/[._]|(?=[A-Z])/g, ' ').toLowerCase())
     );
   },
   admin: {

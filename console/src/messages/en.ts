@@ -793,6 +793,7 @@ export const en = {
       members: 'Members',
       ci: 'CI',
       webhooks: 'Webhooks',
+      audit: 'Audit log',
       settings: 'Settings',
     },
     public: 'None: this is a public client.',
@@ -1678,6 +1679,13 @@ export const en = {
     rows: 'A long list',
     row: (n: string) => `Row ${n}`,
   },
+  audit: {
+    own: 'What you did',
+    of_app: 'What was done to the app',
+    platform: 'the platform',
+    network: 'Network',
+    none: 'Each login and each change has an entry here, for 400 days.',
+  },
   audit_action: (action: string) => {
     const names: Record<string, string> = {
       'app.variables': 'Changed variables of an app',
@@ -1730,7 +1738,9 @@ export const en = {
     const [thing, verb] = action.split('.') as [string, string | undefined];
     return (
       names[action] ??
-      (things[thing] && verbs[verb ?? ''] ? `${verbs[verb ?? '']} ${things[thing]}` : action.replace(/[._]/g, ' '))
+      (things[thing] && verbs[verb ?? '']
+        ? `${verbs[verb ?? '']} ${things[thing]}`
+        : action.replace(/[._]|(?=[A-Z])/g, ' ').toLowerCase())
     );
   },
   admin: {

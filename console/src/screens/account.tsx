@@ -11,6 +11,7 @@ import { device, number } from '../format';
 import { scope_text, t } from '../messages';
 import { log_out, me, reload_me } from '../session';
 import { Tokens } from './account_tokens';
+import { OwnAudit } from './audit';
 
 type Connection = Answer<'get', '/api/oauth/connected-apps'>['connected_apps'][number];
 type NewPassword = Body<'post', '/api/auth/change-password'>;
@@ -546,6 +547,7 @@ export function AccountScreen() {
           <Devices key={`devices ${passwords}`} />
           <Connected />
           <Tokens />
+          <OwnAudit />
         </div>
         <div class="stack wide">
           <Profile />

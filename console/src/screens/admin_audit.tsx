@@ -1,81 +1,44 @@
-// For admins: what admins did, by whom and when, and all of that as a file.
+// For admins: who did what, when and from where, and all of that as a file.
 import { useState } from 'preact/hooks';
 import { useSearch } from 'wouter-preact';
-import { type Answer, call, every } from '../api';
+import { call } from '../api';
 import { Confirm, type FieldOf, Filter } from '../components/form';
 import { note } from '../components/notes';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Empty, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { save_file } from '../files';
 import { t } from '../messages';
 import { may } from '../session';
 import { Actor, page_size, Target } from './admin_parts';
+import { useSaving, with_days } from './audit';
 
-type Entry = Answer<'get', '/api/internal/audit'>['entries'][number];
-type Filtered = Record<'actor' | 'action' | 'target' | 'from' | 'to', string>;
+type Filtered = Record<'actor' | 'action' | 'target' | 'network' | 'from' | 'to', string>;
 const fields: FieldOf<Filtered>[] = [
   { name: 'actor', label: t.admin.actor, placeholder: t.admin.actor_hint },
   { name: 'action', label: t.admin.action, placeholder: t.admin.action_hint },
   { name: 'target', label: t.admin.target },
+  { name: 'network', label: t.audit.network },
   { name: 'from', label: t.points_screen.from, kind: 'day' },
   { name: 'to', label: t.points_screen.until, kind: 'day' },
 ];
-
-// The days are the reader's, from the first moment of one to the last of the other.
-function query_of({ from, to, ...words }: Partial<Filtered>) {
-  const after = to ? new Date(`${to}T00:00`) : null;
-  after?.setDate(after.getDate() + 1);
-  return {
-    ...words,
-    ...(from ? { from: new Date(`${from}T00:00`).toISOString() } : {}),
-    ...(after ? { to: after.toISOString() } : {}),
-  };
-}
-
-// A field as RFC 4180 writes it. A text that a spreadsheet would take for a formula gets an apostrophe.
-const csv_field = (text: string) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replace(/"/g, '""')}"`;
-const csv_of = (entries: Entry[]) =>
-  [
-    ['inserted_at', 'actor', 'action', 'target', 'details'],
-    ...entries.map((entry) => [
-      entry.inserted_at,
-      entry.actor,
-      entry.action,
-      entry.target,
-      JSON.stringify(entry.details),
-    ]),
-  ]
-    .map((row) => `${row.map(csv_field).join(',')}\r\n`)
-    .join('');
 
 export function Audit() {
   const asked = Object.fromEntries(new URLSearchParams(useSearch())) as Partial<Filtered>;
   const [filter, set] = useState<Partial<Filtered>>(asked);
   const [page, turn] = useState(1);
   const [asking, ask] = useState(false);
-  const [exporting, work] = useState(false);
+  const [exporting, save] = useSaving('/api/internal/audit');
   const list = useReading(
-    () => call('get', '/api/internal/audit', { query: { ...query_of(filter), page, page_size } }),
+    () => call('get', '/api/internal/audit', { query: { ...with_days(filter), page, page_size } }),
     [filter, page],
   );
-  async function save() {
-    work(true);
-    try {
-      const pages = await every((at) => call('get', '/api/internal/audit', { query: { ...query_of(filter), ...at } }));
-      save_file('audit.csv', 'text/csv', csv_of(pages.flatMap((one) => one.entries)));
-    } catch (failure) {
-      note((failure as Error).message);
-    }
-    work(false);
-  }
   return (
     <Card
       title={t.admin.tabs.audit}
       bare
       actions={
         <div class="row tight">
-          <Button slim icon="download" busy={exporting} onClick={save}>
+          <Button slim icon="download" busy={exporting} onClick={() => void save(with_days(filter))}>
             {exporting ? t.admin.exporting : t.admin.export}
           </Button>
           {may() && (
@@ -119,7 +82,7 @@ export function Audit() {
             <>
               <Table
                 label={t.admin.tabs.audit}
-                columns={[t.points_screen.when, t.admin.actor, t.admin.action, t.admin.target]}>
+                columns={[t.points_screen.when, t.admin.actor, t.admin.action, t.admin.target, t.audit.network]}>
                 {value.entries.map((entry) => (
                   <tr key={entry.id}>
                     <td class="soft">
@@ -147,6 +110,7 @@ export function Audit() {
                     <td>
                       <Target action={entry.action} target={entry.target} />
                     </td>
+                    <td class="small faint mono">{entry.network}</td>
                   </tr>
                 ))}
               </Table>

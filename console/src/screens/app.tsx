@@ -5,6 +5,7 @@ import { type Answer, type Body, call } from '../api';
 import { Confirm, FormDialog } from '../components/form';
 import {
   LazyAppCi,
+  LazyAppAudit,
   LazyAppMembers,
   LazyAppPoints,
   LazyAppSettings,
@@ -171,12 +172,13 @@ function Deployments({ app }: { app: App }) {
   );
 }
 
-const tab_keys = ['overview', 'points', 'variables', 'members', 'ci', 'webhooks', 'settings'] as const;
+const tab_keys = ['overview', 'points', 'variables', 'members', 'ci', 'webhooks', 'audit', 'settings'] as const;
 // The roles for tabs that are of no use without them.
 const tab_roles: Partial<Record<(typeof tab_keys)[number], Role>> = {
   variables: 'developer',
   ci: 'developer',
   webhooks: 'developer',
+  audit: 'admin',
   settings: 'admin',
 };
 
@@ -278,6 +280,7 @@ function Loaded({ app, tab }: { app: App; tab: string }) {
       {tab === 'members' && <LazyAppMembers app={app} />}
       {tab === 'ci' && <LazyAppCi app={app} />}
       {tab === 'webhooks' && <LazyWebhooks app={app} />}
+      {tab === 'audit' && <LazyAppAudit app={app} />}
       {tab === 'settings' && <LazyAppSettings app={app} onDelete={() => ask('delete')} />}
       {asking === 'rotate' && (
         <Confirm

@@ -6,6 +6,7 @@ export { AppCi } from './app_ci';
 export { AppMembers } from './app_members';
 export { AppPoints } from './app_points';
 export { AppSettings } from './app_settings';
+export { AppAudit } from './audit';
 export { AppVariables } from './app_variables';
 export { AppWebhooks } from './app_webhooks';
 export { ComponentsScreen } from './components';
