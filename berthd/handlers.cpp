@@ -37,19 +37,28 @@ std::string base_host(const Config& config, const std::string& base_url) {
   return url ? url->host : config.listen.host;
 }
 
-// The keys of an issuer are fetched from the addresses that webhooks may be sent to; in development
+// Documents of others are fetched from the addresses that webhooks may be sent to; in development
 // also from this machine.
-std::shared_ptr<oauth::IssuerKeys> issuer_keys(const Config& config, const Clock& clock) {
+DocumentFetch document_fetch(const Config& config) {
   const reconcilers::WebhookAddresses addresses(config.webhook_allow_private
                                                     ? reconcilers::Reach::private_too
                                                     : reconcilers::Reach::public_only,
                                                 config.cluster_ranges);
-  const auto allows = [addresses, is_development = !config.production](const sockaddr& address) {
+  return DocumentFetch([addresses, is_development = !config.production](const sockaddr& address) {
     return (is_development && is_loopback_address(address)) || addresses.allows(address);
-  };
+  });
+}
+
+std::shared_ptr<oauth::IssuerKeys> issuer_keys(const Config& config, const Clock& clock) {
   return std::make_shared<oauth::IssuerKeys>(
-      clock, [fetch = DocumentFetch(allows)](const std::string& url) { return fetch.get(url); },
+      clock, [fetch = document_fetch(config)](const std::string& url) { return fetch.get(url); },
       config.production ? oauth::IssuerSchemes::only_https : oauth::IssuerSchemes::loopback_too);
+}
+
+std::shared_ptr<oauth::ClientDocuments> client_documents(const Config& config, const Clock& clock) {
+  return std::make_shared<oauth::ClientDocuments>(
+      clock, [fetch = document_fetch(config)](const std::string& url) { return fetch.get(url); },
+      config.production ? apps::ClientUrls::only_https : apps::ClientUrls::loopback_too);
 }
 
 }  // namespace
@@ -122,7 +131,8 @@ api::Services Handlers::make_services(ClusterWork& cluster, prometheus::Registry
                      .container_sessions = std::make_shared<api::ContainerSessions>(&registry),
                      .presence = std::make_shared<presence::Board>(
                          is_on_postgres ? presence::Kept::in_database : presence::Kept::in_memory),
-                     .issuer_keys = issuer_keys(config, storage_.clock)},
+                     .issuer_keys = issuer_keys(config, storage_.clock),
+                     .client_documents = client_documents(config, storage_.clock)},
           .cluster = cluster.view(),
           .backup = [this](const std::string& key) { return begin_backup(key); }};
 }

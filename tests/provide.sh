@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # the scripts that source this file set the variables
-# Programs of other projects for the tests: packages of npm, PyPI and Go. They are installed into the folder $cache once,
-# in the versions that the lock files in the folder $here pin. Without them a test is skipped.
+# Programs of other projects for the tests: packages of npm, PyPI, Go and Maven. They are installed into the folder $cache
+# once, in the versions that the lock files in the folder $here pin. Without them a test is skipped.
 
 # skip WHY: ends the test; ctest knows by the exit code that it was skipped.
 skip() {
@@ -8,7 +8,8 @@ skip() {
   exit 77
 }
 
-# once NAME FILE… -- COMMAND…: runs the command in the folder CACHE/NAME, unless it has succeeded there with these files.
+# once NAME FILE… -- COMMAND…: runs the command in the folder $cache/NAME, unless it has succeeded there with these
+# files.
 once() {
   local folder=$cache/$1 files=()
   shift

@@ -179,6 +179,9 @@ Bearer use_personal_token(db::Tx& tx, const Shown& shown, const Access& access) 
 Bearer use_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
   oauth::Caller caller = oauth::check_access_token(tx, shown.token);
   require_scope(caller.scopes, access.any_of, "the token");
+  // Operations that ask for no scope are about the points of the app, and it has none.
+  if (caller.unregistered && access.any_of.empty())
+    throw Error(Code::insufficient_scope, "this is for apps that are registered");
   if (caller.first_party && access.kind == Access::Kind::oauth)
     choose_app(tx, access, shown.app, caller);
   return {.caller = caller};

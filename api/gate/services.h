@@ -26,6 +26,7 @@
 #include "controller/domain/kernel/replicas.h"
 #include "controller/domain/kernel/write_budgets.h"
 #include "controller/domain/ledger/rewards.h"
+#include "controller/domain/oauth/client_documents.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/devices.h"
 #include "controller/domain/oauth/issuer_keys.h"
@@ -96,6 +97,8 @@ struct SharedMemory {
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();
   // The keys of issuers of ID tokens. A request that needs them waits while they are fetched.
   std::shared_ptr<oauth::IssuerKeys> issuer_keys = {};
+  // The documents of clients that aren't registered; empty if there can be none.
+  std::shared_ptr<oauth::ClientDocuments> client_documents = {};
 };
 
 // By what the gate decides who gets in, and whether there is room for what they write.

@@ -72,7 +72,8 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
   Page page = {.title = visit.say("Allow access?"), .content = "consent"};
   page.form_target = form_target(question.request.redirect_uri);
   page.values.set("app_name", app.app_name);
-  if (!app.app_description.empty()) page.values.set("app_description", app.app_description);
+  if (!app.app_description.empty() && !app.unregistered)
+    page.values.set("app_description", app.app_description);
   page.values.set("account", visit.user().username);
   set_maker(visit, app, page);
   page.values.set("destination", destination(visit, question.request.redirect_uri));
@@ -143,6 +144,14 @@ Page to_login(const Visit& visit, const Query& sent, const oauth::AuthorizationR
   return go_to(with_parameter("/login", "next", redirect_to("/api/oauth/authorize", all)));
 }
 
+// Whether the redirect URI may be told anything isn't known before the client's document is read.
+Page to_login_for_unregistered(const Visit& visit, const Query& sent,
+                               const oauth::AuthorizationRequest& request) {
+  if (openid::prompts(request, "none"))
+    throw Error(Code::invalid_request, "an app that isn't registered can't ask with prompt=none");
+  return to_login(visit, sent, request);
+}
+
 // With prompt=none, the app gets its code, or learns why it can't be given, and nobody sees a page.
 Page answer_silently(const Visit& visit, const AuthorizationQuestion& question) {
   if (const auto wrong = openid::refuse_parameters(question.request))
@@ -198,6 +207,12 @@ Asking asking_in(const Visit& visit, const std::string& next) {
   if (!sent || !sent->contains("client_id")) return {};
   try {
     const AuthorizationQuestion question = authorization_question(*sent);
+    // Its document is fetched after the login. What is known of it is the host.
+    if (const auto url = parse_url(question.request.client_id); url && url->is_web())
+      return {.app_name = url->authority(),
+              .form_target = {},
+              .login_hint = question.login_hint,
+              .ui_locales = question.ui_locales};
     const apps::App app =
         visit.services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
     return {.app_name = app.app_name,
@@ -213,7 +228,11 @@ Page show_consent(Visit& visit) {
   const Services& services = visit.services;
   const Query& query = visit.http.query;
   try {
-    const AuthorizationQuestion question = authorization_question(query);
+    AuthorizationQuestion question = authorization_question(query);
+    // Nothing is fetched for strangers, who could have berthd ask any server as often as they like.
+    if (!visit.visitor && apps::is_client_url(question.request.client_id))
+      return to_login_for_unregistered(visit, query, question.request);
+    fetch_client(question, services);
     const apps::App app =
         services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
     follow_locales(visit, question.ui_locales);
@@ -227,6 +246,7 @@ Page show_consent(Visit& visit) {
     if (!scopes) return error_to_app(visit, question, scopes.error());
     return consent_page(visit, question, query, app, *scopes);
   } catch (const Error& error) {
+    if (error.code == Code::unavailable) throw;
     return broken(visit, error);
   }
 }
@@ -279,7 +299,8 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
 
 Page decide_consent(Visit& visit) {
   try {
-    const AuthorizationQuestion question = authorization_question(visit.form);
+    AuthorizationQuestion question = authorization_question(visit.form);
+    fetch_client(question, visit.services);
     visit.services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
     if (visit.field("decision") != "allow") {
       Page page = back_to_app(visit, question, {{"error", "access_denied"}});
@@ -291,6 +312,7 @@ Page decide_consent(Visit& visit) {
       return to_login(visit, visit.form, question.request);
     return allow(visit, question);
   } catch (const Error& error) {
+    if (error.code == Code::unavailable) throw;
     return broken(visit, error);
   }
 }

@@ -179,6 +179,13 @@ void set_maker(const Visit& visit, const apps::App& app, Page& page) {
     page.values.set("built_in", Values(Values::type::bool_true));
     return;
   }
+  if (app.unregistered) {
+    Values document(Values::type::object);
+    document.set("url", app.client_id);
+    if (!app.app_description.empty()) document.set("name", app.app_description);
+    page.values.set("unregistered", document);
+    return;
+  }
   const auto owner =
       visit.services.db.read([&](db::Tx& tx) { return accounts::find(tx, app.owner_id); });
   Values maker(Values::type::object);

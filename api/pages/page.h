@@ -129,8 +129,9 @@ bool wants_new_login(const Visit& visit, const std::string& next);
 std::string form_target(const std::string& redirect_uri);
 // Returns the name of the program that sent this User-Agent, in the page's language.
 std::string program_in_words(const Visit& visit, const std::string& user_agent);
-// Puts the values `maker` and `built_in` into the page, which say whose the app is and since when
-// it exists, or that it belongs to the platform.
+// Puts one of the values `maker`, `built_in` and `unregistered` into the page, which say whose the
+// app is and since when it exists, that it belongs to the platform, or that nobody has registered
+// it.
 void set_maker(const Visit& visit, const apps::App& app, Page& page);
 // Returns a description, for users, of what an app may do with the scope.
 std::string in_words(const Visit& visit, Scope scope);

@@ -94,8 +94,8 @@ Reply poll_device(db::Tx& tx, const apps::App& client, const Call& call, const S
           .body = {{"error", tokens.error()}, {"error_description", in_words(tokens.error())}}};
 }
 
-Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
-  const AuthorizationQuestion question = authorization_question(call.http.query);
+Reply answer_to(db::Tx& tx, const AuthorizationQuestion& question, const Call& call,
+                const Services& services) {
   const auto& request = question.request;
   const auto& state = question.state;
   const auto code = code_for(tx, question, *call.user, call.session_id, services);
@@ -117,6 +117,12 @@ Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
   else
     reply.refusal = code.error();
   return reply;
+}
+
+Reply authorize(const Call& call, const Services& services) {
+  AuthorizationQuestion question = authorization_question(call.http.query);
+  fetch_client(question, services);
+  return services.db.write([&](db::Tx& tx) { return answer_to(tx, question, call, services); });
 }
 
 Reply authorize_device(db::Tx& tx, const Call& call, const Services& services) {
@@ -268,7 +274,10 @@ Reply revoke_token(db::Tx& tx, const Call& call, const Services&) {
 constexpr auto device_refusals = texts_of(oauth::DeviceRefusal());
 
 constexpr Param authorize_params[] = {
-    {.name = "client_id", .description = "The app's client_id."},
+    {.name = "client_id",
+     .description =
+         "The app's client_id, or the https:// URL of a document that describes a client "
+         "which isn't registered (draft-ietf-oauth-client-id-metadata-document)."},
     {.name = "redirect_uri", .description = "Exactly one of the URIs that the app has registered."},
     {.name = "response_type", .description = "code.", .example = "code"},
     {.name = "scope",
@@ -309,7 +318,8 @@ constexpr Route rows[] = {
      .summary = "Get an authorization code (RFC 6749, section 4.1, with PKCE)",
      .text = "Gives the app a code for the caller, who consents by this call; it works once, "
              "within ten minutes, at the token endpoint. With Accept: text/html, a browser gets "
-             "the pages for login and consent instead.",
+             "the pages for login and consent instead. A client that isn't registered gets openid, "
+             "profile and email at most.",
      .guards = {session_jwt(), account_reads, Shape::oauth},
      .stores = Stores::sign_in,
      .query = authorize_params,
@@ -321,7 +331,7 @@ constexpr Route rows[] = {
                 Code::request_uri_not_supported},
      .event = {SecurityKind::consent_changed, "allowed"},
      .served_by = {"berth login", "/api/oauth/authorize"},
-     .run = WriteHandler{authorize}},
+     .run = FreeHandler{authorize}},
     {.request = "POST /api/oauth/device_authorization",
      .name = "authorizeDevice",
      .tag = "OAuth",

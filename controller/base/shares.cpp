@@ -115,6 +115,9 @@ const PoolInfo& info(Pool pool) {
        "the request is answered with 429; with 503 if the pool is full"},
       {Pool::issuer_keys, "a CI job's login while the keys of its issuer are fetched", networks,
        answered_503, false},
+      {Pool::client_documents,
+       "an authorization while the document of a client that isn't registered is fetched", networks,
+       answered_503, false},
   };
   static_assert(std::size(infos) == pools);
   return *std::ranges::find(infos, pool, &PoolInfo::pool);

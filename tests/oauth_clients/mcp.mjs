@@ -24,6 +24,11 @@ async function userOf(request) {
 const http = createServer(async (request, response) => {
   const own = `http://127.0.0.1:${http.address().port}`
   const document = '/.well-known/oauth-protected-resource/mcp'
+  // What a client that isn't registered says of itself.
+  if (request.url === '/client.json') {
+    response.setHeader('content-type', 'application/json')
+    return response.end(JSON.stringify({ client_id: `${own}/client.json`, ...new Kept().clientMetadata }))
+  }
   if (request.url === document) {
     response.setHeader('content-type', 'application/json')
     return response.end(JSON.stringify({
@@ -46,7 +51,8 @@ const url = new URL(`http://127.0.0.1:${http.address().port}/mcp`)
 // What the SDK has its user keep. `registered` is a client_id with its secret, or nothing.
 class Kept {
   redirectUrl = 'http://127.0.0.1:49153/callback'
-  clientMetadata = { redirect_uris: [this.redirectUrl], client_name: 'A client' }
+  clientMetadata = {
+    redirect_uris: [this.redirectUrl], client_name: 'A client', token_endpoint_auth_method: 'none' }
   information
   kept
   sentTo
@@ -96,6 +102,12 @@ async function use(provider) {
 }
 
 await use(new Kept({ client_id: app.client_id, client_secret: app.client_secret, issuer: base }))
+
+// Without a registration, by its document. The SDK uses its URL by itself if that begins with https://, which has to be
+// said for it here.
+const metadata = await (await fetch(`${base}/.well-known/oauth-authorization-server`)).json()
+assert.equal(metadata.client_id_metadata_document_supported, true)
+await use(new Kept({ client_id: new URL('/client.json', url).href, issuer: base }))
 http.close()
 http.closeAllConnections()
 console.log('MCP client: well')

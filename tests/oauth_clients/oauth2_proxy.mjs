@@ -1,5 +1,5 @@
-// oauth2-proxy, https://github.com/oauth2-proxy/oauth2-proxy, in front of a page, as its users start it. OAUTH2_PROXY is
-// the program.
+// oauth2-proxy, https://github.com/oauth2-proxy/oauth2-proxy, in front of a page, as its users start it.
+// OAUTH2_PROXY is the program.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'

@@ -25,6 +25,12 @@ std::expected<oauth::AuthorizationCode, Error> code_for(
   return oauth::authorize(tx, user, question.request, session_access, session_id);
 }
 
+void fetch_client(AuthorizationQuestion& question, const Services& services) {
+  const std::string& client_id = question.request.client_id;
+  if (services.memory.client_documents && apps::is_client_url(client_id))
+    question.request.document = services.memory.client_documents->find(client_id);
+}
+
 json server_metadata(const Services& services) {
   const std::string& base = services.base_url;
   const json authentication = json::array({"client_secret_basic", "client_secret_post"});
@@ -60,6 +66,7 @@ json server_metadata(const Services& services) {
           {"introspection_endpoint_auth_methods_supported", authentication},
           {"revocation_endpoint_auth_methods_supported", or_none},
           {"authorization_response_iss_parameter_supported", true},
+          {"client_id_metadata_document_supported", services.memory.client_documents != nullptr},
           {"subject_types_supported", json::array({"public"})},
           {"id_token_signing_alg_values_supported", apps::texts_of(apps::IdTokenAlg())},
           {"claim_types_supported", json::array({"normal"})},

@@ -24,6 +24,10 @@ std::expected<oauth::AuthorizationCode, Error> code_for(
     const std::string& session_id, const Services& services,
     const std::optional<play::SessionAccess>& session_access = {});
 
+// Puts the document of the client into the question if the client isn't registered. It may have to
+// be fetched first, so no transaction may be open. Throws as oauth::ClientDocuments::find().
+void fetch_client(AuthorizationQuestion& question, const Services& services);
+
 // The metadata of the authorization server (RFC 8414) and of the OpenID provider (OpenID Connect
 // Discovery 1.0, section 3): one document, which is served at the addresses of both.
 nlohmann::json server_metadata(const Services& services);

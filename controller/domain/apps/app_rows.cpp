@@ -12,12 +12,13 @@ namespace berth::apps {
 const std::string select_apps = R"(
     SELECT id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris,
            allowed_scopes, approved_scopes, session_tokens, refresh_requires_client, is_public, built_in,
-           listed, suspended_at, promoted_tier, inserted_at, updated_at,
+           listed, suspended_at, promoted_tier, inserted_at, updated_at, unregistered_until,
            client_secret_hash, previous_secret_hash, previous_secret_expires_at
     FROM apps )";
 
 App app_of(const db::Query& row) {
   const ScopeSet allowed = stored_scopes(row.text("allowed_scopes"));
+  const bool unregistered = !row.null("unregistered_until");
   return {.id = row.text("id"),
           .owner_id = row.text("owner_id"),
           .app_name = row.text("app_name"),
@@ -28,12 +29,15 @@ App app_of(const db::Query& row) {
           .redirect_uris =
               nlohmann::json::parse(row.text("redirect_uris")).get<std::vector<std::string>>(),
           .allowed_scopes = allowed,
-          .approved_scopes = stored_scopes(row.text("approved_scopes")) | ScopeSet::automatic() |
-                             (allowed & ScopeSet::identity()),
+          .approved_scopes = unregistered
+                                 ? ScopeSet::identity()
+                                 : stored_scopes(row.text("approved_scopes")) |
+                                       ScopeSet::automatic() | (allowed & ScopeSet::identity()),
           .session_tokens = row.flag("session_tokens"),
           .refresh_requires_client = row.flag("refresh_requires_client"),
           .is_public = row.flag("is_public"),
           .built_in = row.flag("built_in"),
+          .unregistered = unregistered,
           .listed = row.flag("listed"),
           .suspended = !row.null("suspended_at"),
           .promoted_tier = row.text_or_null("promoted_tier"),

@@ -39,7 +39,9 @@ struct App {
   bool refresh_requires_client = false;
   bool is_public = false;  // a public client: it has no secret (RFC 6749, section 2.1)
   bool built_in = false;   // berth's own client (built_in.h)
-  bool listed = false;     // shown in the public list of operators
+  // A client that nobody has registered, whose client_id is the URL of a document (unregistered.h).
+  bool unregistered = false;
+  bool listed = false;  // shown in the public list of operators
   bool suspended = false;
   std::optional<std::string> promoted_tier;
   Instant inserted_at;

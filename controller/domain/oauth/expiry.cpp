@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/domain/apps/unregistered.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/oauth/trusts.h"
@@ -197,7 +198,7 @@ bool is_any_old(db::Tx& tx) {
   for (const TokenTable& table : token_tables)
     if (tx.number(table.any, tx.now() - table.kept) > 0) return true;
   return !ids(tx, old_families, tx.now() - expired_kept_for, 1).empty() ||
-         !ids(tx, grants_of_deleted_apps, 1).empty() ||
+         !ids(tx, grants_of_deleted_apps, 1).empty() || apps::is_any_to_forget(tx) ||
          !ids(tx, old_grants, tx.now() - expired_kept_for, 1).empty() ||
          personal_tokens::is_any_old(tx);
 }
@@ -210,6 +211,8 @@ int remove_old(db::Tx& tx, int limit) {
   if (removed < limit) removed += remove_used_ids(tx, limit - removed);
   for (const TokenTable& table : token_tables)
     if (removed < limit) removed += remove_tokens(tx, table, limit - removed);
+  // Their consents end as those of deleted apps.
+  if (removed < limit) removed += apps::forget_unregistered(tx, limit - removed);
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);
   if (removed < limit) removed += remove_families(tx, limit - removed);
   if (removed < limit) removed += remove_grants(tx, limit - removed);

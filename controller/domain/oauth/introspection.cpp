@@ -40,6 +40,7 @@ Caller caller_of(const db::Query& row, Instant now) {
           .first_party = holder.built_in,
           .deployments = deployments_of(row),
           .owns_app = holder.owns_app,
+          .unregistered = holder.unregistered,
           .tells_of_spends = holder.tells_of_spends};
 }
 

@@ -63,6 +63,29 @@ Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id
 std::unexpected<Error> refused(Code code, const std::string& why) {
   return std::unexpected(Error(code, why));
 }
+// Whether the user has connected too many clients that aren't registered to connect this one, too.
+std::optional<Error> refuse_another_unregistered(db::Tx& tx, const apps::App& app,
+                                                 const std::string& user_id) {
+  const bool is_connected = tx.number(R"(
+      SELECT count(*)
+      FROM grants
+      WHERE app_id = $1 AND user_id = $2 AND revoked_at IS NULL)",
+                                      app.id, user_id) > 0;
+  if (is_connected ||
+      tx.number(R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM grants g
+            JOIN apps a ON a.id = g.app_id
+            WHERE g.user_id = $1 AND g.revoked_at IS NULL AND a.unregistered_until IS NOT NULL
+            LIMIT $2) others)",
+                user_id, apps::max_unregistered_per_user) < apps::max_unregistered_per_user)
+    return std::nullopt;
+  return Error(Code::unauthorized_client,
+               "the user has connected " + std::to_string(apps::max_unregistered_per_user) +
+                   " programs that aren't registered here, and has to disconnect one first");
+}
+
 std::unexpected<Error> bad_code(const char* why) { return refused(Code::invalid_grant, why); }
 
 }  // namespace
@@ -83,7 +106,11 @@ std::string consent(db::Tx& tx, const std::string& app_id, const std::string& us
 }
 
 apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
-  auto app = apps::find_by_client_id(tx, request.client_id);
+  std::optional<apps::App> app;
+  if (!apps::is_client_url(request.client_id))
+    app = apps::find_by_client_id(tx, request.client_id);
+  else if (request.document)
+    app = apps::unregistered_app(tx, *request.document);
   if (!app) throw Error(Code::invalid_request, "client_id is unknown");
   if (!apps::is_registered(*app, request.redirect_uri))
     throw Error(Code::invalid_request, "redirect_uri isn't registered for the app");
@@ -110,8 +137,9 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
   if (auto wrong = openid::refuse_parameters(request)) return std::unexpected(*std::move(wrong));
   // A request without a scope gets the scopes that need no approval (RFC 6749, section 3.3).
   const bool asks = request.scope.find_first_not_of(' ') != std::string::npos;
-  const auto scopes = asks ? parse_scopes(request.scope)
-                           : std::optional(ScopeSet::automatic() & app.approved_scopes);
+  const ScopeSet fallback =
+      app.unregistered ? ScopeSet{Scope::openid} : ScopeSet::automatic() & app.approved_scopes;
+  const auto scopes = asks ? parse_scopes(request.scope) : std::optional(fallback);
   if (!scopes) return refused(Code::invalid_scope, why_no_scopes(request.scope));
   const ScopeSet missing = *scopes - app.approved_scopes.with_included() - ScopeSet::identity();
   if (!missing.empty())
@@ -127,11 +155,16 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
 std::expected<AuthorizationCode, Error> authorize(
     db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
     const std::optional<play::SessionAccess>& session_access, const std::string& session_id) {
-  const apps::App app = asking_app(tx, request);
+  apps::App app = asking_app(tx, request);
   const auto scopes = asked_scopes(app, user, request);
   if (!scopes) return std::unexpected(scopes.error());
   if (auto refusal = openid::refuse_silently(tx, app, user.id, session_id, request, *scopes))
     return std::unexpected(*std::move(refusal));
+  if (app.unregistered) {
+    if (auto refusal = refuse_another_unregistered(tx, app, user.id))
+      return std::unexpected(*std::move(refusal));
+    app = apps::store_unregistered(tx, *request.document);
+  }
   const std::string grant_id = consent(tx, app.id, user.id, *scopes);
   if (session_access)
     tx.execute(R"(

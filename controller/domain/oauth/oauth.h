@@ -11,6 +11,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/unregistered.h"
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/oauth/openid.h"
 #include "controller/domain/oauth/play_sessions.h"
@@ -53,6 +54,9 @@ struct AuthorizationRequest {
   std::string authenticated_since = {};
   bool has_request_object = false;  // the parameter `request`
   bool has_request_uri = false;
+  // What was found at client_id if that is a URL (client_documents.h). Without it, the client is
+  // unknown.
+  std::optional<apps::ClientDocument> document = {};
 };
 
 // Returns the app that asks. Throws invalid_request if client_id is unknown or redirect_uri isn't
@@ -62,7 +66,8 @@ apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request);
 // Returns the scopes that the user is asked to consent to. Errors: invalid_request,
 // unsupported_response_type, unauthorized_client, those of openid::refuse_parameters(), and
 // invalid_scope, which also means that a scope isn't approved, or that only the app's owner may
-// grant it and the user is somebody else. Every app may ask for ScopeSet::identity().
+// grant it and the user is somebody else. Every app may ask for ScopeSet::identity(); a client that
+// isn't registered may ask for nothing else, and gets `openid` if it asks for nothing.
 std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
                                             const AuthorizationRequest& request);
 
@@ -74,7 +79,8 @@ struct AuthorizationCode {
 // `session_access` is the user's choice of what the app may do with its session tokens; if it is
 // empty, their earlier choice stays. `session_id` is the session in which they consent, which ID
 // tokens name; without one, or without the scope openid, there will be no ID token. Also returns
-// the errors of openid::refuse_silently().
+// the errors of openid::refuse_silently(), and unauthorized_client if the user has connected
+// apps::max_unregistered_per_user clients that aren't registered, and this would be another one.
 std::expected<AuthorizationCode, Error> authorize(
     db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
     const std::optional<play::SessionAccess>& session_access = {},
@@ -139,6 +145,7 @@ struct Caller {
   // The ids of the only deployments of the app that the caller may use; empty if they may use all.
   std::vector<std::string> deployments = {};
   bool owns_app = false;         // the app is the user's own; false for first_party callers
+  bool unregistered = false;     // the client isn't registered (apps/unregistered.h)
   bool tells_of_spends = false;  // somebody wants the events of the app's spends
 };
 // Returns the caller. Throws invalid_token, token_expired, token_revoked or account_suspended.

@@ -52,9 +52,10 @@ ScopeSet consented(db::Tx& tx, const std::string& app_id, const std::string& use
   return rows.next() ? stored_scopes(rows.text("scopes")) : ScopeSet();
 }
 
-// Whether nobody else can pose as the app: it has a secret, or its redirect URI belongs to it.
+// Whether nobody else can pose as the app: it has a secret, or its redirect URI belongs to it. The
+// domain of a client that isn't registered may have got another owner since the user was asked.
 bool can_be_told_apart(const apps::App& app, const std::string& redirect_uri) {
-  return !app.is_public || redirect_uri.starts_with("https://");
+  return !app.unregistered && (!app.is_public || redirect_uri.starts_with("https://"));
 }
 
 }  // namespace
@@ -109,7 +110,8 @@ std::optional<Error> refuse_silently(db::Tx& tx, const apps::App& app, const std
   // Another program on the device could ask in the app's name (RFC 8252, section 8.6).
   if (!can_be_told_apart(app, request.redirect_uri))
     return Error(Code::interaction_required,
-                 "the user is always asked for an app without a secret that isn't at https");
+                 "the user is always asked for an app that isn't registered, or that has no secret "
+                 "and isn't at https");
   return std::nullopt;
 }
 

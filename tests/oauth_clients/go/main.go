@@ -35,7 +35,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// consent acts for the user, who is logged in and consents. It returns the parameters with which the browser comes back.
+// consent acts for the user, who is logged in and consents. It returns the parameters with which the
+// browser comes back.
 func consent(address string) url.Values {
 	request := must(http.NewRequest(http.MethodGet, address, nil))
 	request.Header.Set("Authorization", "Bearer "+app.JWT)
