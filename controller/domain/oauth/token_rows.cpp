@@ -152,7 +152,7 @@ const std::string select_holder = R"(
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
            f.id AS family_id, g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes,
            f.deployments AS family_deployments,
-           a.approved_scopes, a.built_in, a.tells_of_spends,
+           a.approved_scopes, a.built_in, a.tells_of_spends, u.guest_of,
            CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
            )";
 const std::string of_token = R"(
@@ -171,7 +171,8 @@ Holder holder_of(const db::Query& row) {
           .family_end = row.instant("family_end"),
           .built_in = row.flag("built_in"),
           .owns_app = row.flag("bears_operators") && !row.flag("built_in"),
-          .tells_of_spends = row.flag("tells_of_spends")};
+          .tells_of_spends = row.flag("tells_of_spends"),
+          .is_guest = !row.null("guest_of")};
 }
 
 bool is_held_by(const db::Query& row, const std::string& app_id) {
