@@ -459,8 +459,10 @@ std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) 
   if (call.user) {
     writer.account_id = call.user->id;
     writer.is_verified = [is = call.user->email_verified] { return is; };
+    writer.is_guest = call.user->is_guest;
   } else if (call.caller) {
     writer.account_id = call.caller->user_id;
+    writer.is_guest = call.caller->is_guest;
     // If the budget leaves something to people who haven't verified their address, an approved app
     // may store as much for them as for those who have.
     const auto* budget = write_budgets::find(route.stores);

@@ -22,7 +22,8 @@ std::optional<Error> refusal(const Services& services, const Writer& writer, Sto
   if (services.admission.write_limits)
     return services.admission.write_counts->refusal(writer, stores, services.clock.now());
   // Operations that require a verified email address require it even if write budgets are off.
-  const bool is_for_verified = budget->unverified.bytes == 0 && !writer.account_id.empty();
+  const bool is_for_verified =
+      write_budgets::unverified_part(*budget, writer).bytes == 0 && !writer.account_id.empty();
   return is_for_verified && !writer.is_verified() ? std::optional(write_budgets::not_verified())
                                                   : std::nullopt;
 }

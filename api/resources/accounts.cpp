@@ -41,16 +41,7 @@ Reply register_account(const Call& call, const Services& services) {
                                comes_from_this_machine(call.http, call.address),
                .language = language_of(call.http)},
               call.body.at("password"), services);
-  return {.status = 201,
-          .body = {{"user",
-                    {{"id", user.id},
-                     {"email", user.email},
-                     {"username", user.username},
-                     {"tier", user.tier},
-                     {"points", user.points},
-                     {"referral_code", user.referral_code},
-                     {"email_verified", user.email_verified},
-                     {"registration_number", user.registration_number}}}}};
+  return {.status = 201, .body = {{"user", encode_new_user(user)}}};
 }
 
 Reply login(const Call& call, const Services& services) {
@@ -127,7 +118,9 @@ Reply delete_me(const Call& call, const Services& services) {
 
 // What an app may know of its user, which includes neither their address nor their points.
 Reply external_profile(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"user", encode_profile(tx, *accounts::find(tx, call.caller->user_id), {})}}};
+  json profile = encode_profile(tx, *accounts::find(tx, call.caller->user_id), {});
+  profile["is_guest"] = call.caller->is_guest;
+  return {.body = {{"user", std::move(profile)}}};
 }
 
 constexpr Placeholder session_in_path = {"SessionId", "The id of the session.",
@@ -281,7 +274,8 @@ constexpr Route rows[] = {
      .name = "externalProfile",
      .tag = "Account",
      .summary = "Show the user's profile to an app",
-     .text = "Returns the profile of the user who authorized the app, as other users see it.",
+     .text = "Returns the profile of the user who authorized the app, as other users see it, and "
+             "whether they are a guest of the app.",
      .guards = {with_pages_of_apps(keeping_to_deployments(
                     oauth_token({Scope::profile_read}, Access::ForApp::none))),
                 account_reads},

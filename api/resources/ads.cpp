@@ -58,6 +58,9 @@ json encode(const ads::Event& event) {
 
 // Has its own transaction, because the campaigns in memory are brought up to date before it.
 Reply serve_ad(const Call& call, const Services& services) {
+  // Whoever can make viewers by a request could make views that others pay for.
+  if (call.caller->is_guest)
+    throw Error(Code::no_ad_available, "guests are shown no ads; an account is needed for that");
   const ads::ServeRequest request = decode_serve(call);
   services.memory.campaign_index.refresh(services.db);
   const ads::Served served = services.db.write_with_row_locks([&](db::Tx& tx) {

@@ -15,6 +15,7 @@ namespace berth::api {
 json encode_for_admin(const accounts::User& user) {
   json body = encode_user(user);
   body.update({{"suspended", user.suspended},
+               {"is_guest", user.is_guest},
                {"points", user.points},
                {"registration_number", user.registration_number},
                {"inserted_at", to_iso8601(user.created_at)}});

@@ -40,6 +40,8 @@ constexpr std::array credentials = std::to_array<Credentials>({
     {"/api/auth/register", As::nobody},
     {"/api/auth/login", As::nobody},
     {"/api/auth/refresh", As::nobody},
+    {"/api/auth/guests/", As::app},
+    {"/api/auth/guests", As::nobody},
     {"/api/auth/verify-email", As::nobody},
     {"/api/auth/forgot-password", As::nobody},
     {"/api/auth/reset-password", As::nobody},

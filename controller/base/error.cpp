@@ -60,6 +60,8 @@ constexpr std::array codes = {
              "The resource belongs to somebody else or is for admins only."},
     CodeInfo{Code::email_not_verified, "email_not_verified", 403,
              "The email address must be verified first."},
+    CodeInfo{Code::guest_account, "guest_account", 403,
+             "The account is a guest's, who can't do this before it has an email address."},
     CodeInfo{Code::tier_not_allowed, "tier_not_allowed", 403,
              "An admin must promote the app to this tier first."},
     CodeInfo{Code::exec_not_allowed, "exec_not_allowed", 403,

@@ -47,6 +47,7 @@ enum class Code {
   insufficient_scope,
   forbidden,
   email_not_verified,
+  guest_account,
   tier_not_allowed,
   exec_not_allowed,
   account_suspended,

@@ -97,4 +97,8 @@ std::expected<std::string, std::string_view> canonical_mail_address(std::string_
   return result;
 }
 
+bool is_guest_address(std::string_view address) {
+  return lower_case(address).ends_with("@" + std::string(guest_mail_domain));
+}
+
 }  // namespace berth

@@ -23,4 +23,10 @@ inline constexpr size_t max_local_part = 64;     // bytes (RFC 5321, section 4.5
 // domain must be a host name with a dot in it, or `localhost`. Thread-safe.
 std::expected<std::string, std::string_view> canonical_mail_address(std::string_view address);
 
+// The domain of the addresses of guests, where the API has to show one. No mail server has it (RFC
+// 2606, section 2), nobody can register such an address, and no mail is sent to one.
+inline constexpr std::string_view guest_mail_domain = "guest.invalid";
+// Whether an address, in whatever case, is one of guest_mail_domain. Thread-safe.
+bool is_guest_address(std::string_view address);
+
 }  // namespace berth

@@ -39,7 +39,7 @@ ENDS_OTHERS = {"endSession", "suspendUser", "suspendDeployment"}
 # These get no tokens of the users and apps that the other operations are called with, and no ids of theirs.
 ENDING = ENDS_SESSION | ENDS_APP | ENDS_PLAY | ENDS_OTHERS
 # In these operations, clients identify themselves in the body.
-OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
+OF_CLIENTS = {"token", "refresh", "introspect", "revoke", "createGuest"}
 
 
 UUID = re.compile("[0-9a-fA-F-]{36}")

@@ -20,6 +20,18 @@ inline nlohmann::json encode_user(const accounts::User& user) {
           {"second_factor", user.has_second_factor()}};
 }
 
+// The user of RegisterResponse.
+inline nlohmann::json encode_new_user(const accounts::User& user) {
+  return {{"id", user.id},
+          {"email", user.email},
+          {"username", user.username},
+          {"tier", user.tier},
+          {"points", user.points},
+          {"referral_code", user.referral_code},
+          {"email_verified", user.email_verified},
+          {"registration_number", user.registration_number}};
+}
+
 constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
 
 }  // namespace berth::api

@@ -3,6 +3,7 @@
 #include "api/resources/accounts/sign_in.h"
 #include "controller/base/shares.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/lifecycle/guests.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api {
@@ -44,10 +45,9 @@ class AllChecks {
   std::optional<Error> found_;
 };
 
-}  // namespace
-
-accounts::User sign_up(accounts::Registration wanted, const std::string& password,
-                       const Services& services) {
+// Throws validation_failed, which names every field that is wrong. Returns the password's hash.
+std::string check_and_hash(const accounts::Registration& wanted, const std::string& password,
+                           const Services& services) {
   AllChecks checks;
   checks.run([&] { accounts::check_email(wanted.email); });
   checks.run([&] { accounts::check_username(wanted.username); });
@@ -62,7 +62,14 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
     checks.run(
         [&] { services.db.read([&](db::Tx& tx) { accounts::check_not_taken(tx, wanted); }); });
   checks.finish();
-  wanted.password_hash = services.logins.passwords.hash(accounts::composed_password(password));
+  return services.logins.passwords.hash(accounts::composed_password(password));
+}
+
+}  // namespace
+
+accounts::User sign_up(accounts::Registration wanted, const std::string& password,
+                       const Services& services) {
+  wanted.password_hash = check_and_hash(wanted, password, services);
   accounts::User user = services.db.write([&](db::Tx& tx) {
     accounts::User made = accounts::register_user(tx, wanted, services.rules.signup_bonus,
                                                   services.keys, services.base_url);
@@ -71,6 +78,15 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
     return made;
   });
   return user;
+}
+
+accounts::User upgrade_guest(const std::string& guest_id, accounts::Registration wanted,
+                             const std::string& password, const Services& services) {
+  wanted.password_hash = check_and_hash(wanted, password, services);
+  return services.db.write([&](db::Tx& tx) {
+    return guests::upgrade(tx, guest_id, wanted, services.rules.signup_bonus, services.keys,
+                           services.base_url, services.rules.oauth);
+  });
 }
 
 void change_password(const accounts::User& user, const PasswordChange& change,

@@ -15,6 +15,11 @@ namespace berth::api {
 accounts::User sign_up(accounts::Registration wanted, const std::string& password,
                        const Services& services);
 
+// Makes a guest an account, with the rules of sign_up(). Throws validation_failed, and
+// invalid_state if the account isn't a guest's.
+accounts::User upgrade_guest(const std::string& guest_id, accounts::Registration wanted,
+                             const std::string& password, const Services& services);
+
 struct PasswordChange {
   std::string current;
   std::string fresh;

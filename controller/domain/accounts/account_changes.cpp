@@ -76,7 +76,8 @@ void lock(db::Tx& tx, const std::string& user_id) {
 
 void mark_deleted(db::Tx& tx, const std::string& user_id) {
   tx.require_serializable();
-  if (const auto user = find(tx, user_id)) give_up(tx, NameKind::user, user->username, user_id);
+  const auto user = find(tx, user_id);
+  if (user && !user->is_guest) give_up(tx, NameKind::user, user->username, user_id);
   forget_who_gave_up(tx, user_id);
   email_changes::forget(tx, user_id);
   tx.execute(R"(DELETE FROM email_tokens WHERE user_id = $1)", user_id);

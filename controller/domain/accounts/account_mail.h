@@ -45,7 +45,8 @@ outbox::Letter reset_letter(const User& user, const std::string& base_url,
 // variants of an address ("+tag"), so those letters get no more than max_letters_to_unverified;
 // beyond them, some are kept for whoever registers with the mailbox's plain address, and some for
 // other letters, such as those with which the owner of the mailbox takes the account over. If the
-// number is reached, the function does nothing and returns false.
+// number is reached, the function does nothing and returns false. A guest gets no letters: then it
+// does nothing and returns true.
 enum class LetterKind { verification, other };
 inline constexpr int max_letters_to_unverified = 10;
 inline constexpr int more_letters_to_plain_address = 3;

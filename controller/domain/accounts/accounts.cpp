@@ -15,6 +15,7 @@
 #include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/accounts/given_up_names.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/days.h"
@@ -53,7 +54,7 @@ std::optional<std::string> referrer(db::Tx& tx, const std::optional<std::string>
       R"(
       SELECT id
       FROM users
-      WHERE referral_code = $1 AND deleted_at IS NULL)",
+      WHERE referral_code = $1 AND deleted_at IS NULL AND guest_of IS NULL)",
       typed);
   if (!rows.next()) throw invalid_field("referral_code", "is unknown");
   return rows.text("id");
@@ -88,6 +89,13 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys, const std
                 "this address has received as many mails as it may today; try again tomorrow");
   refusal.retry_after = until_next_letters(tx);
   throw refusal;
+}
+
+// Guests have negative numbers, and the keeper has 0.
+std::int64_t next_registration_number(db::Tx& tx) {
+  return std::max<std::int64_t>(
+             0, tx.number(R"(SELECT coalesce(max(registration_number), 0) FROM users)")) +
+         1;
 }
 
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
@@ -139,6 +147,7 @@ User user_of(const db::Query& row) {
           .totp_enabled = !row.null("totp_enabled_at"),
           .passkeys = row.integer("passkeys"),
           .suspended = !row.null("suspended_at"),
+          .is_guest = !row.null("guest_of"),
           .points = row.integer("points"),
           .referral_code = row.text("referral_code"),
           .registration_number = row.integer("registration_number"),
@@ -150,6 +159,8 @@ User user_of(const db::Query& row) {
 void check_email(std::string_view email, const std::string& field) {
   if (const auto canonical = canonical_mail_address(email); !canonical)
     throw invalid_field(field, std::string(canonical.error()));
+  else if (is_guest_address(*canonical))
+    throw invalid_field(field, "must not end with @guest.invalid, where no mail can be sent");
 }
 
 void check_username(std::string_view username) {
@@ -178,8 +189,7 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
   check_not_taken(tx, registration);
   take_up(tx, "username", NameKind::user, registration.username, "");
   const auto referred_by = referrer(tx, registration.referral_code);
-  const std::int64_t number =
-      tx.number(R"(SELECT coalesce(max(registration_number), 0) + 1 FROM users)");
+  const std::int64_t number = next_registration_number(tx);
   const std::string id = new_uuid(tx.now());
   tx.execute(
       R"(
@@ -203,6 +213,33 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
     give_admin_role(tx, id, AdminRole::admin, "first-account-admin");
   }
   const User user = *find(tx, id);
+  send_verification(tx, user, keys, base_url, registration.next);
+  return user;
+}
+
+User become_account(db::Tx& tx, const std::string& guest_id, const Registration& registration,
+                    const SignupBonus& bonus, const Keys& keys, const std::string& base_url) {
+  tx.require_serializable();
+  const auto app_id = guests::app_of(tx, guest_id);
+  if (!app_id) throw Error(Code::invalid_state, "this account isn't a guest's, or no longer one");
+  check_not_taken(tx, registration);
+  take_up(tx, "username", NameKind::user, registration.username, "");
+  const std::int64_t number = next_registration_number(tx);
+  tx.require_change(
+      R"(
+      UPDATE users
+      SET email = $2, email_key = $3, username = $4, username_key = $5, password_hash = $6,
+          referral_code = $7, registration_number = $8, signup_multiplier = $9,
+          is_returning = $10, language = $11, guest_of = NULL, guest_due_at = NULL,
+          updated_at = $12
+      WHERE id = $1 AND guest_of IS NOT NULL AND deleted_at IS NULL)",
+      guest_id, registration.email, email_key(registration.email), registration.username,
+      folded(registration.username), registration.password_hash, new_referral_code(), number,
+      multiplier(number, bonus), is_returning(tx, registration.email, keys.data),
+      to_string(registration.language), tx.now());
+  guests::count_left(tx, *app_id);
+  ledger::open_account(tx, ledger::user_account(guest_id));
+  const User user = *find(tx, guest_id);
   send_verification(tx, user, keys, base_url, registration.next);
   return user;
 }
@@ -261,7 +298,7 @@ void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bo
       R"(
       UPDATE users
       SET email_verified_at = $2, updated_at = $2
-      WHERE id = $1 AND email_verified_at IS NULL AND deleted_at IS NULL)",
+      WHERE id = $1 AND email_verified_at IS NULL AND deleted_at IS NULL AND guest_of IS NULL)",
       user_id, tx.now());
   if (changed == 1) pay_signup_bonus(tx, *find(tx, user_id), bonus);
 }
@@ -285,7 +322,7 @@ std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
       R"(
       SELECT id, password_hash
       FROM users
-      WHERE email_key = $1 AND deleted_at IS NULL)",
+      WHERE email_key = $1 AND deleted_at IS NULL AND guest_of IS NULL)",
       email_key(email));
   if (!rows.next()) return std::nullopt;
   return Credentials{.user_id = rows.text("id"), .password_hash = rows.text("password_hash")};

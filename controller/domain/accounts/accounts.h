@@ -35,6 +35,7 @@ struct User {
   bool totp_enabled = false;
   std::int64_t passkeys = 0;  // their number
   bool suspended = false;
+  bool is_guest = false;  // guests.h
   std::int64_t points = 0;
   std::string referral_code;
   std::int64_t registration_number = 0;
@@ -95,6 +96,14 @@ void check_not_taken(db::Tx& tx, const Registration& registration);
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url);
 
+// Makes a guest (guests.h) an account, as register_user() would have: it gets the address, the
+// username and the password hash, a registration number and its multiplier, and a mail that
+// verifies the address. Its id, points, friends and items stay. A referral code and `may_be_admin`
+// are ignored. Throws what register_user() throws, and invalid_state if the account isn't a guest's
+// (any more): of two calls at once, one wins.
+User become_account(db::Tx& tx, const std::string& guest_id, const Registration& registration,
+                    const SignupBonus& bonus, const Keys& keys, const std::string& base_url);
+
 // Returns nothing if there is no such account or it was deleted.
 std::optional<User> find(db::Tx& tx, const std::string& id);
 Stats stats(db::Tx& tx, const std::string& id);
@@ -142,8 +151,8 @@ struct Session {
 };
 // Opens a session that ends after `lifetime`, and also when it isn't used for `idle_timeout`, if
 // that is given and greater than 0. If the user then has too many sessions, the oldest ones end
-// (sessions.h). Throws account_suspended, and invalid_credentials if the account doesn't exist or
-// was deleted.
+// (sessions.h). Throws account_suspended, guest_account, and invalid_credentials if the account
+// doesn't exist or was deleted.
 Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
                      const std::string& user_agent, Duration lifetime,
                      std::optional<Duration> idle_timeout = {});

@@ -21,6 +21,7 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
   const auto user = find(tx, user_id);
   if (!user) throw Error(Code::invalid_credentials, "the address or the password is wrong");
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
+  if (user->is_guest) throw Error(Code::guest_account, "a guest can't log in");
   const Session session = {.id = new_uuid(tx.now()),
                            .user_id = user_id,
                            .created_at = tx.now(),

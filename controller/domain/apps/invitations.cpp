@@ -72,7 +72,7 @@ Recipient recipient_of(db::Tx& tx, const NewInvitation& wanted) {
     if (rows.next()) id = rows.text("id");
   }
   auto user = id.empty() ? std::nullopt : accounts::find(tx, id);
-  if (!user) throw Error(Code::user_not_found, "there is no user with this name");
+  if (!user || user->is_guest) throw Error(Code::user_not_found, "there is no user with this name");
   return {.email_key = {}, .user = user, .address = user->email};
 }
 

@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/db/enum_column.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/social/blocks.h"
@@ -162,6 +163,7 @@ Acquisition give(db::Tx& tx, const Payer& payer, const std::string& item_id,
   if (to_user_id == payer.user_id)
     throw invalid_field("to_user_id", "must be the id of another user");
   blocks::require_visible(tx, payer.user_id, to_user_id);
+  guests::require_none(tx, payer.user_id, to_user_id);
   return acquire(tx, payer, item_id, to_user_id, AcquiredVia::gift);
 }
 

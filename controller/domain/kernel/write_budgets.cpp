@@ -122,6 +122,10 @@ const Budget* find(Stores stores) {
   return found == budgets.end() ? nullptr : &*found;
 }
 
+Amount unverified_part(const Budget& budget, const Writer& writer) {
+  return writer.is_guest && budget.stores == Stores::people ? people_of_guest : budget.unverified;
+}
+
 Error not_verified() { return Error(Code::email_not_verified, "verify your email address first"); }
 
 std::string neighbourhood_of(std::string_view address) {
@@ -185,9 +189,10 @@ std::optional<Error> Counts::refusal(const Writer& writer, Stores stores, Instan
   if (!writer.account_id.empty()) {
     const auto [use, known] = used(Whose::account, budget->stores, writer.account_id, day);
     // Whether the address is verified is looked up only where the answer matters.
-    if (!known && is_used_up(use, divided(budget->unverified))) {
+    const Amount unverified = unverified_part(*budget, writer);
+    if (!known && is_used_up(use, divided(unverified))) {
       if (!writer.is_verified || !writer.is_verified()) {
-        if (budget->unverified.bytes == 0) return not_verified();
+        if (unverified.bytes == 0) return not_verified();
         return used_up("this account, whose email address isn't verified yet,", *budget, now);
       }
       note_verified(budget->stores, writer.account_id);

@@ -76,16 +76,25 @@ inline constexpr std::int64_t bytes_of_network = 200'000'000;
 // A /24 of IPv4 and a /48 of IPv6 may store as much as this number of networks.
 inline constexpr int networks_of_neighbourhood = 4;
 
+// What a guest (accounts/guests.h) may store on a day with operations that others may call only
+// once their address is verified: some friends, and where they are. The other budgets that are only
+// for verified addresses have nothing for guests.
+inline constexpr Amount people_of_guest = {5'000, 60};
+
 // Who stores something.
 struct Writer {
   std::string account_id = {};  // empty if nobody has logged in
   // Whether the account's address is verified. Called only if it matters, and never by two threads
   // at once for one Writer; may read the database.
   std::function<bool()> is_verified = {};
+  bool is_guest = false;
   // The client's address. Empty for the server of an app that an admin has approved for a scope: it
   // speaks for many people.
   std::string address = {};
 };
+// What the writer may store on a day while their address isn't verified; if it is nothing, they are
+// refused.
+Amount unverified_part(const Budget& budget, const Writer& writer);
 
 // Counts what was stored today. Thread-safe.
 //

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "controller/domain/accounts/expiry.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/apps/invitations.h"
 #include "controller/domain/deployments/builds/builds.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
@@ -16,6 +17,7 @@
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/lifecycle/erasure.h"
+#include "controller/domain/lifecycle/guests.h"
 #include "controller/domain/oauth/expiry.h"
 #include "controller/domain/social/chat.h"
 #include "controller/domain/social/presence.h"
@@ -36,6 +38,7 @@ constexpr std::array parts = {
     Part{holds::is_any_old, holds::remove_old},
     Part{rewards::is_any_old, rewards::remove_old},
     Part{accounts::is_any_old, accounts::remove_old},
+    Part{guests::is_any_due, guests::remove_due},
     Part{apps::is_any_invitation_old, apps::remove_old_invitations},
     Part{oauth::is_any_old, oauth::remove_old},
     Part{certificate_orders::is_any_old, certificate_orders::remove_old},

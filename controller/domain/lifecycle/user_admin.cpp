@@ -7,6 +7,7 @@
 #include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/email_changes.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
@@ -73,6 +74,8 @@ void empty_ledger_account(db::Tx& tx, const User& user) {
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor) {
   const User user = get(tx, id);
+  if (user.is_guest && (promotion.is_admin == true || promotion.admin_role))
+    throw Error(Code::guest_account, "a guest can't be an admin");
   if (promotion.tier) {
     if (!tiers::find_by_slug(tx, *promotion.tier))
       throw Error(Code::tier_not_found, "there is no such tier");
@@ -125,6 +128,18 @@ void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   if (user.email_verified) remember_address(tx, user.email, keys.data);
   mark_deleted(tx, user.id);
   erasure::begin(tx, user.id);
+}
+
+void delete_guest(db::Tx& tx, const User& guest) {
+  tx.require_serializable();
+  const auto app_id = guests::app_of(tx, guest.id);
+  if (!app_id) throw Error(Code::invalid_state, "the account isn't a guest's");
+  empty_ledger_account(tx, guest);
+  for (const auto forget : forget_user) forget(tx, guest.id);
+  mark_deleted(tx, guest.id);
+  erasure::begin(tx, guest.id);
+  guests::count_left(tx, *app_id);
+  guests::look_again(tx, guest.id, tx.now() + guests::row_kept_for);
 }
 
 }  // namespace berth::accounts

@@ -21,7 +21,8 @@ struct Promotion {                  // members that aren't set stay as they are
 // (ways_in.h) and tells the user by mail what has ended; a reactivation brings none of them back,
 // so the user logs in again. Repeating a call changes nothing, except that promote() writes a tier
 // to the audit log again. All three throw user_not_found; promote() also throws tier_not_found,
-// what give_admin_role() throws, and validation_failed for a role together with is_admin = false.
+// what give_admin_role() throws, guest_account for a guest who would be an admin, and
+// validation_failed for a role together with is_admin = false.
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor);
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor, const Keys& keys);
@@ -33,5 +34,8 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor);
 // batches (erasure.h). Throws invalid_state while an app of the user has a deployment that isn't
 // destroyed, and for the last admin (require_other_admin()).
 void delete_account(db::Tx& tx, const User& user, const Keys& keys);
+// The same for a guest (accounts/guests.h), who has no address, no apps and no name of their own.
+// Their row can go, too, once all other rows are gone. Throws invalid_state if they aren't a guest.
+void delete_guest(db::Tx& tx, const User& guest);
 
 }  // namespace berth::accounts

@@ -127,6 +127,10 @@ void disconnect_all(db::Tx& tx, const std::string& user_id) {
   for (const std::string& grant : grants) end_grant(tx, grant);
 }
 
+void forget_count(db::Tx& tx, const std::string& user_id) {
+  tx.execute(R"(DELETE FROM user_apps WHERE user_id = $1)", user_id);
+}
+
 std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id) {
   std::vector<std::string> ids;
   auto rows = tx.query(R"(SELECT app_id FROM grants WHERE user_id = $1)", user_id);

@@ -54,6 +54,8 @@ void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_i
 // connected.
 void end_grant(db::Tx& tx, const std::string& grant_id);
 void disconnect_all(db::Tx& tx, const std::string& user_id);
+// Removes the row that counts the apps of a removed guest, who has no grants any more.
+void forget_count(db::Tx& tx, const std::string& user_id);
 // The apps of the user's grants, those that have ended and aren't removed yet included.
 std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id);
 

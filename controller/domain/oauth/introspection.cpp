@@ -41,7 +41,8 @@ Caller caller_of(const db::Query& row, Instant now) {
           .deployments = deployments_of(row),
           .owns_app = holder.owns_app,
           .unregistered = holder.unregistered,
-          .tells_of_spends = holder.tells_of_spends};
+          .tells_of_spends = holder.tells_of_spends,
+          .is_guest = holder.is_guest};
 }
 
 // Introspection reports a refused token as inactive: returns nothing if `look` throws an Error.

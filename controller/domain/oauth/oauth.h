@@ -147,6 +147,7 @@ struct Caller {
   bool owns_app = false;         // the app is the user's own; false for first_party callers
   bool unregistered = false;     // the client isn't registered (apps/unregistered.h)
   bool tells_of_spends = false;  // somebody wants the events of the app's spends
+  bool is_guest = false;         // the user is a guest of the app (accounts/guests.h)
 };
 // Returns the caller. Throws invalid_token, token_expired, token_revoked or account_suspended.
 Caller check_access_token(db::Tx& tx, const std::string& token);

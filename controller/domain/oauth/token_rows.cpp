@@ -207,7 +207,7 @@ const std::string select_holder = R"(
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
            f.id AS family_id, g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes,
            f.deployments AS family_deployments,
-           a.approved_scopes, a.built_in, a.tells_of_spends, a.unregistered_until,
+           a.approved_scopes, a.built_in, a.tells_of_spends, a.unregistered_until, u.guest_of,
            CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
            )";
 const std::string of_token = R"(
@@ -227,7 +227,8 @@ Holder holder_of(const db::Query& row) {
           .built_in = row.flag("built_in"),
           .owns_app = row.flag("bears_operators") && !row.flag("built_in"),
           .tells_of_spends = row.flag("tells_of_spends"),
-          .unregistered = !row.null("unregistered_until")};
+          .unregistered = !row.null("unregistered_until"),
+          .is_guest = !row.null("guest_of")};
 }
 
 bool is_held_by(const db::Query& row, const std::string& app_id) {

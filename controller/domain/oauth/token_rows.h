@@ -102,6 +102,7 @@ struct Holder {
   bool owns_app = false;         // whether the user is the owner of another app
   bool tells_of_spends = false;  // whether somebody wants the events of the app's spends
   bool unregistered = false;     // whether the client isn't registered (apps/unregistered.h)
+  bool is_guest = false;         // whether the user is a guest (accounts/guests.h)
 };
 Holder holder_of(const db::Query& row);
 bool is_held_by(const db::Query& row, const std::string& app_id);

@@ -7,6 +7,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/apps/members.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/days.h"
@@ -252,6 +253,7 @@ std::int64_t transfer(db::Tx& tx, const debits::Payer& from, const Recipient& to
   const std::string recipient = find_recipient(tx, from.user_id, to);
   if (recipient == from.user_id)
     throw invalid_field(to.user_id ? "to_user_id" : "to_username", "must be another user's");
+  guests::require_none(tx, from.user_id, recipient);
   debits::take(tx, from,
                {.kind = "transfer",
                 .to = ledger::user_account(recipient),

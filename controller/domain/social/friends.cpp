@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/db/enum_column.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/social/blocks.h"
 
@@ -122,9 +123,10 @@ Friendship make_friends(db::Tx& tx, const Row& row) {
 
 Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
   tx.require_serializable();
-  if (count_requests(tx, user_id, Direction::outgoing) >= max_open_requests)
-    throw Error(Code::invalid_state, "you have " + std::to_string(max_open_requests) +
-                                         " unanswered requests, which is the limit");
+  const int most = guests::app_of(tx, user_id) ? guests::max_open_requests : max_open_requests;
+  if (count_requests(tx, user_id, Direction::outgoing) >= most)
+    throw Error(Code::invalid_state,
+                "you have " + std::to_string(most) + " unanswered requests, which is the limit");
   const std::string id = new_uuid(tx.now());
   tx.execute(
       R"(

@@ -62,6 +62,31 @@ def refresh(scene):
     )
 
 
+def new_guest(scene):
+    return scene.anybody.post("/api/auth/guests", scene.app.credentials())
+
+
+def as_guest(scene):
+    return type(scene.anybody)(scene.base, new_guest(scene).expect(201)["access_token"])
+
+
+@driver("createGuest")
+def create_guest(scene):
+    return new_guest(scene)
+
+
+@driver("startGuestSession")
+def start_guest_session(scene):
+    return as_guest(scene).post("/api/auth/guests/session")
+
+
+@driver("upgradeGuest")
+def upgrade_guest(scene):
+    name = scene.new_name("player")
+    body = {"email": name + "@example.org", "username": name, "password": "correct horse battery"}
+    return as_guest(scene).post("/api/auth/guests/upgrade", body)
+
+
 @driver("me")
 def me(scene):
     return scene.user.get("/api/auth/me")

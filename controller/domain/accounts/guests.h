@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/domain/accounts/accounts.h"
+
+// Guests: players whom an app has started without an address and a password. A guest is a row of
+// `users` that belongs to an app (`guest_of`), so that friends, items and points have an owner
+// whose id stays when the guest becomes an account (become_account() in accounts.h). Nobody can log
+// in as a guest; the app's tokens are the only way in (oauth/guest_tokens.h), and a guest whose
+// tokens have ended is removed (lifecycle/guests.h). docs/decisions/accounts.md says what guests
+// may do.
+namespace berth::guests {
+
+// How many guests an app may make on a UTC day, and have at a time; and the same for all apps
+// together, because anybody can register apps.
+inline constexpr int max_made_per_day = 1'000;
+inline constexpr int max_living = 10'000;
+inline constexpr int max_made_per_day_by_all = 20'000;
+inline constexpr int max_living_of_all = 200'000;
+// How many friend requests of a guest may wait for an answer.
+inline constexpr int max_open_requests = 10;
+// How long the row of a removed guest stays: until their consent, which is kept for an hour after
+// its end, and the other rows about them are gone.
+inline constexpr Duration row_kept_for = std::chrono::days(1);
+
+// Makes a guest of the app, with a username that nobody chose and the address
+// `<id>@guest.invalid`. They are looked at next at `due_at`. Throws rate_limited beyond the four
+// limits above. Needs serializability.
+accounts::User add(db::Tx& tx, const std::string& app_id, Instant due_at);
+
+// The app whose guest the account is; nothing if it is no guest, no longer one, or removed.
+std::optional<std::string> app_of(db::Tx& tx, const std::string& user_id);
+// Throws guest_account if one of the two accounts is a guest's: points and gifts neither come from
+// guests nor reach them.
+void require_none(db::Tx& tx, const std::string& one, const std::string& other);
+// Takes one from the number of the app's guests, who has become an account or was removed.
+void count_left(db::Tx& tx, const std::string& app_id);
+
+// A guest, or the row of a removed one, that has to be looked at.
+struct Due {
+  std::string user_id;
+  bool is_removed = false;
+};
+bool is_any_due(db::Tx& tx);
+// The ones that are due for the longest time, at most `most`.
+std::vector<Due> due(db::Tx& tx, int most);
+// Sets when the guest is looked at next; without a time, never.
+void look_again(db::Tx& tx, const std::string& user_id, std::optional<Instant> at);
+
+// Whether the points of a removed guest have left entries in the ledger. Then the row has to stay.
+bool has_ledger_account(db::Tx& tx, const std::string& user_id);
+// Whether rows about a removed guest wait for their end.
+bool has_rows(db::Tx& tx, const std::string& user_id);
+// Deletes the row of a removed guest, of whom neither of the two is true.
+void remove_row(db::Tx& tx, const std::string& user_id);
+
+}  // namespace berth::guests
