@@ -1774,6 +1774,7 @@ export const en = {
     user: 'User',
     joined: 'Joined',
     suspended: 'Suspended',
+    guest: 'Guest',
     admin: 'Admin',
     suspend: 'Suspend',
     reactivate: 'Reactivate',
