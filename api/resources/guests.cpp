@@ -68,6 +68,10 @@ constexpr Rate session_starts = per_minute(10);
 constexpr Access guests_token =
     with_pages_of_apps(oauth_token({Scope::profile_read}, Access::ForApp::none));
 
+static_assert(guests::max_made_per_day == 1'000 && guests::max_living == 10'000 &&
+                  oauth::refresh_token_lifetime == std::chrono::days(30),
+              "createGuest publishes these limits");
+
 constexpr Route rows[] = {
     {.request = "POST /api/auth/guests",
      .name = "createGuest",

@@ -170,6 +170,10 @@ def writes():
     yield "UPDATE users SET username = 'Annabella', username_key = 'annabella' WHERE id = 'u1'"
     yield "UPDATE users SET suspended_at = NULL WHERE id = 'u2'"
     yield "UPDATE users SET deleted_at = 9 WHERE id = 'u2'"
+    # A guest has no suffixes before the upgrade.
+    yield user(4, "guest").replace(", updated_at)", ", updated_at, guest_of)").replace("5, 5)", "5, 5, 'a1')")
+    yield "UPDATE users SET username = 'guest2', username_key = 'guest2' WHERE id = 'u4'"
+    yield "UPDATE users SET username = 'cara', username_key = 'cara', guest_of = NULL WHERE id = 'u4'"
     yield "UPDATE users SET updated_at = 6"
     for app in ("a1", "a2"):
         yield f"""INSERT INTO apps (id, owner_id, app_name, client_id, client_secret_hash, redirect_uris, allowed_scopes,

@@ -1824,6 +1824,7 @@ export const de: Messages = {
     user: 'Benutzer',
     joined: 'Dabei seit',
     suspended: 'Gesperrt',
+    guest: 'Gast',
     admin: 'Admin',
     suspend: 'Sperren',
     reactivate: 'Wieder zulassen',

@@ -1784,6 +1784,7 @@ export const en = {
     user: 'User',
     joined: 'Joined',
     suspended: 'Suspended',
+    guest: 'Guest',
     admin: 'Admin',
     suspend: 'Suspend',
     reactivate: 'Reactivate',

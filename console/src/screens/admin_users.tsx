@@ -124,7 +124,8 @@ function Marks({ of: user }: { of: AnyUser }) {
     <>
       {user.admin_role && <span class="tag">{t.admin.roles[user.admin_role]}</span>}
       {user.suspended && <span class="badge bad">{t.admin.suspended}</span>}
-      {!user.email_verified && <span class="badge warn">{t.account.unverified}</span>}
+      {user.is_guest && <span class="tag">{t.admin.guest}</span>}
+      {!user.email_verified && !user.is_guest && <span class="badge warn">{t.account.unverified}</span>}
     </>
   );
 }

@@ -25,7 +25,7 @@ struct Limits {
   if (tx.number(R"(SELECT living FROM guest_counts WHERE subject = $1)", subject) >= limits.living)
     throw Error(Code::rate_limited, whose + " can have " + std::to_string(limits.living) +
                                         " guests at a time; those who don't come back are removed "
-                                        "after 30 days");
+                                        "after a while");
   Error refusal(Code::rate_limited, whose + " can make " + std::to_string(limits.made_per_day) +
                                         " guests a day; the next day begins at 00:00 UTC");
   refusal.retry_after = accounts::until_next_letters(tx);
