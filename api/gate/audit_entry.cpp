@@ -15,7 +15,7 @@ struct Target {
 };
 
 // Returns what a placeholder's component stands for: "AppInvitationId" for an app_invitation.
-std::string kind_of(std::string_view component) {
+std::string thing_of(std::string_view component) {
   if (component.ends_with("Id")) component.remove_suffix(2);
   if (component == "MyApp" || component == "OwnApp" || component == "InternalApp") return "app";
   if (component == "InternalDeployment") return "deployment";
@@ -31,7 +31,7 @@ std::string kind_of(std::string_view component) {
 
 // Returns the thing in the answer that has an id, if there is just one: what was made, or whom a
 // login is for.
-Target in_answer(const json& body) {
+Target target_in_answer(const json& body) {
   if (!body.is_object()) return {};
   const auto id_of = [](const json& object) {
     const auto id = object.is_object() ? object.find("id") : object.end();
@@ -51,21 +51,21 @@ Target in_answer(const json& body) {
   return whole.empty() ? Target() : Target{"", whole};
 }
 
-Target in_path(const Call& call) {
+Target target_in_path(const Call& call) {
   const Route& route = *call.route;
   Target last;
   const auto names = placeholders_in(route.path());
   for (size_t i = 0; i < names.size(); ++i)
     if (route.in_path[i]->kind == Kind::uuid)
-      last = {kind_of(route.in_path[i]->component), call.id(names[i])};
+      last = {thing_of(route.in_path[i]->component), call.id(names[i])};
   return last;
 }
 
 Target target_of(const Call& call, const json& answer) {
   constexpr int created = 201;
-  Target target = in_path(call);
+  Target target = target_in_path(call);
   if (target.id.empty() || call.route->answer.status == created)
-    if (Target made = in_answer(answer); !made.id.empty()) target = std::move(made);
+    if (Target made = target_in_answer(answer); !made.id.empty()) target = std::move(made);
   if (!target.id.empty()) return target;
   if (call.caller && !call.caller->app_id.empty()) return {"app", call.caller->app_id};
   if (call.user) return {"user", call.user->id};
@@ -91,7 +91,7 @@ bool is_to_record(const Call& call, const Reply& reply, const Requester& request
          reply.status < first_error && !requester.is_recorded && !requester.records;
 }
 
-void record(db::Tx& tx, const Target& target, Requester& requester) {
+void record_target(db::Tx& tx, const Target& target, Requester& requester) {
   if (target.kind == "app" && requester.app_id.empty()) requester.app_id = target.id;
   audit::record_operation(tx, target.kind, target.id);
 }
@@ -144,7 +144,8 @@ Requester requester_of(const Call& call) {
 void record_success(db::Tx& tx, const Call& call, const Reply& reply, std::int64_t changes_before) {
   Requester* const requester = tx.requester();
   if (requester == nullptr || tx.changes() == changes_before) return;
-  if (is_to_record(call, reply, *requester)) record(tx, target_of(call, reply.body), *requester);
+  if (is_to_record(call, reply, *requester))
+    record_target(tx, target_of(call, reply.body), *requester);
 }
 
 void record_success(const Services& services, const Call& call, const Reply& reply,
@@ -152,7 +153,7 @@ void record_success(const Services& services, const Call& call, const Reply& rep
   requester.records = false;
   if (!requester.has_changed || !is_to_record(call, reply, requester)) return;
   const Target target = target_of(call, reply.body);
-  services.db.write([&](db::Tx& tx) { record(tx, target, requester); });
+  services.db.write([&](db::Tx& tx) { record_target(tx, target, requester); });
 }
 
 }  // namespace berth::api

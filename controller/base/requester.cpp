@@ -3,15 +3,15 @@
 namespace berth {
 namespace {
 
-thread_local Requester* of_this_thread = nullptr;
+thread_local Requester* requester_of_this_thread = nullptr;
 
 }  // namespace
 
-Requester* Requester::of_thread() { return of_this_thread; }
+Requester* Requester::of_thread() { return requester_of_this_thread; }
 
-RequesterOfThread::RequesterOfThread(Requester& requester) : outer_(of_this_thread) {
-  of_this_thread = &requester;
+RequesterOfThread::RequesterOfThread(Requester& requester) : outer_(requester_of_this_thread) {
+  requester_of_this_thread = &requester;
 }
-RequesterOfThread::~RequesterOfThread() { of_this_thread = outer_; }
+RequesterOfThread::~RequesterOfThread() { requester_of_this_thread = outer_; }
 
 }  // namespace berth
