@@ -361,7 +361,7 @@ constexpr Route rows[] = {
      .query = after_query,
      .answer = {.schema = "AuditLines", .content_type = "application/x-ndjson"},
      .errors = {Code::validation_failed},
-     .served_by = {"berth admin audit --follow"},
+     .served_by = {"berth admin audit"},
      .run = ReadHandler{stream_of_entries}},
     {.request = "GET /api/internal/audit/check",
      .name = "checkAudit",
@@ -374,7 +374,7 @@ constexpr Route rows[] = {
      .answer = {200, "AuditCheck"},
      .errors = {Code::validation_failed},
      .readers = db::Readers::heavy,
-     .served_by = {"berth admin audit --check"},
+     .served_by = {"berth admin audit"},
      .run = ReadHandler{check_chain}},
 };
 
