@@ -292,7 +292,7 @@ constexpr Param after_number = {.name = "after",
                                 .example = "0",
                                 .kind = Kind::integer,
                                 .least = 0,
-                                .most = std::int64_t(1) << 53};
+                                .most = (std::int64_t(1) << 53) - 1};
 
 constexpr Param query_of_all[] = {by_actor,   by_action, by_target, by_user, by_app,
                                   by_network, by_token,  since,     until,   in_form};

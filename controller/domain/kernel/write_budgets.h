@@ -79,7 +79,7 @@ inline constexpr int networks_of_neighbourhood = 4;
 // What a guest (accounts/guests.h) may store on a day with operations that others may call only
 // once their address is verified: some friends, and where they are. The other budgets that are only
 // for verified addresses have nothing for guests.
-inline constexpr Amount people_of_guest = {5'000, 60};
+inline constexpr Amount people_of_guest = {10'000, 60};
 
 // Who stores something.
 struct Writer {

@@ -75,10 +75,11 @@ struct Fixture {
     request.headers.add("Accept", "text/html");
     request.headers.add("Sec-Fetch-Site", "same-origin");
     request.headers.add("Origin", "https://api.example.org");
-    request.headers.add("Cookie", "__Host-berth_form=form" +
-                                      (session ? "; __Host-berth_session=" +
-                                                     accounts::session_jwt(*session, g.world.keys)
-                                               : std::string()));
+    const std::string cookies =
+        "__Host-berth_form=form" +
+        (session ? "; __Host-berth_session=" + accounts::session_jwt(*session, g.world.keys)
+                 : std::string());
+    request.headers.add("Cookie", cookies);  // refers to the text
     Response response;
     REQUIRE(site->handle(request, response));
     return response;

@@ -79,9 +79,11 @@ struct Shell {
                                  : status + " " + body.at("error").at("code").get<std::string>();
   }
   std::vector<audit::Entry> recorded() {
-    return g.world.read([&](db::Tx& tx) {
+    auto all = g.world.read([&](db::Tx& tx) {
       return audit::list(tx, {.target = id}, {.page = 1, .page_size = 100}).items;
     });
+    std::erase_if(all, [](const audit::Entry& one) { return one.operation == "createDeployment"; });
+    return all;
   }
   // The details of the only entry for this action.
   json details_of(const std::string& action) {
