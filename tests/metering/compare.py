@@ -38,6 +38,7 @@ class Result:
     lost: float = 0.0  # of runs that vanished: what wasn't metered
     missed: int = 0
     missed_seconds: float = 0.0
+    without_end: int = 0  # runs of which nobody knows when they ended
 
 
 def last_kill(kills, moment):
@@ -59,9 +60,10 @@ def blind_times(kills):
 
 def may_be_missed(run, kills):
     """Whether nobody could have seen the run."""
-    if run.finished - run.started <= SHORT_SECONDS:
+    if run.finished is not None and run.finished - run.started <= SHORT_SECONDS:
         return True
-    return any(begin <= run.started and run.finished <= end for begin, end in blind_times(kills))
+    begin, end = run.seen or run.started, run.gone or run.finished
+    return end - begin <= SHORT_SECONDS or any(first <= begin and end <= last for first, last in blind_times(kills))
 
 
 def check_interval(name, interval, run, kills, result):
@@ -74,11 +76,15 @@ def check_interval(name, interval, run, kills, result):
     result.metered += interval.length()
     if interval.deployment != run.deployment:
         problem("belongs to another deployment")
-    if interval.ended is None or run.finished is None:
+    if interval.ended is None or (run.finished or run.gone) is None:
         problem("has no end")
         return
     if abs(interval.started - run.started) > START_SECONDS + EXACT:
         problem("began at another time")
+    if run.finished is None:  # the meter can't know more than the watcher
+        if interval.ending != "vanished" or not interval.started <= interval.ended <= run.gone + START_SECONDS + EXACT:
+            problem("ended, nobody knows when")
+        return
     if interval.ending == "finished":
         if abs(interval.ended - run.finished) > START_SECONDS + EXACT:
             problem("ended at another time")
@@ -102,15 +108,18 @@ def compare(runs, intervals, kills):
     for name, interval in intervals.items():
         check_interval(name, interval, runs.get(name), kills, result)
     for name, run in runs.items():
-        if run.finished is None:
+        if (run.finished or run.gone) is None:
             result.problems.append(f"{name} of {run.deployment} still runs")
             continue
         result.starts += 1
-        result.ran += run.finished - run.started
+        if run.finished is None:
+            result.without_end += 1
+        else:
+            result.ran += run.finished - run.started
         if name in intervals:
             continue
         result.missed += 1
-        result.missed_seconds += run.finished - run.started
+        result.missed_seconds += (run.finished or run.gone) - run.started
         if not may_be_missed(run, kills):
             result.problems.append(f"{name} of {run.deployment} isn't metered: {run}")
     return result

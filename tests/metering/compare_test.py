@@ -2,12 +2,14 @@
 """The comparison finds what is metered twice, too long, too short or not at all."""
 import pathlib
 import sys
+import threading
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from compare import Interval, Kill, check_charges, compare, most_at_once, reached_at  # noqa: E402
-from watcher import Run, runs_of  # noqa: E402
+from watcher import Run, Watcher, runs_of  # noqa: E402
 
 KILLS = [Kill(at=100, watched_until=95, back=116)]
 
@@ -49,6 +51,21 @@ class Comparison(unittest.TestCase):
         self.assertIn("isn't metered", problems(Run("d", 101, 160), None, [*KILLS, Kill(150, 95, 158)])[0])
         self.assertEqual(problems(Run("d", 10, 12), None), [])
 
+    def test_what_counts_is_when_a_run_could_be_seen(self):
+        # The kubelet told of it when it was over, and the pod was gone before berthd was back.
+        self.assertEqual(problems(Run("d", 60, 97, seen=98, gone=115), None), [])
+        self.assertIn("isn't metered", problems(Run("d", 60, 97, seen=90, gone=115), None)[0])
+        self.assertIn("isn't metered", problems(Run("d", 101, 115, seen=101, gone=140), None)[0])
+
+    def test_a_run_whose_end_nobody_knows_has_vanished_before_its_pod_was_gone(self):
+        run = Run("d", 10, seen=10, gone=50)
+        result = compare({"u/0": run}, {"u/0": Interval("d", 10, 30, "vanished")}, KILLS)
+        self.assertEqual((result.problems, result.starts, result.without_end, result.ran), ([], 1, 1, 0))
+        for interval in (Interval("d", 10, 30, "finished"), Interval("d", 10, 52, "vanished")):
+            self.assertIn("nobody knows when", problems(run, interval)[0])
+        self.assertIn("no end", problems(run, Interval("d", 10, None, None))[0])
+        self.assertIn("isn't metered", problems(run, None)[0])
+
     def test_points_are_those_of_the_time(self):
         self.assertEqual(check_charges({"a": (10_900, 10, 10)}, 3600), [])
         self.assertIn("charged 12", check_charges({"a": (10_900, 12, 12)}, 3600)[0])
@@ -69,6 +86,24 @@ class Comparison(unittest.TestCase):
 
 
 class Watching(unittest.TestCase):
+    def test_when_a_run_is_seen(self):
+        def change(kind, restarts, state):
+            state = {"running": {"startedAt": f"2026-05-01T00:00:0{restarts}Z"}} if state is None else state
+            return {"type": kind, "object": {
+                "metadata": {"uid": "u", "resourceVersion": "7", "labels": {"berth/deployment": "d"}},
+                "status": {"containerStatuses": [{"name": "app", "restartCount": restarts, "state": state}]}}}
+
+        watcher = object.__new__(Watcher)  # without the pods of an API server
+        watcher.lock, watcher.known, watcher.alive = threading.Lock(), {}, {}
+        with unittest.mock.patch("watcher.time.time", side_effect=range(1, 9)):
+            watcher.take(change("ADDED", 0, {"waiting": {}}))  # at 1
+            watcher.take(change("MODIFIED", 0, None))
+            watcher.take(change("MODIFIED", 0, None))
+            watcher.take(change("MODIFIED", 1, None))  # at 4
+            watcher.take(change("DELETED", 1, {"terminated": {"exitCode": 137}}))
+        times = {name: (run.seen, run.gone, run.finished) for name, run in watcher.runs().items()}
+        self.assertEqual(times, {"u/0": (2, 4, None), "u/1": (4, 5, None)})
+
     def test_the_runs_of_a_pod(self):
         def pod(restarts, state, last=None):
             return {"metadata": {"uid": "u", "labels": {"berth/deployment": "d"}}, "status": {"containerStatuses": [

@@ -15,10 +15,15 @@ CONTAINER = "app"
 
 @dataclasses.dataclass
 class Run:
-    """One run of a deployment's container, by the runtime's own times, in seconds since 1970."""
+    """One run of a deployment's container, by the runtime's own times, in seconds since 1970. If `finished` stays None and
+    the pod is gone, no status has ever said when the run ended: a kubelet that doesn't find a container any more reports
+    it as ContainerStatusUnknown, without times."""
     deployment: str
     started: float
     finished: float | None = None
+    # Between these two moments, the pod's status named the run: a kubelet with much to do tells late of a start.
+    seen: float | None = None
+    gone: float | None = None
 
 
 def seconds(text):
@@ -81,6 +86,17 @@ class Watcher(threading.Thread):
             except (OSError, http.client.HTTPException, urllib.error.URLError, ValueError):
                 time.sleep(0.05)  # the watch was broken off, and goes on from the same version
 
+    def take_runs(self, uid, named):
+        """`named` are the runs that the pod's status names now: name -> Run. Needs the lock."""
+        now = time.time()
+        for name, run in self.known.items():
+            if name.startswith(uid + "/") and name not in named:
+                run.gone = run.gone or now
+        for name, run in named.items():
+            before = self.known.get(name)
+            run.seen = before.seen if before else now
+            self.known[name] = run
+
     def take(self, event, version=None):
         pod = event["object"]
         if event["type"] == "ERROR":
@@ -88,10 +104,11 @@ class Watcher(threading.Thread):
             return
         with self.lock:
             if event["type"] != "BOOKMARK":
-                self.known.update(runs_of(pod))
                 uid = pod["metadata"]["uid"]
+                self.take_runs(uid, dict(runs_of(pod)))
                 if event["type"] == "DELETED":
                     self.alive.pop(uid, None)
+                    self.take_runs(uid, {})
                 else:
                     self.alive[uid] = pod["metadata"]["labels"][LABEL]
             self.version = version or pod["metadata"]["resourceVersion"]
