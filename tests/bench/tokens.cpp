@@ -28,8 +28,11 @@ namespace {
 
 constexpr int usual_users = 1'000;
 constexpr int usual_calls = 1'000'000;
-constexpr int calls_of_login = 10;        // one login among so many calls
-constexpr int calls_of_transaction = 50;  // so that the disk's syncs don't take most of the time
+constexpr int calls_of_login = 10;  // one login among so many calls
+// How many calls share a transaction, so that the disk's syncs don't take most of the time: so few
+// for each of the users that hardly anybody calls twice at the same time.
+constexpr int most_calls_of_transaction = 50;
+constexpr int users_for_each_call = 20;
 constexpr int reports = 4;
 constexpr int checks = 10'000;   // of access tokens, for each report
 constexpr double most_rows = 3;  // the goal: rows of tokens for each living grant
@@ -89,10 +92,12 @@ class Simulation {
   }
 
   void run(int calls) {
-    const Duration step = simulated * calls_of_transaction / calls;
+    const int together =
+        std::clamp(int(users_.size()) / users_for_each_call, 1, most_calls_of_transaction);
+    const Duration step = simulated * together / calls;
     print_head();
     for (int done = 0; done < calls;) {
-      const int some = std::min(calls_of_transaction, calls - done);
+      const int some = std::min(together, calls - done);
       database_.write([&](db::Tx& tx) {
         for (int i = 0; i < some; ++i) call(tx, users_[random_() % users_.size()]);
       });
