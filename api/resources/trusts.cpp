@@ -56,7 +56,7 @@ Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
                            .issuer = body.at("issuer"),
                            .audience = body.at("audience"),
                            .claims = decode_claims(body.at("claims")),
-                           .allow_wildcards = allows != body.end() && allows->get<bool>(),
+                           .allow_wildcards = allows != body.end() && *allows == true,
                            .deployments = deployments,
                            .scopes = texts_in(body, "scopes")});
   audit::record(tx, call.user->id, "trust.create", app.id,

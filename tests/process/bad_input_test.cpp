@@ -25,6 +25,9 @@ constexpr const char* gap = "@gap@";
 constexpr const char* far_too_long = "far too long";
 
 bool allows(const json& schema, const std::string& type) {
+  if (schema.contains("oneOf"))
+    return std::ranges::any_of(schema.at("oneOf"),
+                               [&](const json& each) { return allows(each, type); });
   const json& types = schema.at("type");
   return types.is_array() ? std::find(types.begin(), types.end(), type) != types.end()
                           : types == type;
