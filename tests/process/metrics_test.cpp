@@ -95,11 +95,12 @@ TEST_CASE("each loop runs rounds, which the metrics count, and none fails") {
   const Berthd berthd;
   // Those of a process that has its database for itself, simulates its cluster and sends no mail.
   const std::set<std::string> loops = {
-      "ads",           "autoscaler",   "billing",  "campaign index", "expiry",          "last uses",
-      "ledger",        "metering",     "money",    "presence",       "refund requests", "resets",
-      "usage",         "security log", "webhooks", "write counts",   "crons",           "pushes",
-      "token warnings",
-      "logouts",       "openid keys"};
+      "ads",        "autoscaler",   "billing",         "campaign index",
+      "expiry",     "last uses",    "ledger",          "metering",
+      "money",      "presence",     "refund requests", "resets",
+      "usage",      "security log", "webhooks",        "write counts",
+      "crons",      "pushes",       "token warnings",  "logouts",
+      "openid keys"};
   const auto with = [](const std::map<std::string, double>& series, const std::string& outcome) {
     const std::string begin = "berth_loop_rounds_total{loop=\"";
     const std::string end = "\",outcome=\"" + outcome + "\"}";
