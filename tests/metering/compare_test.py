@@ -41,6 +41,8 @@ class Comparison(unittest.TestCase):
         self.assertIn("for less", problems(run, Interval("d", 10, 90, "vanished"))[0])
         self.assertIn("never away", problems(Run("d", 10, 50), Interval("d", 10, 46, "vanished"))[0])
         self.assertEqual(problems(Run("d", 10, 50), Interval("d", 10, 48, "vanished")), [])
+        self.assertEqual(problems(Run("d", 93, 110), Interval("d", 93, 93, "vanished")), [])
+        self.assertIn("for less", problems(Run("d", 91, 110), Interval("d", 91, 91, "vanished"))[0])
 
     def test_what_never_ran_or_is_missing_is_found(self):
         self.assertIn("never ran", problems(None, Interval("d", 10, 50, "finished"))[0])
