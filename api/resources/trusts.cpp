@@ -50,15 +50,14 @@ Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
   const std::vector<std::string> deployments = texts_in(body, "deployments");
   for (const std::string& id : deployments) deployments::get_owned(tx, app.id, id);
   const auto allows = body.find("allow_wildcards");
-  const auto made =
-      oauth::create_trust(tx, app,
-                          {.name = text_or_nothing(body, "name").value_or(""),
-                           .issuer = body.at("issuer"),
-                           .audience = body.at("audience"),
-                           .claims = decode_claims(body.at("claims")),
-                           .allow_wildcards = allows != body.end() && *allows == true,
-                           .deployments = deployments,
-                           .scopes = texts_in(body, "scopes")});
+  const auto made = oauth::create_trust(tx, app,
+                                        {.name = text_or_nothing(body, "name").value_or(""),
+                                         .issuer = body.at("issuer"),
+                                         .audience = body.at("audience"),
+                                         .claims = decode_claims(body.at("claims")),
+                                         .allow_wildcards = allows != body.end() && *allows == true,
+                                         .deployments = deployments,
+                                         .scopes = texts_in(body, "scopes")});
   audit::record(tx, call.user->id, "trust.create", app.id,
                 json{{"trust_id", made.trust.id},
                      {"issuer", made.trust.issuer},

@@ -98,7 +98,10 @@ def check_interval(name, interval, run, kills, result):
         # The status of a container that restarts quickly names the last two runs only.
         if run.finished - interval.ended > SHORT_SECONDS:
             problem("vanished although berthd was never away")
-    elif interval.ended < min(run.finished, kill.watched_until) - START_SECONDS - EXACT:
+        return
+    # Otherwise it wasn't recorded yet when berthd was killed.
+    was_recorded = (run.seen or run.started) <= kill.watched_until - SHORT_SECONDS
+    if was_recorded and interval.ended < min(run.finished, kill.watched_until) - START_SECONDS - EXACT:
         problem(f"was seen until {kill.watched_until}, and is metered for less")
 
 

@@ -41,6 +41,8 @@ class Comparison(unittest.TestCase):
         self.assertIn("for less", problems(run, Interval("d", 10, 90, "vanished"))[0])
         self.assertIn("never away", problems(Run("d", 10, 50), Interval("d", 10, 46, "vanished"))[0])
         self.assertEqual(problems(Run("d", 10, 50), Interval("d", 10, 48, "vanished")), [])
+        self.assertEqual(problems(Run("d", 93, 110), Interval("d", 93, 93, "vanished")), [])
+        self.assertIn("for less", problems(Run("d", 91, 110), Interval("d", 91, 91, "vanished"))[0])
 
     def test_what_never_ran_or_is_missing_is_found(self):
         self.assertIn("never ran", problems(None, Interval("d", 10, 50, "finished"))[0])
@@ -94,7 +96,7 @@ class Watching(unittest.TestCase):
                 "status": {"containerStatuses": [{"name": "app", "restartCount": restarts, "state": state}]}}}
 
         watcher = object.__new__(Watcher)  # without the pods of an API server
-        watcher.lock, watcher.known, watcher.alive = threading.Lock(), {}, {}
+        watcher.lock, watcher.known, watcher.present, watcher.alive = threading.Lock(), {}, {}, {}
         with unittest.mock.patch("watcher.time.time", side_effect=range(1, 9)):
             watcher.take(change("ADDED", 0, {"waiting": {}}))  # at 1
             watcher.take(change("MODIFIED", 0, None))

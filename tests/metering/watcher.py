@@ -59,6 +59,7 @@ class Watcher(threading.Thread):
         self.url = url + "/api/v1/pods?labelSelector=" + urllib.parse.quote(LABEL)
         self.lock = threading.Lock()
         self.known = {}
+        self.present = {}  # the names of the runs that the pod's status names: uid -> set
         self.alive = {}  # pods that are there: uid -> deployment
         self.lost = None  # why changes may be missing; then nothing can be compared
         with urllib.request.urlopen(self.url) as answer:
@@ -89,9 +90,10 @@ class Watcher(threading.Thread):
     def take_runs(self, uid, named):
         """`named` are the runs that the pod's status names now: name -> Run. Needs the lock."""
         now = time.time()
-        for name, run in self.known.items():
-            if name.startswith(uid + "/") and name not in named:
-                run.gone = run.gone or now
+        for name in self.present.pop(uid, set()) - named.keys():
+            self.known[name].gone = now
+        if named:
+            self.present[uid] = set(named)
         for name, run in named.items():
             before = self.known.get(name)
             run.seen = before.seen if before else now

@@ -245,7 +245,8 @@ test('with another tier, a domain of one’s own shows the records to set', asyn
   await look('tier-sum');
   assert.match(await sum.innerText(), /Deducted now\s+[\d,]+ points[\s\S]*The app has\s+5,000 points\s+Left afterwards\s+[\d,]+ points/);
   await page.getByRole('dialog').getByRole('button', { name: 'Change the tier' }).click();
-  await page.getByText('Saved. A new container is on its way.').waitFor();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByText('Saved. A new container is on its way.').last().waitFor(); // beside the note of an earlier change
   await link('Domain').click();
   await fill('Domain', 'www.hello.example');
   await page.keyboard.press('Enter');

@@ -48,7 +48,8 @@ async function repeat(deployment: Deployment, run: Run) {
 }
 
 function Row({ deployment, run, again }: { deployment: Deployment; run: Run; again: () => void }) {
-  const [open, show] = useState(!is_over(run));
+  const [chosen, choose] = useState<boolean | null>(null);
+  const open = chosen ?? !is_over(run);
   const [asking, ask] = useState<'cancel' | 'repeat' | null>(null);
   const price = tiers.value?.find((tier) => tier.slug === deployment.tier)?.points_per_hour ?? 0;
   return (
@@ -75,12 +76,13 @@ function Row({ deployment, run, again }: { deployment: Deployment; run: Run; aga
             </Button>
           )
         )}
-        <Button slim aria-expanded={open} onClick={() => show(!open)}>
+        <Button slim aria-expanded={open} onClick={() => choose(!open)}>
           {t.runs.output}
         </Button>
       </div>
       {open && (
         <FollowedText
+          key={run.status}
           url={fill(
             '/api/deploy/apps/{id}/runs/{run_id}/logs',
             { id: deployment.id, run_id: run.id },
@@ -94,7 +96,7 @@ function Row({ deployment, run, again }: { deployment: Deployment; run: Run; aga
           onStatus={again}
         />
       )}
-      {asking === 'cancel' && (
+      {asking === 'cancel' && !is_over(run) && (
         <Confirm
           title={t.runs.cancel_title}
           action={t.runs.cancel}
@@ -214,7 +216,7 @@ export function RunsTab({ deployment }: { deployment: Deployment }) {
         ) : (
           <ul class="list">
             {runs.value.runs.map((run) => (
-              <Row key={`${run.id} ${run.status}`} deployment={deployment} run={run} again={again} />
+              <Row key={run.id} deployment={deployment} run={run} again={again} />
             ))}
           </ul>
         )}

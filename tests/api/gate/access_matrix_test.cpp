@@ -9,10 +9,10 @@
 #include "api/gate/openapi.h"
 #include "controller/base/ascii.h"
 #include "controller/domain/apps/built_in.h"
-#include "controller/domain/apps/invitations.h"
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/personal_tokens.h"
 #include "controller/domain/oauth/trusts.h"
+#include "tests/api/gate/members.h"
 #include "tests/api/gate_world.h"
 #include "tests/id_token_signer.h"
 
@@ -82,7 +82,8 @@ struct Everybody {
     people.push_back(member("limited", Role::developer, std::vector{shop.id}));
     people.push_back({.name = "a stranger", .user = g.world.verified_user("stranger")});
     Person removed = member("removed", Role::owner);
-    g.world.write([&](db::Tx& tx) { apps::remove_member(tx, by(ada), app.id, removed.user.id); });
+    g.world.write(
+        [&](db::Tx& tx) { apps::remove_member(tx, change_by(g, ada), app.id, removed.user.id); });
     removed.role.reset();
     people.push_back(std::move(removed));
     for (Person& one : people)
@@ -93,21 +94,13 @@ struct Everybody {
                       .credentials = {client_credentials(), ci_token()}});
   }
 
-  apps::MemberChange by(const accounts::User& user) const {
-    return {.actor = user, .keys = g.world.keys, .base_url = g.services.base_url};
-  }
   Person member(const std::string& name, Role role,
                 const std::optional<std::vector<std::string>>& deployments = {}) {
     Person one = {.name = name,
                   .user = g.world.verified_user(name),
                   .role = role,
                   .is_limited = deployments.has_value()};
-    const auto invitation = g.world.write([&](db::Tx& tx) {
-      return apps::invite(
-          tx, by(ada), app.id,
-          {.email = {}, .username = name, .role = role, .deployments = deployments});
-    });
-    g.world.write([&](db::Tx& tx) { apps::accept(tx, by(one.user), invitation.id); });
+    add_member(g, app, ada, one.user, role, deployments);
     return one;
   }
 
@@ -258,8 +251,10 @@ Published published(const json& document, const Route& route) {
         for (const json& scope : scopes)
           p.any_of.push_back(parse_scope(scope.get<std::string>()).value());
     }
-  if (operation.contains("x-role"))
-    p.role = parse_enum<Role>(operation.at("x-role").get<std::string>()).value();
+  if (operation.contains("x-role")) {
+    p.role = parse_enum<Role>(operation.at("x-role").get<std::string>());
+    REQUIRE(p.role);
+  }
   for (const json& parameter : operation.value("parameters", json::array())) {
     const std::string name = parameter.value("$ref", "");
     p.names_app |= name.ends_with("/OwnAppId") || name.ends_with("/MyAppId");

@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "controller/domain/accounts/sessions.h"
-#include "controller/domain/apps/invitations.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/personal_tokens.h"
 #include "tests/api/gate/event_text.h"
+#include "tests/api/gate/members.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -29,19 +29,9 @@ struct Team {
   std::string shop = g.world.deploy(app, berth::test::order()).id;
   std::string deployment = "/api/deploy/apps/" + shop;
 
-  Team() {
-    const auto invitation = g.world.write([&](db::Tx& tx) {
-      return apps::invite(
-          tx, by(ada), app.id,
-          {.email = {}, .username = "bob", .role = apps::Role::developer, .deployments = {}});
-    });
-    g.world.write([&](db::Tx& tx) { apps::accept(tx, by(bob), invitation.id); });
-  }
-  apps::MemberChange by(const accounts::User& user) const {
-    return {.actor = user, .keys = g.world.keys, .base_url = g.services.base_url};
-  }
+  Team() { add_member(g, app, ada, bob, apps::Role::developer); }
   void remove_bob() {
-    g.world.write([&](db::Tx& tx) { apps::remove_member(tx, by(ada), app.id, bob.id); });
+    g.world.write([&](db::Tx& tx) { apps::remove_member(tx, change_by(g, ada), app.id, bob.id); });
   }
   Headers cookie(const accounts::User& user) {
     return {{"Cookie", "__Host-berth_session=" + g.world.jwt(user)},

@@ -139,7 +139,8 @@ TEST_CASE("support and finance may change these and nothing else", "[gate_admin_
       if (has(access, AdminRole::support)) by_support.insert(route->name);
       if (has(access, AdminRole::finance)) by_finance.insert(route->name);
     } else {
-      // Mails have tokens that open accounts; secrets and whom all apps may trust are admins' alone.
+      // Mails have tokens that open accounts; secrets and whom all apps may trust are admins'
+      // alone.
       const bool is_for_all = route->name != "outbox" && route->name != "listInternalSecrets" &&
                               route->name != "listIssuers";
       CHECK(has(access, AdminRole::support) == is_for_all);

@@ -5,7 +5,7 @@
 
 #include "api/gate/authenticate.h"
 #include "api/gate/event_stream.h"
-#include "controller/domain/apps/invitations.h"
+#include "tests/api/gate/members.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -39,23 +39,16 @@ struct Team {
     const auto user = g.world.verified_user(name);
     return {name, user, g.world.jwt(user), std::nullopt};
   }
-  apps::MemberChange by(const accounts::User& user) {
-    return {.actor = user, .keys = g.world.keys, .base_url = g.services.base_url};
-  }
   Person member(const std::string& name, Role role,
                 const std::optional<std::vector<std::string>>& deployments = {}) {
     Person one = person(name);
     one.role = role;
-    const auto invitation = g.world.write([&](db::Tx& tx) {
-      return apps::invite(
-          tx, by(ada), app.id,
-          {.email = {}, .username = name, .role = role, .deployments = deployments});
-    });
-    g.world.write([&](db::Tx& tx) { apps::accept(tx, by(one.user), invitation.id); });
+    add_member(g, app, ada, one.user, role, deployments);
     return one;
   }
   void remove(const Person& one) {
-    g.world.write([&](db::Tx& tx) { apps::remove_member(tx, by(ada), app.id, one.user.id); });
+    g.world.write(
+        [&](db::Tx& tx) { apps::remove_member(tx, change_by(g, ada), app.id, one.user.id); });
   }
 
   PathValues path(const Route& route, const std::string& deployment) const {

@@ -38,8 +38,8 @@ std::optional<Run> insert(db::Tx& tx, const deployments::Deployment& deployment,
 // Ends a run in status pending or running; does nothing to another one. Returns whether it did.
 bool end(db::Tx& tx, const Run& run, Status status, Reason reason,
          const std::optional<std::string>& message = {});
-// Makes a run pending again that ended before the cluster was told of it: it begins to wait now, for
-// whoever owns the deployment now. Returns whether it did.
+// Makes a run pending again that ended before the cluster was told of it: it begins to wait now,
+// for whoever owns the deployment now. Returns whether it did.
 bool reopen(db::Tx& tx, const Run& run);
 // Writes the log entry and the event of a run that has failed.
 void tell_failure(db::Tx& tx, const Run& run);

@@ -277,8 +277,8 @@ TEST_CASE("a personal token opens nothing of the account and moves none of its p
 TEST_CASE("what concerns the points of an app needs app:balance:read") {
   Person p;
   const Header without = p.with({"deploy:manage"}), reads = p.with({"app:balance:read"});
-  for (const char* path : {"/api/operator/money", "/api/operator/money/history",
-                           "/api/operator/analytics"}) {
+  for (const char* path :
+       {"/api/operator/money", "/api/operator/money/history", "/api/operator/analytics"}) {
     INFO(path);
     CHECK(p.ask("GET", path, {without}) == "403 insufficient_scope");
     CHECK(p.ask("GET", path, {reads}) == "200");
