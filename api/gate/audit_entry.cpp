@@ -100,7 +100,8 @@ void record_target(db::Tx& tx, const Target& target, Requester& requester) {
 
 bool request_changes(const Route& route) {
   return !std::holds_alternative<ReadHandler>(route.run) &&
-         (route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run));
+         (route.method() != "GET" || std::holds_alternative<WriteHandler>(route.run) ||
+          !route.event.reason.empty());
 }
 
 Requester requester_of(const Call& call) {

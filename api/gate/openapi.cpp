@@ -128,7 +128,9 @@ SharedParameters shared_parameters(const std::vector<Route>& table) {
     for (const auto params : params_of(route))
       for (const Param& param : params) ++uses[query_parameter(param)];
   SharedParameters result;
-  std::set<std::string> names;
+  std::set<std::string> names;  // also those that path_parameter() gives
+  for (const Route& route : table)
+    for (const Placeholder* placeholder : route.in_path) names.emplace(placeholder->component);
   for (const auto& [parameter, count] : uses) {
     if (count == 1) continue;
     const std::string name = in_camel_case(parameter["name"].get<std::string>());

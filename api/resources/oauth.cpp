@@ -1,6 +1,7 @@
 // The authorization server: authorization, tokens, introspection and revocation.
 #include "controller/domain/oauth/oauth.h"
 
+#include "api/gate/audit_entry.h"
 #include "api/gate/encode.h"
 #include "api/gate/errors.h"
 #include "api/resources/oauth/client_auth.h"
@@ -122,7 +123,12 @@ Reply answer_to(db::Tx& tx, const AuthorizationQuestion& question, const Call& c
 Reply authorize(const Call& call, const Services& services) {
   AuthorizationQuestion question = authorization_question(call.http.query);
   fetch_client(question, services);
-  return services.db.write([&](db::Tx& tx) { return answer_to(tx, question, call, services); });
+  return services.db.write([&](db::Tx& tx) {
+    const std::int64_t before = tx.changes();
+    Reply reply = answer_to(tx, question, call, services);
+    record_success(tx, call, reply, before);
+    return reply;
+  });
 }
 
 Reply authorize_device(db::Tx& tx, const Call& call, const Services& services) {

@@ -111,15 +111,24 @@ void Loops::start(Running& loop) {
   crew_->start();
 }
 
+// Asks all loops at once: a round may have to wait for as long as a database that can't be reached
+// is waited for, and those of the others would begin meanwhile.
+void Loops::ask_to_stop() {
+  std::vector<Running*> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& loop : loops_)
+      if (std::exchange(loop->is_started, false)) asked.push_back(loop.get());
+  }
+  for (Running* loop : asked) loop->request_stop();  // calls whoever waits for it
+}
+
 void Loops::stop(Running& loop) {
-  std::unique_lock lock(mutex_);
-  if (!loop.is_started) return;
-  loop.is_started = false;
-  lock.unlock();
-  loop.request_stop();  // calls whoever waits for it
-  lock.lock();
-  round_ended_.wait(lock, [&] { return !loop.is_running; });
-  lock.unlock();
+  ask_to_stop();
+  {
+    std::unique_lock lock(mutex_);
+    round_ended_.wait(lock, [&] { return !loop.is_running; });
+  }
   if (loop.loop().at_end) loop.run_round();
 }
 

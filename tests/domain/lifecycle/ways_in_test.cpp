@@ -62,6 +62,8 @@ const std::map<std::string, Opens> secrets = {
     {"app_invitations.mailbox_hash", Opens::nothing},
     {"openid_clients.id_token_alg", Opens::nothing},  // the name of an algorithm
     {"webhooks.secret_sealed", Opens::app},
+    {"audit_log.token_kind", Opens::nothing},  // the kind and the id of what was shown
+    {"audit_log.token_id", Opens::nothing},
     {"alerts.target_sealed", Opens::nothing},  // lets berth write to a chat
     {"deployments.env_sealed", Opens::app},
     {"deployments.credentials_sealed", Opens::app},

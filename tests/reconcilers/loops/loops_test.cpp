@@ -169,6 +169,40 @@ TEST_CASE("a round that waits holds up no other loop") {
   CHECK(f.rounds("slow", "done") == 1);
 }
 
+TEST_CASE("all loops are asked to end at once, and begin no other round") {
+  Fixture f;
+  Events events;
+  const auto wait_until_asked = [](Round& round) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    stopped.wait(lock, round.stop_token(), [] { return false; });
+  };
+  f.loops.add({.name = "earlier",
+               .round =
+                   [&](Round& round) {
+                     events.add("waits");
+                     wait_until_asked(round);
+                     events.add("asked");
+                   },
+               .failure = "failed"});
+  bool is_earlier_asked = false;
+  f.loops.add({.name = "later",  // ends first
+               .round =
+                   [&](Round& round) {
+                     events.add("waits");
+                     wait_until_asked(round);
+                     is_earlier_asked = events.wait_for(3);
+                   },
+               .failure = "failed"});
+  f.loops.start();
+  REQUIRE(events.wait_for(2));
+  f.loops.stop();
+  CHECK(is_earlier_asked);
+  CHECK(f.rounds("earlier", "done") == 1);
+  CHECK(f.rounds("later", "done") == 1);
+}
+
 TEST_CASE("of two processes one runs a loop with a lease; each runs those without") {
   World world;
   Replicas own(world.db), others(world.db);

@@ -181,7 +181,6 @@ class Life {
     }
     std::vector<Header> headers = who;
     headers.push_back({"User-Agent", word});
-    headers.push_back({"X-Request-Id", word});
     headers.push_back({"Idempotency-Key", word + std::to_string(++keys_)});
     const auto answered = g.ask(method, target, headers, body.is_null() ? "" : body.dump());
     INFO(method << " " << target << ": " << answered.text);
@@ -191,7 +190,7 @@ class Life {
   }
   json mine(const std::string& method, const std::string& path, const std::vector<std::string>& ids,
             const json& body = nullptr) {
-    return ask({bearer(jwt)}, method, path, ids, body);
+    return ask({bearer(jwt), {"X-Request-Id", word}}, method, path, ids, body);
   }
   Header token(const apps::App& app, const accounts::User& user, const std::string& scopes) {
     return bearer(g.world.tokens(app, user, scopes).access_token);
@@ -468,6 +467,7 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
                             "apps.redirect_uris",
                             "audience_segments.metadata",
                             "audit_log.details",
+                            "audit_log.request_id",
                             "avatars.appearance",
                             "campaigns.targeting_metadata",
                             "chat_entries.sealed_body",
