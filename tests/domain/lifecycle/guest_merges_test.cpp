@@ -13,10 +13,12 @@
 
 #include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/items/learning.h"
+#include "controller/domain/ledger/recorded.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/lifecycle/user_admin.h"
 #include "controller/domain/oauth/guest_tokens.h"
 #include "controller/domain/points/claw_backs.h"
+#include "controller/domain/points/receipts.h"
 #include "controller/domain/points/refund_requests.h"
 #include "controller/domain/points/refunds.h"
 #include "controller/domain/social/blocks.h"
@@ -487,6 +489,20 @@ TEST_CASE("the app sees whose spend it was after a merge") {
   REQUIRE(history.items.size() == 1);
   CHECK(history.items[0].counterparty.owner == f.id);
   CHECK(history.items[0].counterparty_name == "bob");
+}
+
+TEST_CASE("the account gets the receipts of what the guest has spent") {
+  Fixture f;
+  f.mint(f.id, 60);
+  const std::string spend_id = f.spend(f.guest.tokens, 40);
+  const auto is_party = [&] {
+    return f.world.read([&](db::Tx& tx) {
+      return points::is_party(tx, *ledger::find_recorded(tx, spend_id), f.bob.id);
+    });
+  };
+  CHECK_FALSE(is_party());
+  f.merge();
+  CHECK(is_party());
 }
 
 TEST_CASE("a merged guest stays as long as the account, and is erased with it") {
