@@ -10,6 +10,7 @@
 #include "api/resources/users.h"
 #include "controller/base/shares.h"
 #include "controller/domain/accounts/account_changes.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api {
@@ -120,6 +121,7 @@ Reply delete_me(const Call& call, const Services& services) {
 Reply external_profile(db::Tx& tx, const Call& call, const Services&) {
   json profile = encode_profile(tx, *accounts::find(tx, call.caller->user_id), {});
   profile["is_guest"] = call.caller->is_guest;
+  profile["guest_ids"] = guests::merged_into(tx, call.caller->user_id, call.caller->app_id);
   return {.body = {{"user", std::move(profile)}}};
 }
 
@@ -274,8 +276,9 @@ constexpr Route rows[] = {
      .name = "externalProfile",
      .tag = "Account",
      .summary = "Show the user's profile to an app",
-     .text = "Returns the profile of the user who authorized the app, as other users see it, and "
-             "whether they are a guest of the app.",
+     .text = "Returns the profile of the user who authorized the app, as other users see it, "
+             "whether they are a guest of the app, and which of its guests were merged into the "
+             "account.",
      .guards = {with_pages_of_apps(keeping_to_deployments(
                     oauth_token({Scope::profile_read}, Access::ForApp::none))),
                 account_reads},

@@ -6,6 +6,7 @@
 #include "api/resources/accounts/encode_user.h"
 #include "api/resources/internal.h"
 #include "api/resources/shared.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/ways_in.h"
@@ -32,7 +33,8 @@ json encode(const accounts::User& user) { return encode_for_admin(user); }
 Reply envelope(const accounts::User& user) { return {.body = {{"user", encode(user)}}}; }
 
 Reply get_user(db::Tx& tx, const Call& call, const Services&) {
-  const auto user = accounts::find(tx, call.id());
+  // The id of a merged guest leads to the account that they are now.
+  const auto user = accounts::find(tx, guests::account_of(tx, call.id()));
   if (!user) throw Error(Code::user_not_found, "there is no such user");
   const accounts::Stats stats = accounts::stats(tx, user->id);
   json owned = json::array();
@@ -147,7 +149,7 @@ constexpr Route rows[] = {
      .summary = "Show an account: its apps, its points, its logins",
      .text = "Returns the account with the newest 50 of its apps and what they have, the newest 20 "
              "movements of its points without what people wrote about them, and how many sessions "
-             "it has.",
+             "it has. The id of a guest who was merged into an account leads to that account.",
      .guards = every_admin,
      .in_path = {&account_in_path},
      .answer = {200, "InternalUserDetails"},

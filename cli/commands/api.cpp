@@ -40,6 +40,7 @@ constexpr std::array credentials = std::to_array<Credentials>({
     {"/api/auth/register", As::nobody},
     {"/api/auth/login", As::nobody},
     {"/api/auth/refresh", As::nobody},
+    {"/api/auth/guests/merge", As::account},
     {"/api/auth/guests/", As::app},
     {"/api/auth/guests", As::nobody},
     {"/api/auth/verify-email", As::nobody},

@@ -135,11 +135,11 @@ std::string help_of_events(const std::string& purpose, const std::vector<std::st
 
 const std::vector<std::string>& webhook_events() {
   static const std::vector<std::string> events = {
-      "deployment.status",    "deployment.domain",     "billing.warning",    "billing.failed",
-      "billing.reactivated",  "scope_request.decided", "campaign.exhausted", "campaign.ended",
-      "points.spent",         "points.refunded",       "refund.requested",   "refund.answered",
-      "balance.low",          "budget.reached",        "charge.settled",     "payout",
-      "deployment.run_failed"};
+      "deployment.status",     "deployment.domain",     "billing.warning",    "billing.failed",
+      "billing.reactivated",   "scope_request.decided", "campaign.exhausted", "campaign.ended",
+      "points.spent",          "points.refunded",       "refund.requested",   "refund.answered",
+      "balance.low",           "budget.reached",        "charge.settled",     "payout",
+      "deployment.run_failed", "guest.merged"};
   return events;
 }
 

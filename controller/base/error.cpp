@@ -124,6 +124,8 @@ constexpr std::array codes = {
     CodeInfo{Code::idempotency_conflict, "idempotency_conflict", 409,
              "The Idempotency-Key was used with another body."},
     CodeInfo{Code::invalid_state, "invalid_state", 409, "The resource's state doesn't allow this."},
+    CodeInfo{Code::preview_outdated, "preview_outdated", 409,
+             "Something has changed since the preview that the request names."},
     CodeInfo{Code::budget_reached, "budget_reached", 409,
              "A budget of the app or the deployment is spent."},
     CodeInfo{Code::run_limit_reached, "run_limit_reached", 409,

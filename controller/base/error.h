@@ -92,6 +92,7 @@ enum class Code {
   already_owned,
   idempotency_conflict,
   invalid_state,
+  preview_outdated,
   budget_reached,
   run_limit_reached,
   body_too_large,

@@ -41,8 +41,8 @@ STATES = {
     "scope_requests": ["status"],
     "token_families": ["revoked_at"],
     "totp_secrets": ["last_step"],
-    "users": ["deleted_at", "email_verified_at", "guest_of", "referral_rewarded_at", "signup_bonus_at",
-              "totp_enabled_at"],
+    "users": ["deleted_at", "email_verified_at", "guest_of", "merged_into", "referral_rewarded_at",
+              "signup_bonus_at", "totp_enabled_at"],
     "webhook_deliveries": ["state"],
     "webhooks": ["ended_at"],
 }

@@ -68,12 +68,13 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
   const Item item = get(tx, item_id);
   if (!item.available)
     throw Error(Code::cosmetic_unavailable, "this item isn't available at the moment");
+  const auto paid = via == AcquiredVia::purchase ? std::optional(item.price_points) : std::nullopt;
   if (tx.execute(
           R"(
-      INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via)
-      VALUES ($1, $2, $3, $4, $5)
+      INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via, paid)
+      VALUES ($1, $2, $3, $4, $5, $6)
       ON CONFLICT (user_id, item_id) DO NOTHING)",
-          new_uuid(tx.now()), owner_id, item.id, tx.now(), to_string(via)) == 0)
+          new_uuid(tx.now()), owner_id, item.id, tx.now(), to_string(via), paid) == 0)
     throw Error(Code::already_owned, "the user already owns this item");
   pay(tx, payer, item, owner_id, via);
   static const std::string sql = select_owned + R"(

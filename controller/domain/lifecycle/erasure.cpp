@@ -76,11 +76,15 @@ void begin_app(db::Tx& tx, const std::string& app_id) {
   erase_app(tx, app_id, first_batch);
 }
 
-void begin(db::Tx& tx, const std::string& user_id) {
+void begin_later(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(INSERT INTO erasures (user_id, due_at) VALUES ($1, $2))", user_id, tx.now());
   ledger::erase_memos_later(tx, ledger::user_account(user_id), user_id);
   for (const std::string& app_id : apps::ids_ever_owned(tx, user_id))
     ledger::erase_memos_later(tx, ledger::app_account(app_id), user_id);
+}
+
+void begin(db::Tx& tx, const std::string& user_id) {
+  begin_later(tx, user_id);
   erase(tx, user_id, first_batch);
 }
 

@@ -24,6 +24,8 @@ void begin_app(db::Tx& tx, const std::string& app_id);
 
 // Begins the erasure; called by accounts::delete_account after all apps of the user were removed.
 void begin(db::Tx& tx, const std::string& user_id);
+// The same, but nothing is erased before the loop does it: for several users in one transaction.
+void begin_later(db::Tx& tx, const std::string& user_id);
 
 // Whether erase_some() would change a row. Writes nothing.
 bool is_due(db::Tx& tx);

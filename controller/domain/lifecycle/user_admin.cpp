@@ -8,6 +8,7 @@
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/email_changes.h"
 #include "controller/domain/accounts/guests.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
@@ -69,6 +70,24 @@ void empty_ledger_account(db::Tx& tx, const User& user) {
                     .memo = "the balance of a deleted account"});
 }
 
+// Removes what belongs to a guest alone, and their place among the app's guests.
+void end_guest(db::Tx& tx, const User& guest) {
+  tx.require_serializable();
+  const auto app_id = guests::app_of(tx, guest.id);
+  if (!app_id) throw Error(Code::invalid_state, "the account isn't a guest's");
+  for (const auto forget : forget_user) forget(tx, guest.id);
+  mark_deleted(tx, guest.id);
+  guests::count_left(tx, *app_id);
+}
+
+// What is left of the guests who were merged into an account goes with it, in batches.
+void erase_merged_guests(db::Tx& tx, const std::string& account_id) {
+  for (const std::string& id : guests::merged_into(tx, account_id)) {
+    erasure::begin_later(tx, id);
+    guests::look_again(tx, id, tx.now() + guests::row_kept_for);
+  }
+}
+
 }  // namespace
 
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
@@ -128,18 +147,19 @@ void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   if (user.email_verified) remember_address(tx, user.email, keys.data);
   mark_deleted(tx, user.id);
   erasure::begin(tx, user.id);
+  erase_merged_guests(tx, user.id);
 }
 
 void delete_guest(db::Tx& tx, const User& guest) {
-  tx.require_serializable();
-  const auto app_id = guests::app_of(tx, guest.id);
-  if (!app_id) throw Error(Code::invalid_state, "the account isn't a guest's");
   empty_ledger_account(tx, guest);
-  for (const auto forget : forget_user) forget(tx, guest.id);
-  mark_deleted(tx, guest.id);
+  end_guest(tx, guest);
   erasure::begin(tx, guest.id);
-  guests::count_left(tx, *app_id);
   guests::look_again(tx, guest.id, tx.now() + guests::row_kept_for);
+}
+
+void end_merged_guest(db::Tx& tx, const User& guest) {
+  end_guest(tx, guest);
+  guests::look_again(tx, guest.id, std::nullopt);
 }
 
 }  // namespace berth::accounts

@@ -37,5 +37,9 @@ void delete_account(db::Tx& tx, const User& user, const Keys& keys);
 // The same for a guest (accounts/guests.h), who has no address, no apps and no name of their own.
 // Their row can go, too, once all other rows are gone. Throws invalid_state if they aren't a guest.
 void delete_guest(db::Tx& tx, const User& guest);
+// Ends a guest who was merged into an account (guest_merges.h) and has nothing left: removes their
+// tokens and all rows that belong to them alone. Their row stays, and so do the texts that others
+// need, as long as that account is there. Throws invalid_state if they aren't a guest.
+void end_merged_guest(db::Tx& tx, const User& guest);
 
 }  // namespace berth::accounts

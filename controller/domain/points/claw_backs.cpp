@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/ledger.h"
@@ -92,12 +93,17 @@ ClawBack claw_back(db::Tx& tx, const ClawBackOrder& order) {
                                       ", which is left of the transaction to take back");
   const ledger::Account account = {.kind = given.account_kind, .owner = given.owner};
   ledger::open_account(tx, ledger::treasury());
-  const auto id = ledger::post(tx, {.kind = "claw_back",
-                                    .from = account,
-                                    .to = target_of(tx, *found),
-                                    .amount = order.amount,
-                                    .memo = order.reason,
-                                    .bonus_given_back = bonus_of(tx, *found, order.amount)});
+  // What a guest had is on the account that they were merged into.
+  const bool is_there =
+      given.account_kind != "user" || guests::fetch_points(tx, given.owner, order.amount);
+  const auto id = is_there
+                      ? ledger::post(tx, {.kind = "claw_back",
+                                          .from = account,
+                                          .to = target_of(tx, *found),
+                                          .amount = order.amount,
+                                          .memo = order.reason,
+                                          .bonus_given_back = bonus_of(tx, *found, order.amount)})
+                      : std::nullopt;
   if (!id)
     throw Error(Code::insufficient_balance,
                 "the account has fewer than the " + std::to_string(order.amount) +

@@ -111,7 +111,8 @@ const std::string counterparties = R"(
         WHERE q.transaction_number = page.transaction_number AND q.amount = -p.amount
         ORDER BY q.leg
         LIMIT 1)
-      LEFT JOIN users u ON o.kind = 'user' AND u.id = o.owner AND u.deleted_at IS NULL
+      LEFT JOIN users g ON o.kind = 'user' AND g.id = o.owner
+      LEFT JOIN users u ON u.id = coalesce(g.merged_into, g.id) AND u.deleted_at IS NULL
       LEFT JOIN apps a ON o.kind = 'app' AND a.id = o.owner AND a.deleted_at IS NULL
       ORDER BY page.transaction_number DESC, page.leg DESC)";
 const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "number"},

@@ -81,7 +81,7 @@ struct Entry {
   Instant at;
 };
 // The kinds of movements on the accounts of users.
-inline constexpr std::array<std::string_view, 15> kinds_of_users = {
+inline constexpr std::array<std::string_view, 17> kinds_of_users = {
     "mint",           "spend",
     "refund",         "transfer",
     "signup_bonus",   "referral_reward",
@@ -89,7 +89,8 @@ inline constexpr std::array<std::string_view, 15> kinds_of_users = {
     "viewer_reward",  "cosmetic_purchase",
     "cosmetic_gift",  "account_deleted",
     "stipend",        "claw_back",
-    "top_up"};
+    "top_up",         "guest_merged",
+    "cosmetic_refund"};
 enum class Direction { in, out };
 struct Filter {
   std::optional<std::string> kind;

@@ -6,6 +6,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/jws.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/kernel/utc_date.h"
 
 namespace berth::points {
@@ -25,6 +26,7 @@ json encode(const ledger::Proof& proof) {
 
 bool owns(db::Tx& tx, const std::string& user_id, const ledger::Account& account) {
   if (account.owner == user_id) return true;
+  if (account.kind == "user") return guests::account_of(tx, account.owner) == user_id;
   return !account.owner.empty() && tx.number(R"(
       SELECT CASE WHEN EXISTS (
                SELECT 1

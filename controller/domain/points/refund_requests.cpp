@@ -7,6 +7,7 @@
 #include "controller/base/log.h"
 #include "controller/db/enum_column.h"
 #include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/read_page.h"
 #include "controller/domain/kernel/utc_date.h"
@@ -284,7 +285,9 @@ Request ask_for_spend(db::Tx& tx, const accounts::User& user, const std::string&
                       const Keys& keys) {
   tx.require_serializable();
   const auto spend = points::find_refundable(tx, spend_id);
-  if (!spend || spend->user_id != user.id) throw Error(Code::not_found, "you have no such spend");
+  // What a guest has spent is asked for by the account that they were merged into.
+  if (!spend || guests::account_of(tx, spend->user_id) != user.id)
+    throw Error(Code::not_found, "you have no such spend");
   if (!apps::find(tx, spend->app_id))
     throw Error(Code::invalid_state, "the app was deleted, so nobody can give the points back");
   if (tx.now() - spend->at > points::refundable_for) throw points::refund_too_late();

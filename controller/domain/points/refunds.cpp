@@ -6,6 +6,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/accounts/bonuses.h"
+#include "controller/domain/accounts/merged_guests.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/numbers.h"
@@ -63,7 +64,7 @@ Spend get_spend(db::Tx& tx, const ledger::IdParts& id, const std::optional<std::
 void require_refundable(db::Tx& tx, const Spend& spend, const RefundOrder& order) {
   if (order.app_id && !order.asked_in_time && tx.now() - spend.at > refundable_for)
     throw refund_too_late();
-  if (!accounts::find(tx, spend.user_id))
+  if (!accounts::find(tx, guests::account_of(tx, spend.user_id)))
     throw Error(Code::invalid_state,
                 "the user has deleted their account, so nobody can get the points");
 }
@@ -156,6 +157,7 @@ std::string move_back(db::Tx& tx, const Spend& spend, const RefundOrder& order,
                 "the app's balance is lower than the " + std::to_string(order.amount) +
                     " points that it would give back" +
                     ledger::words_for_held(tx, ledger::app_account(spend.app_id)));
+  guests::pass_on_points(tx, spend.user_id);
   return *id;
 }
 

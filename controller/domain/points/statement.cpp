@@ -82,7 +82,8 @@ std::vector<Line> Statement::next(db::Tx& tx, int most) {
         WHERE q.transaction_number = page.transaction_number AND q.amount = -p.amount
         ORDER BY q.leg
         LIMIT 1)
-      LEFT JOIN users u ON o.kind = 'user' AND u.id = o.owner AND u.deleted_at IS NULL
+      LEFT JOIN users g ON o.kind = 'user' AND g.id = o.owner
+      LEFT JOIN users u ON u.id = coalesce(g.merged_into, g.id) AND u.deleted_at IS NULL
       LEFT JOIN apps a ON o.kind = 'app' AND a.id = o.owner AND a.deleted_at IS NULL
       ORDER BY page.transaction_number, page.leg)",
                        account_number_, number_, leg_, most);

@@ -21,12 +21,12 @@
 // overtakes an earlier delivery that still waits.
 namespace berth::webhooks {
 
-inline constexpr std::array<std::string_view, 17> types = {
-    "deployment.status",    "deployment.domain",     "billing.warning",    "billing.failed",
-    "billing.reactivated",  "scope_request.decided", "campaign.exhausted", "campaign.ended",
-    "points.spent",         "points.refunded",       "refund.requested",   "refund.answered",
-    "balance.low",          "budget.reached",        "charge.settled",     "payout",
-    "deployment.run_failed"};
+inline constexpr std::array<std::string_view, 18> types = {
+    "deployment.status",     "deployment.domain",     "billing.warning",    "billing.failed",
+    "billing.reactivated",   "scope_request.decided", "campaign.exhausted", "campaign.ended",
+    "points.spent",          "points.refunded",       "refund.requested",   "refund.answered",
+    "balance.low",           "budget.reached",        "charge.settled",     "payout",
+    "deployment.run_failed", "guest.merged"};
 // The event of a spend is only written if somebody wants it (apps::note_spend_wishes()).
 inline constexpr std::string_view spend_type = "points.spent";
 inline constexpr std::string_view test_type = "webhook.test";

@@ -231,6 +231,7 @@ const std::map<std::string, std::string> silent = {
     {"logInByPasskey", "its handler notes it, with the network's novelty"},
     {"askToLogInByPasskey", "only makes a challenge, and stores nothing"},
     {"verifyToken", "only tells about a token"},
+    {"previewGuestMerge", "only tells what a merge would do"},
     {"introspect", "only tells about a token"},
     {"userinfoByPost", "only tells who the token is of"},
     {"sessionHeartbeat", "comes every half minute; the session's start and end are noted"},

@@ -44,6 +44,7 @@ TEST_CASE("each operation that may write says what it stores") {
                                                          "endSession",
                                                          "introspect",
                                                          "leaveChannel",
+                                                         "previewGuestMerge",
                                                          "logout",
                                                          "rejectFriend",
                                                          "removeCampaignPlacement",

@@ -87,6 +87,23 @@ def upgrade_guest(scene):
     return as_guest(scene).post("/api/auth/guests/upgrade", body)
 
 
+def merge_preview(scene):
+    user, token = scene.new_user(), new_guest(scene).expect(201)["access_token"]
+    return user, token, user.post("/api/auth/guests/merge/preview", {"guest_token": token})
+
+
+@driver("previewGuestMerge")
+def preview_guest_merge(scene):
+    return merge_preview(scene)[2]
+
+
+@driver("mergeGuest")
+def merge_guest(scene):
+    user, token, shown = merge_preview(scene)
+    body = {"guest_token": token, "preview": shown.expect(200)["preview"], "password": user.password}
+    return user.post("/api/auth/guests/merge", body)
+
+
 @driver("me")
 def me(scene):
     return scene.user.get("/api/auth/me")

@@ -38,6 +38,8 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/auth/refresh", "a token: its hash is looked up"},
     {"POST /api/auth/guests", "an app's credentials, which are compared"},
     {"POST /api/auth/guests/upgrade", "the same as POST /api/auth/register"},
+    {"POST /api/auth/guests/merge/preview", "a token: its hash is looked up"},
+    {"POST /api/auth/guests/merge", "a token, a hash to compare, a password and a code"},
     {"POST /api/auth/reset-password", "a token and a password, of which a hash is kept"},
     {"POST /api/auth/change-password", "passwords, of which a hash is kept"},
     {"POST /api/auth/email-change/confirm", "a token: its hash is looked up"},
