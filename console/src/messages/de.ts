@@ -1346,6 +1346,10 @@ export const de: Messages = {
     end: 'Beenden',
     end_of: (device, address) => `Die Sitzung von ${device} aus ${address} beenden`,
     ended: 'Die Sitzung ist beendet.',
+    end_other_sessions: 'Alle anderen Sitzungen beenden',
+    end_other_sessions_text:
+      'Überall außer hier müssen Sie sich dann neu anmelden. Tun Sie das, wenn jemand anderes hineingelangt sein könnte. Programme und Apps behalten ihren Zugriff.',
+    others_ended: 'Ihre anderen Sitzungen sind beendet.',
     unknown_device: 'Unbekanntes Programm',
     devices: 'Angemeldete Programme',
     no_devices: 'Kein Programm ist angemeldet',

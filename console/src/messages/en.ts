@@ -1311,6 +1311,10 @@ export const en = {
     end: 'End',
     end_of: (device: string, address: string) => `End the session of ${device} from ${address}`,
     ended: 'The session has ended.',
+    end_other_sessions: 'End all other sessions',
+    end_other_sessions_text:
+      'Everywhere but here, you have to log in again. Do it if somebody else may have got in. Programs and apps keep their access.',
+    others_ended: 'Your other sessions have ended.',
     unknown_device: 'Unknown program',
     devices: 'Programs that have logged in',
     no_devices: 'No program has logged in',
