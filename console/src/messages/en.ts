@@ -239,6 +239,8 @@ export const en = {
     release_command_hint: 'Runs once before each rollout, with the new image. If it fails, what runs goes on.',
     auto_deploy: 'Roll out each new image under the tag by itself',
     auto_deploy_hint: 'The registry is asked once a minute. An image that fails within ten minutes is rolled back.',
+    identity: 'Let the containers prove which deployment they are of',
+    identity_hint: 'With a trust in the issuer berth, they then call berth without a secret.',
     deploy_hours: 'Hours for that',
     deploy_hours_hint: 'In UTC; without them at any time.',
     bad_hours: 'Two hours of the day, such as 22-6.',
