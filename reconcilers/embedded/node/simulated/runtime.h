@@ -85,9 +85,10 @@ class SimulatedRuntime : public Runtime {
     bool ended = false;
     std::string started_at;
     std::string finished_at;
-    std::map<ProbeKind, Probe> probes;         // that are under way
-    std::string variables;                     // the names of the run's environment, a line each
-    std::vector<std::weak_ptr<Shell>> shells;  // of sessions in the run
+    std::map<ProbeKind, Probe> probes;          // that are under way
+    std::string variables;                      // the names of the run's environment, a line each
+    std::map<std::string, std::string> mounts;  // where the volumes with tokens are, by their names
+    std::vector<std::weak_ptr<Shell>> shells;   // of sessions in the run
   };
   struct Pod {
     std::string address;
