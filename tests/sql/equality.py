@@ -211,7 +211,8 @@ end, ä 🎲 / <b>' WHERE id = 'd1'"""
     yield "UPDATE deployments SET status = 'stopped', updated_at = 20 WHERE id = 'd1'"  # without an identity
     yield "UPDATE deployments SET status = 'running', identity = 1, updated_at = 21 WHERE id = 'd1'"
     yield "UPDATE deployments SET status = 'stopped', updated_at = 22 WHERE id = 'd1'"
-    yield "UPDATE token_families SET revoked_at = NULL WHERE id = 'f1'"
+    yield """INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at, trust_id, deployments)
+          VALUES ('f5', 'g1', 'deploy:read', 5, 500, 'tr1', '["d1"]')"""
     yield "UPDATE deployments SET status = 'running', identity = 0, updated_at = 23 WHERE id = 'd1'"
     yield "UPDATE webhook_deliveries SET next_attempt_at = 500 WHERE subject = 'd1'"
     yield event("d1")
