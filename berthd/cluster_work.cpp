@@ -76,6 +76,8 @@ manifests::Settings manifest_settings(const Config& config, const std::string& i
           .node_selector = config.tenant_node_selector,
           .tolerations = config.tenant_tolerations,
           .priority_class = config.tenant_priority_class,
+          // In development there may be no URL before the ports are known.
+          .token_audience = config.base_url.value_or("berth:" + instance),
           .tenant_role = tenant_role(config)};
 }
 
@@ -138,6 +140,7 @@ ClusterWork::ClusterWork(Parts parts)
                   .listeners = parts_.listeners,
                   .wake = [this] { parts_.wake(IsolationWatch::name); }}),
       container_logs_(engine_.client(), engine_.cache()),
+      container_tokens_(reconcilers::ask_cluster(access_, settings_.token_audience)),
       exec_(kube_exec(parts_.config, access_)),
       builds_(build_work(parts_.config, parts_.storage,
                          [this] { parts_.wake(reconcilers::BuildLoop::name); })) {}
@@ -186,6 +189,10 @@ api::ClusterView ClusterWork::view() {
       .container_logs =
           [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
       .open_session = [this](const exec::Wanted& wanted) { return open_session(wanted); },
+      .identity_in =
+          [](std::string_view token) { return reconcilers::ContainerTokens::read(token); },
+      .proves_identity =
+          [this](const std::string& token) { return container_tokens_.prove(token); },
       .has_issuer = settings_.cluster_issuer.has_value(),
       .builds = builds_ ? builds_->view() : nullptr,
       .findings = [this] { return machine_ ? machine_->findings() : std::vector<std::string>(); }};

@@ -18,6 +18,7 @@
 #include "berthd/storage.h"
 #include "reconcilers/cluster/autoscaler.h"
 #include "reconcilers/cluster/container_logs.h"
+#include "reconcilers/cluster/container_tokens.h"
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/cluster/kube_exec.h"
 #include "reconcilers/cluster/usage_history.h"
@@ -92,6 +93,7 @@ class ClusterWork {
   reconcilers::Autoscaler autoscaler_;
   IsolationWatch isolation_;
   reconcilers::ContainerLogs container_logs_;
+  reconcilers::ContainerTokens container_tokens_;
   const std::unique_ptr<reconcilers::KubeExec> exec_;  // null without the account for it
   const std::unique_ptr<BuildWork> builds_;            // null if there is no builder
 };

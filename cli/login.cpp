@@ -7,9 +7,11 @@
 #include <climits>
 #include <thread>
 
+#include "cli/config.h"
 #include "cli/job_login.h"
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
+#include "controller/base/url.h"
 
 namespace berth::cli {
 namespace {
@@ -84,6 +86,16 @@ std::string machine_name() {
 }
 
 }  // namespace
+
+bool is_name_of(const std::string& issuer, const std::string& server) {
+  if (stays_on_machine(server)) return true;
+  const auto named = parse_url(issuer), asked = parse_url(server);
+  const auto port = [](const Url& url) {
+    return url.port != 0 ? url.port : port_of_scheme(url.scheme);
+  };
+  return named && asked && named->scheme == asked->scheme && named->host == asked->host &&
+         port(*named) == port(*asked);
+}
 
 bool is_personal_token(const std::string& token) { return token.starts_with("pat_live_"); }
 

@@ -259,6 +259,16 @@ Object disruption_budget(const Parts& parts, const deployments::ProcessSpec& pro
   return finished("pod_disruption_budget.yaml", values);
 }
 
+bool has_identity(const Parts& parts) {
+  return parts.state.deployment.container.identity && !parts.settings.token_audience.empty();
+}
+
+void add_token(json& pod, const Settings& settings) {
+  pod["volumes"].push_back(filled("token_volume.yaml", {{"audience", settings.token_audience}}));
+  for (json& container : pod["containers"])
+    container["volumeMounts"].push_back(filled("token_mount.yaml", {}));
+}
+
 // `secrets` begin with the one that has the variables, if there are any.
 Object deployment_object(const Parts& parts, const deployments::ProcessSpec& process,
                          const std::vector<Object>& secrets) {
@@ -266,7 +276,9 @@ Object deployment_object(const Parts& parts, const deployments::ProcessSpec& pro
   const bool is_web = process.name == deployments::web_process;
   const bool has_variables = !parts.state.secrets.env.empty();
   const json pods = process_selector(deployment.id, process.name);
+  const bool has_token = has_identity(parts);
   Values values = container_values(deployment, process);
+  values["account"] = has_token ? parts.name : "tenant";
   const auto kept = parts.state.template_sizes.find(process.name);
   values.merge(resources_of(kept == parts.state.template_sizes.end() ? size_of(deployment, process)
                                                                      : kept->second));
@@ -291,6 +303,7 @@ Object deployment_object(const Parts& parts, const deployments::ProcessSpec& pro
   values["pull_secrets"] = pull_secrets(parts);
   Object object = filled("deployment.yaml", values);
   json& pod = object["spec"]["template"];
+  if (has_token) add_token(pod["spec"], parts.settings);
   pod["metadata"]["annotations"][template_annotation] = short_hash(pod);
   object["metadata"]["annotations"][hash_annotation] = hash_of(object);
   return object;
@@ -593,6 +606,7 @@ std::vector<Object> of_deployment(const deployments::DesiredState& state,
   if (!state.secrets.env.empty()) objects.push_back(env_secret(parts));
   if (state.secrets.registry_credentials) objects.push_back(registry_secret(parts));
   const std::vector<Object> secrets = objects;
+  if (has_identity(parts)) objects.push_back(finished("deployment_account.yaml", parts.common));
   if (is_served)
     objects.push_back(finished(
         "service.yaml", parts.with_all_labels({{"process_selector",

@@ -54,6 +54,8 @@ struct Settings {
   std::map<std::string, std::string> node_selector = {};  // the nodes on which containers run
   Object tolerations = {};  // a list of tolerations (kubernetes.io, "Taints and Tolerations")
   std::optional<std::string> priority_class = {};
+  // Whom the tokens of containers are for: berth's own URL. If it is empty, no container gets one.
+  std::string token_audience = {};
   // If it is set, each app's namespace gets a RoleBinding.
   std::optional<TenantRole> tenant_role = {};
 
@@ -130,7 +132,8 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
                                  const Settings& settings);
 
 // The deployment's own objects in the order in which they are applied: Secret (variables, if there
-// are any), Secret (registry credentials, if there are any), Service, NetworkPolicy (if its tier
+// are any), Secret (registry credentials, if there are any), ServiceAccount (if it has an
+// identity), Service, NetworkPolicy (if its tier
 // has `smtp`), for each process a Deployment and a PodDisruptionBudget (if it may have several
 // containers), Ingress (left out while host_is_held), Certificate (if the sub-domain has its own).
 // A deployment that isn't served (is_served()) has no Service, Ingress and Certificate. A stopped

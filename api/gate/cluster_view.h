@@ -14,6 +14,7 @@
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/exec.h"
+#include "controller/domain/deployments/identity.h"
 #include "controller/domain/deployments/instances.h"
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
@@ -111,6 +112,10 @@ struct ClusterView {
   // Runs commands in containers, and connects to their ports. If the function is empty, there is no
   // cluster.
   exec::Open open_session = {};
+  // Returns what a container's token says of it, and whether the cluster says the same; see
+  // reconcilers::ContainerTokens. If the functions are empty, containers have no tokens.
+  std::function<std::optional<deployments::Identity>(std::string_view token)> identity_in = {};
+  std::function<bool(const std::string& token)> proves_identity = {};
   // Whether certificates of custom domains can be ordered; without an issuer none is ever served.
   bool has_issuer = false;
   // Null if this berthd builds no images.

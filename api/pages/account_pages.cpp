@@ -55,6 +55,7 @@ Page account_page(const Visit& visit) {
     for (const accounts::SessionInfo& session : list.items)
       sessions.push_back(session_values(visit, session, visit.visitor->session_id));
     page.values.set("sessions", sessions);
+    page.values.set("has_others", flag(list.total > 1));
     Values programs(Values::type::list);
     for (const devices::Device& device :
          devices::list(tx, user.id, {.page = 1, .page_size = PageRequest::max_size}).items)
@@ -201,6 +202,21 @@ Page end_session(Visit& visit) {
     visit.services.db.write(
         [&](db::Tx& tx) { accounts::end_session(tx, visit.user().id, visit.field("id")); });
   });
+}
+
+Page end_other_sessions(Visit& visit) {
+  return change(visit, visit.say("Your other sessions have ended."), [&] {
+    visit.services.db.write([&](db::Tx& tx) {
+      accounts::end_sessions(tx, visit.user().id, visit.visitor->session_id);
+    });
+  });
+}
+
+void offer_to_end_others(const Visit& visit, Page& page) {
+  const auto all = visit.services.db.read([&](db::Tx& tx) {
+    return accounts::list_sessions(tx, visit.user().id, {.page = 1, .page_size = 1}).total;
+  });
+  page.values.set("end_others", flag(all > 1));
 }
 
 Page end_device(Visit& visit) {

@@ -76,6 +76,7 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
     page.values.set("app_description", app.app_description);
   page.values.set("account", visit.user().username);
   set_maker(visit, app, page);
+  page.values.set("lasts", duration_in_words(visit, visit.services.rules.oauth.family_lifetime));
   page.values.set("destination", destination(visit, question.request.redirect_uri));
   Values hidden(Values::type::list);
   for (const char* parameter : parameters) {

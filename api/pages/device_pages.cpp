@@ -28,6 +28,7 @@ Page confirmation_page(const Visit& visit, const oauth::DeviceRequest& request) 
                   Values(same ? Values::type::bool_true : Values::type::bool_false));
   page.values.set("user_agent", program_in_words(visit, request.user_agent));
   page.values.set("asked_at", in_words(visit, request.asked_at));
+  page.values.set("lasts", duration_in_words(visit, visit.services.rules.oauth.family_lifetime));
   page.values.set("manages", Values(Values::type::bool_true));
   page.values.set("scopes", scope_values(visit, request.scopes));
   return page;

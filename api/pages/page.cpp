@@ -155,6 +155,18 @@ std::string with_parameter(const std::string& path, std::string_view name, std::
   return redirect_to(path, {{std::string(name), std::string(value)}});
 }
 
+std::string duration_in_words(const Visit& visit, Duration time) {
+  using namespace std::chrono;
+  const auto in = [&](Duration unit) { return std::to_string(time / unit); };
+  if (time == days(1)) return visit.say("a day");
+  if (time % days(1) == Duration::zero())
+    return visit.say("{count} days", {{"count", in(days(1))}});
+  if (time == hours(1)) return visit.say("an hour");
+  if (time % hours(1) == Duration::zero())
+    return visit.say("{count} hours", {{"count", in(hours(1))}});
+  return visit.say("{count} seconds", {{"count", in(seconds(1))}});
+}
+
 std::string in_words(const Visit& visit, Instant at) {
   const auto day = std::chrono::floor<std::chrono::days>(at);
   const std::chrono::year_month_day date(day);

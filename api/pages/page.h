@@ -107,6 +107,9 @@ void set_focus(Page& page, std::initializer_list<const char*> fields);
 std::string with_parameter(const std::string& path, std::string_view name, std::string_view value);
 // Returns the time in the page's language, such as "21 November 2026, 14:05 UTC".
 std::string in_words(const Visit& visit, Instant at);
+// Returns the time in days, hours or seconds, the largest of which it is a whole number, such as
+// "90 days".
+std::string duration_in_words(const Visit& visit, Duration time);
 // Returns what the authorization request in `next` (see safe_next) is about: the app's name, and
 // its redirect URI as a source for the policy form-action. Returns empty texts if `next` is no such
 // request or the request is wrong, which the consent page then reports.
@@ -170,6 +173,10 @@ Page change_password(Visit& visit);
 Page change_email(Visit& visit);
 Page resend_verification(Visit& visit);
 Page end_session(Visit& visit);
+Page end_other_sessions(Visit& visit);
+// Adds a button that ends the visitor's other sessions to a page which says that they have changed
+// what logs them in; nothing if they are logged in nowhere else.
+void offer_to_end_others(const Visit& visit, Page& page);
 Page end_device(Visit& visit);
 Page delete_account(Visit& visit);
 

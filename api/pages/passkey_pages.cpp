@@ -82,6 +82,7 @@ Page change_passkeys(const Visit& visit, const std::string& done, Work&& work) {
     work();
     Page page = passkeys_list(visit);
     page.values.set("done", done);
+    offer_to_end_others(visit, page);
     return page;
   } catch (const Error& error) {
     if (needs_second_factor(visit, error))

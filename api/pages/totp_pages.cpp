@@ -52,6 +52,8 @@ Page codes_page(const Visit& visit, const std::vector<std::string>& codes) {
   page.values.set("codes", list);
   std::string file;
   for (const std::string& code : codes) file += code + "\n";
+  page.values.set("codes_first", Values(Values::type::bool_true));
+  offer_to_end_others(visit, page);
   page.values.set("file", "data:text/plain;charset=utf-8," + percent_encode(file));
   return page;
 }
@@ -112,9 +114,11 @@ Page disable_totp(Visit& visit) {
                            .code = visit.field("code"),
                            .address = visit.address},
                           services);
-        return message(visit.say("The second factor is off"),
-                       {visit.say("Logging in requires only your password now.")}, "/account",
-                       visit.say("Back to the account"));
+        Page page = message(visit.say("The second factor is off"),
+                            {visit.say("Logging in requires only your password now.")}, "/account",
+                            visit.say("Back to the account"));
+        offer_to_end_others(visit, page);
+        return page;
       },
       [&] { return enabled_page(visit); });
 }

@@ -165,6 +165,50 @@ std::string target_of(db::Tx& tx, const Call& call) {
   return target ? *target : required(call.body, "client_id");
 }
 
+// A trust of the deployment's app accepts what the cluster has proven. The container needn't name
+// its app; if it does, it has to be the right one.
+Reply exchange_container_token(const Call& call, const Services& services, const std::string& token,
+                               const deployments::Identity& identity) {
+  const oauth::Container container = {.app_id = identity.app_id,
+                                      .deployment_id = identity.deployment_id};
+  const auto check = [&](db::Tx& tx) {
+    const auto row = deployments::find(tx, identity.deployment_id);
+    const bool has_identity = row && row->app_id == identity.app_id && row->container.identity &&
+                              row->status != deployments::Status::stopped &&
+                              row->status != deployments::Status::destroyed;
+    if (!has_identity)
+      throw with_event(
+          Error(Code::invalid_request, "the deployment has no identity, or is stopped"),
+          {.kind = SecurityKind::token_rejected,
+           .reason = "no_identity",
+           .token_kind = "container_token"});
+    const auto app = apps::find(tx, identity.app_id);
+    for (const char* field : {"audience", "resource", "client_id"})
+      if (const auto named = optional_of(call.body, field); named && app->client_id != *named)
+        throw Error(Code::invalid_target,
+                    std::string(field) + " must be the client_id of the container's app");
+  };
+  services.db.read([&](db::Tx& tx) {
+    check(tx);
+    oauth::require_container_trust(tx, container);
+  });
+  if (!services.cluster.proves_identity(token))
+    throw with_event(
+        Error(Code::invalid_request,
+              "the cluster doesn't accept the subject_token, or its container is gone"),
+        {.kind = SecurityKind::token_rejected,
+         .reason = "not_proven",
+         .token_kind = "container_token"});
+  return services.db.write([&](db::Tx& tx) {
+    check(tx);
+    Reply reply =
+        encode(tx, oauth::exchange_container_token(tx, container, optional_of(call.body, "scope")),
+               services);
+    reply.body["issued_token_type"] = access_token_type;
+    return reply;
+  });
+}
+
 // No transaction is open while the keys of the issuer are fetched.
 Reply exchange_token(const Call& call, const Services& services) {
   const json& body = call.body;
@@ -179,6 +223,9 @@ Reply exchange_token(const Call& call, const Services& services) {
                 "requested_token_type must be " + std::string(access_token_type));
   if (body.contains("actor_token"))
     throw Error(Code::invalid_request, "an actor_token isn't supported");
+  const auto& identity_in = services.cluster.identity_in;
+  if (const auto identity = identity_in ? identity_in(subject_token) : std::nullopt)
+    return exchange_container_token(call, services, subject_token, *identity);
   const oauth::ShownToken shown = services.db.read(
       [&](db::Tx& tx) { return oauth::read_id_token(tx, target_of(tx, call), subject_token); });
   const auto key = services.memory.issuer_keys->find(shown.issuer, shown.token.key_id);

@@ -44,10 +44,13 @@ Reply list_trusts(db::Tx& tx, const Call& call, const Services&) {
   return {.body = {{"trusts", std::move(trusts)}}};
 }
 
-Reply create_trust(db::Tx& tx, const Call& call, const Services&) {
+Reply create_trust(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App app = apps::membership(tx, call.user->id, call.id("app_id")).app;
   const json& body = call.body;
   const std::vector<std::string> deployments = texts_in(body, "deployments");
+  // The tokens of containers are for no other audience.
+  if (body.at("issuer") == oauth::containers_issuer && body.at("audience") != services.base_url)
+    throw invalid_field("audience", "must be " + services.base_url + " for the issuer berth");
   for (const std::string& id : deployments) deployments::get_owned(tx, app.id, id);
   const auto allows = body.find("allow_wildcards");
   const auto made = oauth::create_trust(tx, app,

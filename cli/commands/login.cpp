@@ -208,6 +208,11 @@ void login_by_browser(Run& run, const LoginFlags& flags) {
   const StoredApp app = for_one_app ? app_for_login(run, flags) : built_in_app();
   const std::string scope = for_one_app ? scope_of(flags, app) : scope_of_login(flags);
   const json server = run.api().get("/.well-known/oauth-authorization-server", As::nobody);
+  const std::string issuer = server.at("issuer");
+  if (!is_name_of(issuer, settings.server))
+    throw Failure(
+        Exit::failed, settings.server + " says that it is " + issuer,
+        "If that is the server that you mean, name it so: `berth login --server " + issuer + "`.");
   const Pkce pkce = new_pkce();
   const std::string state = base64url(random_bytes(16));
   Loopback loopback;
@@ -224,7 +229,7 @@ void login_by_browser(Run& run, const LoginFlags& flags) {
              : "Open this address in a browser on this machine:");
   say(url);
   auto answer = loopback.wait(state, longest_browser_login);
-  if (answer["iss"] != server.at("issuer"))
+  if (answer["iss"] != issuer)
     throw Failure(Exit::failed,
                   "the answer came from " + answer["iss"] + ", which is another server");
   if (!answer.contains("code"))

@@ -21,11 +21,14 @@ json with_proof(Run& run, const std::string& path, json body, bool password_stdi
       password_stdin);
 }
 
+// Whoever changes what logs them in may be shutting somebody out.
+constexpr const char* how_to_end_others = "`berth sessions end --others` ends your other logins.";
+
 std::string recovery_codes(const json& answer) {
   std::string text = "Recovery codes; each of them works once in place of a code. Keep them:\n";
   for (const json& code : answer.at("recovery_codes"))
     text += "  " + printable(code.get<std::string>()) + "\n";
-  return text;
+  return text + how_to_end_others + "\n";
 }
 
 json set_up(Run& run) { return run.api().post("/api/auth/totp/setup", nullptr, As::account); }
@@ -80,7 +83,7 @@ void add_totp_commands(CLI::App& root, Run& run) {
       [&run, off] {
         const json body = {{"code", off->code}, {"password", password_of(off->password_stdin)}};
         run.out().done(run.api().post("/api/auth/totp/disable", body, As::account),
-                       "The second factor is off.");
+                       std::string("The second factor is off. ") + how_to_end_others);
       });
   disabling->add_option("--code", off->code, "Code of the authenticator, or a recovery code")
       ->required();

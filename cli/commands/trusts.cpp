@@ -102,6 +102,11 @@ void create(Run& run, const TrustFlags& flags) {
   }
   const json answer = run.api().post(trusts_path(run), body, As::account);
   const json& trust = answer.at("trust");
+  if (trust.at("claims").empty()) {
+    run.out().done(answer, "The app's containers may use " + cell(trust, "scopes") +
+                               ", if their deployment has an identity.");
+    return;
+  }
   run.out().done(answer, "Jobs with a token of " + cell(trust, "issuer") + " for " +
                              cell(trust, "audience") + " whose claims are " +
                              printable(in_words(trust.at("claims"))) + " may use " +
@@ -141,16 +146,17 @@ void add_trust_creation(CLI::App& group, Run& run) {
                   "ref=refs/heads/main --scopes deploy:read,deploy:write,logs:read",
                   [&run, made] { create(run, *made); });
   command
-      ->add_option("--issuer", made->issuer,
-                   "Who signs the jobs' tokens: github, gitlab, or the https URL of another issuer")
+      ->add_option(
+          "--issuer", made->issuer,
+          "Who signs the jobs' tokens: github, gitlab, or the https URL of another issuer; "
+          "or berth, for the app's own containers")
       ->required();
   command->add_option("--audience", made->audience,
                       "For whom the tokens have to be made; by default the server's address");
   command
       ->add_option("--claim", made->claims,
                    "What the tokens have to say, as NAME=VALUE; may be repeated, also with the "
-                   "same name for several values")
-      ->required()
+                   "same name for several values; not for berth")
       ->allow_extra_args(false);
   command
       ->add_option("--scopes", made->scopes,

@@ -29,6 +29,7 @@ const menu = [
     [
       'tasks/install-the-client',
       'tasks/deploy-from-ci',
+      'tasks/call-berth-from-a-container',
       'tasks/invite-people',
       'tasks/personal-tokens',
       'tasks/variables',

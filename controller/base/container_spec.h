@@ -46,6 +46,7 @@ struct ContainerSpec {
   bool auto_deploy = false;  // a new digest of the image's tag is rolled out
   // The hours of the day in UTC at which it is, such as "22-6"; empty: all.
   std::string deploy_hours = {};
+  bool identity = false;  // its containers find a token that says which deployment they are of
   bool operator==(const ContainerSpec&) const = default;
 };
 
@@ -288,15 +289,34 @@ inline constexpr auto container_fields = std::to_array<ContainerField>({
      .title = "Deploys at",
      .flag = "--deploy-hours",
      .help = "Hours of the day in UTC at which a new image is rolled out by itself: 22-6"},
+    {.name = "identity",
+     .answered_as = "identity",
+     .member = &ContainerSpec::identity,
+     .must = "must be true or false",
+     .in_order =
+         {"Whether the containers find a token that says which deployment they are of, in "
+          "/var/run/secrets/berth/token. They exchange it for an access token if a trust of "
+          "the app in the issuer berth accepts it. Containers of commands that run once have "
+          "none.",
+          "false"},
+     .in_change = {"Whether the containers find a token that says which deployment they are of.",
+                   "true"},
+     .in_answer = {"The value from the request.", "false"},
+     .title = "Identity",
+     .flag = "--identity",
+     .help =
+         "Whether the containers find a token by which they prove which deployment they are of: "
+         "true or false"},
 });
 
 // The columns, and what an UPDATE sets them to: literals, because tests/sql finds no others.
 inline constexpr std::string_view container_columns = R"(image, port, health_path, command, args,
-           replicas, scale, processes, release_command, crons, auto_deploy, deploy_hours)";
+           replicas, scale, processes, release_command, crons, auto_deploy, deploy_hours,
+           identity)";
 inline constexpr std::string_view container_values =
     R"(image = $3, port = $4, health_path = $5, command = $6, args = $7, replicas = $8, scale = $9,
           processes = $10, release_command = $11, crons = $12, auto_deploy = $13,
-          deploy_hours = $14)";
+          deploy_hours = $14, identity = $15)";
 inline constexpr int first_container_value = 3;
 
 // One process as it is to run, with everything that it leaves out filled in.

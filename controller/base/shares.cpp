@@ -118,6 +118,8 @@ const PoolInfo& info(Pool pool) {
       {Pool::client_documents,
        "an authorization while the document of a client that isn't registered is fetched", networks,
        answered_503, false},
+      {Pool::token_reviews, "a container's login while its cluster is asked about its token",
+       networks, answered_503, false},
   };
   static_assert(std::size(infos) == pools);
   return *std::ranges::find(infos, pool, &PoolInfo::pool);

@@ -96,6 +96,7 @@ std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
                                        &kube::replica_sets,
                                        &kube::jobs,
                                        &kube::pods,
+                                       &kube::service_accounts,
                                        &kube::pod_disruption_budgets};
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
                                   .label_selector = manifests::selector(settings_, row.id),

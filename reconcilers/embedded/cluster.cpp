@@ -81,8 +81,8 @@ struct Cluster::State {
         registry(loaded_store(), options.seed),
         faults(options.remembers),
         timing(options.timing),
-        controllers(store, registry, factory(options), options.timing, options.remembers),
-        rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval,
+        controllers(store, registry, tokens, factory(options), options.timing, options.remembers),
+        rest(store, registry, controllers.kubelet(), tokens, faults, options.bookmark_interval,
              options.token),
         http([this](const api::Request& request, api::Response& response) {
           rest.handle(request, response);
@@ -106,6 +106,7 @@ struct Cluster::State {
   const std::unique_ptr<Disk> disk;  // null: the objects are in memory only
   Store store;
   Registry registry;
+  const PodTokens tokens;
   Images images;
   Faults faults;
   const Timing timing;
@@ -345,6 +346,14 @@ std::unique_ptr<RunSession> Cluster::open_session(const std::string& name_space,
     open = kubelet.runtime().open(*run, request);
   }
   return open();
+}
+
+std::vector<TokenFile> Cluster::tokens_of(const std::string& name_space,
+                                          const std::string& pod) const {
+  const Lock lock(state_->store.mutex());
+  const ObjectPtr found = state_->store.find({Kind::pods, name_space, pod});
+  if (!found || state_->simulated == nullptr) return {};
+  return state_->simulated->tokens_of(uid_of(*found));
 }
 
 Page Cluster::page(const std::string& host) const {

@@ -182,6 +182,10 @@ class Cluster {
                                            const std::string& container,
                                            const SessionRequest& request);
 
+  // The tokens that the containers of a pod find in their files now, on the simulated node; none on
+  // another one.
+  std::vector<TokenFile> tokens_of(const std::string& name_space, const std::string& pod) const;
+
   // Follows a Host header to an Ingress, its Service, and a ready Pod. The page says that the
   // cluster is simulated, and which image, port, pod and replicas are behind the name. `host` may
   // include a port.

@@ -195,6 +195,27 @@ IssuedToken Client::request_token(const std::string& name_space, const std::stri
   return {.token = token, .expires = *expires};
 }
 
+std::optional<std::string> Client::review_token(const std::string& token,
+                                                const std::string& audience) {
+  const Object review = {{"apiVersion", "authentication.k8s.io/v1"},
+                         {"kind", token_reviews.kind},
+                         {"spec", {{"token", token}, {"audiences", {audience}}}}};
+  const Object answer = send_for_object(
+      state_->requests, write_call("create", token_reviews, "POST",
+                                   collection_path(token_reviews, ""), review, "application/json"));
+  const auto found = answer.find("status");
+  const Object status = found == answer.end() ? Object::object() : *found;
+  // An API server that knows no audiences accepts a token for any, and doesn't name one.
+  const auto audiences = status.find("audiences");
+  const bool is_for_it = audiences != status.end() && audiences->is_array() &&
+                         std::ranges::find(*audiences, Object(audience)) != audiences->end();
+  const auto user = status.find("user");
+  if (!is_for_it || user == status.end() || status.value("authenticated", Object()) != true)
+    return std::nullopt;
+  const std::string name = text_in(*user, "username");
+  return name.empty() ? std::nullopt : std::optional(name);
+}
+
 Object Client::merge(const Object& change) {
   const Resource& resource = resource_of(change);
   const Query query = Query().add("fieldManager", state_->requests.options().field_manager);

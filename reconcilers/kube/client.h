@@ -47,6 +47,8 @@ inline constexpr Resource network_policies{"networking.k8s.io/v1", "NetworkPolic
 inline constexpr Resource role_bindings{"rbac.authorization.k8s.io/v1", "RoleBinding",
                                         "rolebindings"};
 inline constexpr Resource leases{"coordination.k8s.io/v1", "Lease", "leases"};
+inline constexpr Resource token_reviews{"authentication.k8s.io/v1", "TokenReview", "tokenreviews",
+                                        false};
 inline constexpr Resource certificates{"cert-manager.io/v1", "Certificate", "certificates"};
 
 // The resource above that an object's apiVersion and kind belong to. Throws std::invalid_argument
@@ -181,6 +183,9 @@ class Client {
   // Requests a token of a ServiceAccount that is valid for `life`, at least 600 s.
   IssuedToken request_token(const std::string& name_space, const std::string& account,
                             std::chrono::seconds life);
+  // Asks whose token it is, for `audience` (authentication.k8s.io/v1, TokenReview). Returns the
+  // user's name; nothing if the API server doesn't accept the token.
+  std::optional<std::string> review_token(const std::string& token, const std::string& audience);
   // Replaces the object (PUT). `object` needs a metadata.resourceVersion; throws ApiError 409 if
   // somebody else has changed it since.
   Object update(const Object& object);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/cli/person.h"
+#include "tests/process/oauth.h"
 
 using namespace berth::cli;
 using berth::process::Berthd;
@@ -66,4 +67,34 @@ TEST_CASE("a trust is made once it is narrow enough, warned of once, listed and 
   CHECK(trusts.at(0).at("audience") == berthd.base_url());
   ada.must({"trusts", "delete", "GitLab", "--yes"});
   CHECK(ada.must({"trusts", "list", "-o", "json"}).body().at("trusts").empty());
+}
+
+TEST_CASE("a container calls berth with the token that it finds, and without a secret") {
+  const Berthd berthd(berth::process::open_flags());
+  const Person ada(berthd);
+  ada.settle_in("ada", "deploy:manage,deploy:exec");
+  ada.admin({"tiers", "update", "free", "--exec", "true"});
+  ada.must({"deploy", "create", "shop", "--image", berth::process::well_image, "--identity", "true",
+            "--wait"});
+  const std::string file = "/var/run/secrets/berth/token";
+  const std::string token = ada.must({"exec", "shop", "--", "cat", file}).out;
+  CHECK(token.starts_with("eyJ"));
+  ada.must({"trusts", "create", "--issuer", "berth", "--deployment", "shop", "--scopes",
+            "deploy:read,logs:read"});
+  const json trusts = ada.must({"trusts", "list", "-o", "json"}).body().at("trusts");
+  CHECK(trusts.at(0).at("claims").empty());
+
+  berth::process::Client container(berthd);
+  const auto exchanged = berth::process::expect(
+      200,
+      berth::process::post_form(container, "/api/oauth/token",
+                                {{"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"},
+                                 {"subject_token_type", "urn:ietf:params:oauth:token-type:jwt"},
+                                 {"subject_token", token}}));
+  const std::string id = ada.must({"deploy", "get", "shop", "-o", "json"}).body().at("id");
+  berth::process::Client with_token(berthd, exchanged.body.at("access_token"));
+  berth::process::expect(200, with_token.get("/api/deploy/apps/" + id));
+  berth::process::expect(403, with_token.post("/api/deploy/apps/" + id + "/stop"));
+  ada.must({"deploy", "stop", "shop"});
+  berth::process::expect(401, with_token.get("/api/deploy/apps/" + id));
 }

@@ -92,8 +92,10 @@ TEST_CASE("the second factor is turned on, gets new recovery codes, and is turne
       ada.must({"totp", "recovery-codes", "--password-stdin", "-o", "json"}, Person::password())
           .body();
   CHECK(again.at("recovery_codes") != enabled.at("recovery_codes"));
-  ada.must({"totp", "disable", "--code", again.at("recovery_codes").at(0), "--password-stdin"},
-           Person::password());
+  const Ran off =
+      ada.must({"totp", "disable", "--code", again.at("recovery_codes").at(0), "--password-stdin"},
+               Person::password());
+  CHECK(off.out.find("berth sessions end --others") != std::string::npos);
   CHECK(ada.must({"account", "show", "-o", "json"}).body().at("user").at("totp_enabled") == false);
 }
 

@@ -1,4 +1,6 @@
 // Logging in, staying logged in and logging out, with the client against the real berthd.
+#include "cli/login.h"
+
 #include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -314,6 +316,18 @@ TEST_CASE("a login that is denied in the browser is reported") {
   const Ran refused = mixed_up->wait();
   CHECK(refused.code == 1);
   CHECK(refused.err.find("another server") != std::string::npos);
+}
+
+TEST_CASE("a server gets no login in the name of another one") {
+  const std::string server = "https://berth.example.org";
+  CHECK(is_name_of("https://berth.example.org", server));
+  CHECK(is_name_of("https://berth.example.org", "https://berth.example.org:443"));
+  for (const char* other :
+       {"https://other.example.org", "http://berth.example.org", "https://berth.example.org:8443",
+        "https://berth.example.org.evil.example", "https://berth.example.org@evil.example",
+        "berth.example.org", ""})
+    CHECK_FALSE(is_name_of(other, server));
+  CHECK(is_name_of(server, "http://127.0.0.1:8080"));  // a tunnel of one's own
 }
 
 TEST_CASE("an expired access token is replaced, together with its refresh token") {

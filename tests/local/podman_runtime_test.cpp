@@ -217,6 +217,30 @@ TEST_CASE("limits hold", "[podman]") {
   CHECK(pod.state().reason == "OOMKilled");
 }
 
+TEST_CASE("a container reads its token, also a new one, and can't change it", "[podman]") {
+  NEEDS_PODMAN
+  Node& node = shared_node();
+  Pod pod(node, "token", node.image("serve", {"serve"}));
+  const nlohmann::json token = {{"audience", "https://berth.example.org"}, {"path", "token"}};
+  const nlohmann::json sources = nlohmann::json::array({{{"serviceAccountToken", token}}});
+  pod.json()["spec"]["volumes"].push_back(
+      {{"name", "berth"}, {"projected", {{"sources", sources}}}});
+  pod.spec()["volumeMounts"].push_back(
+      {{"name", "berth"}, {"readOnly", true}, {"mountPath", "/var/run/secrets/berth"}});
+  const auto write = [&](const std::string& text) {
+    return node.runtime().write_tokens(pod.run().uid,
+                                       {{.volume = "berth", .path = "token", .token = text}});
+  };
+  REQUIRE(write("first"));
+  REQUIRE(pod.start().stage == Stage::running);
+  REQUIRE(pod.probe(tcp).succeeded);
+  CHECK(pod.get("/read//var/run/secrets/berth/token") == "first");
+  REQUIRE(write("second"));
+  CHECK(pod.get("/read//var/run/secrets/berth/token") == "second");
+  CHECK(pod.get("/write/1//var/run/secrets/berth/token") == "Read-only file system");
+  CHECK(pod.get("/write/1//var/run/secrets/berth/other") == "Read-only file system");
+}
+
 TEST_CASE("limits change while a container runs, but not below the memory that it uses",
           "[podman]") {
   NEEDS_PODMAN

@@ -113,6 +113,47 @@ TEST_CASE("the container is confined") {
   CHECK(pod["volumes"][0]["emptyDir"].contains("sizeLimit"));
 }
 
+TEST_CASE("a deployment with an identity has an account and a token for berth, and no other one") {
+  manifests::Settings with_audience = settings;
+  with_audience.token_audience = "https://berth.example.org";
+  auto state = state_of();
+  const auto plain = manifests::of_deployment(state, with_audience);
+  CHECK(plain == manifests::of_deployment(state, settings));
+  CHECK(get(*find(plain, "Deployment"), "/spec/template/spec/serviceAccountName") == "tenant");
+  CHECK(find(plain, "ServiceAccount") == nullptr);
+
+  state.deployment.container.identity = true;
+  state.deployment.container.processes = {{"web", {}}, {"worker", {}}};
+  // Whoever uses the tokens has to know for whom they are.
+  CHECK(find(manifests::of_deployment(state, settings), "ServiceAccount") == nullptr);
+  const auto objects = manifests::of_deployment(state, with_audience);
+  const std::string name = manifests::object_name(state.deployment.id);
+  const Object* account = find(objects, "ServiceAccount");
+  REQUIRE(account != nullptr);
+  CHECK(text(*account, "/metadata/name") == name);
+  CHECK(account->at("automountServiceAccountToken") == false);
+  int pods = 0;
+  for (const Object& object : objects) {
+    if (object["kind"] != "Deployment") continue;
+    ++pods;
+    CHECK(account < &object);  // a pod can't be made before its account
+    const json pod = get(object, "/spec/template/spec");
+    CHECK(pod["serviceAccountName"] == name);
+    CHECK(pod["automountServiceAccountToken"] == false);
+    CHECK(pod["volumes"].size() == 2);
+    CHECK(pod["volumes"][1]["projected"]["sources"] ==
+          json::array({{{"serviceAccountToken",
+                         {{"audience", "https://berth.example.org"},
+                          {"expirationSeconds", 600},
+                          {"path", "token"}}}}}));
+    CHECK(pod["containers"][0]["volumeMounts"][1] ==
+          json{{"name", "berth"}, {"mountPath", "/var/run/secrets/berth"}, {"readOnly", true}});
+    // The policy of the chart compares them.
+    CHECK(text(object, "/spec/template/metadata/labels/berth~1deployment") == name.substr(6));
+  }
+  CHECK(pods == 2);
+}
+
 TEST_CASE("the container is ready when its port accepts connections, or its health path answers") {
   auto state = state_of();
   const std::string probe = "/spec/template/spec/containers/0/readinessProbe";

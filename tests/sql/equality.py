@@ -200,6 +200,20 @@ end, ä 🎲 / <b>' WHERE id = 'd1'"""
           next_check_at) VALUES ('c1', 'd1', 'a1', 'u1', 'shop.example', 0, 'active', 1, 1, 1)"""
     yield "UPDATE deployments SET health_status = 'healthy', last_health_check = 15, container_id = 'x' WHERE id = 'd1'"
     yield "UPDATE deployments SET image = 'other' WHERE id = 'd1'"
+    # Tokens of a trust end with what the deployment has them by, and those of other trusts and deployments don't.
+    yield """INSERT INTO grants (id, app_id, user_id, scopes, connected_at) VALUES ('g1', 'a1', 'u1', '', 5)"""
+    for trust, issuer in (("tr1", "berth"), ("tr2", "https://ci.example")):
+        yield f"""INSERT INTO app_trusts (id, app_id, name, issuer, audience, claims, scopes, inserted_at)
+              VALUES ('{trust}', 'a1', 'n', '{issuer}', 'x', '{{}}', 'deploy:read', 5)"""
+    for family, trust, of in (("f1", "'tr1'", "d1"), ("f2", "'tr1'", "d2"), ("f3", "'tr2'", "d1"), ("f4", "NULL", "d1")):
+        yield f"""INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at, trust_id, deployments)
+              VALUES ('{family}', 'g1', 'deploy:read', 5, 500, {trust}, '["{of}"]')"""
+    yield "UPDATE deployments SET status = 'stopped', updated_at = 20 WHERE id = 'd1'"  # without an identity
+    yield "UPDATE deployments SET status = 'running', identity = 1, updated_at = 21 WHERE id = 'd1'"
+    yield "UPDATE deployments SET status = 'stopped', updated_at = 22 WHERE id = 'd1'"
+    yield """INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at, trust_id, deployments)
+          VALUES ('f5', 'g1', 'deploy:read', 5, 500, 'tr1', '["d1"]')"""
+    yield "UPDATE deployments SET status = 'running', identity = 0, updated_at = 23 WHERE id = 'd1'"
     yield "UPDATE webhook_deliveries SET next_attempt_at = 500 WHERE subject = 'd1'"
     yield event("d1")
     yield "UPDATE webhook_deliveries SET state = 'delivered'"
@@ -239,6 +253,7 @@ REFUSED = [
     "UPDATE deployments SET removed_at = 1", "UPDATE users SET created_at = NULL",
 ]
 TABLES = {
+    "token_families": "id, revoked_at",
     "username_suffixes": "suffix, user_id, username",
     "app_events": "id, app_id, type, subject, data, at",
     "webhook_deliveries": "id, webhook_id, event_id, subject, state, attempts, next_attempt_at, created_at, done_at",

@@ -243,6 +243,8 @@ export const de: Messages = {
     auto_deploy: 'Jedes neue Image unter dem Tag von selbst ausrollen',
     auto_deploy_hint:
       'Die Registry wird einmal in der Minute gefragt. Ein Image, das binnen zehn Minuten scheitert, wird zurückgesetzt.',
+    identity: 'Die Container können nachweisen, zu welchem Deployment sie gehören',
+    identity_hint: 'Mit einer Vertrauensregel für den Aussteller berth rufen sie berth dann ohne Geheimnis auf.',
     deploy_hours: 'Stunden dafür',
     deploy_hours_hint: 'In UTC; ohne sie jederzeit.',
     bad_hours: 'Zwei Stunden des Tages, zum Beispiel 22-6.',
@@ -1347,6 +1349,10 @@ export const de: Messages = {
     end: 'Beenden',
     end_of: (device, address) => `Die Sitzung von ${device} aus ${address} beenden`,
     ended: 'Die Sitzung ist beendet.',
+    end_other_sessions: 'Alle anderen Sitzungen beenden',
+    end_other_sessions_text:
+      'Überall außer hier müssen Sie sich dann neu anmelden. Tun Sie das, wenn jemand anderes hineingelangt sein könnte. Programme und Apps behalten ihren Zugriff.',
+    others_ended: 'Ihre anderen Sitzungen sind beendet.',
     unknown_device: 'Unbekanntes Programm',
     devices: 'Angemeldete Programme',
     no_devices: 'Kein Programm ist angemeldet',

@@ -189,7 +189,7 @@ function QrCode({ size, path }: { size: number; path: string }) {
   );
 }
 
-function SecondFactor() {
+function SecondFactor({ onChange }: { onChange: () => void }) {
   const [asking, ask] = useState<'off' | 'codes' | null>(null);
   const [setup, set_up] = useState<Answer<'post', '/api/auth/totp/setup'> | null>(null);
   const [codes, show] = useState<string[] | null>(null);
@@ -258,11 +258,20 @@ function SecondFactor() {
             await call('post', '/api/auth/totp/disable', { body });
             await reload_me();
             note(t.account.turned_off);
+            onChange();
           }}>
           <p>{t.account.turn_off_text}</p>
         </FormDialog>
       )}
-      {codes && <RecoveryCodes codes={codes} onClose={() => show(null)} />}
+      {codes && (
+        <RecoveryCodes
+          codes={codes}
+          onClose={() => {
+            show(null);
+            onChange();
+          }}
+        />
+      )}
     </Card>
   );
 }
@@ -353,7 +362,31 @@ function End() {
   );
 }
 
+// Returns the sessions but the one that asks.
+async function other_sessions() {
+  const { sessions } = await call('get', '/api/auth/sessions', { query: { page_size: 100 } });
+  return sessions.filter((session) => !session.current);
+}
+
+// Asked after a change of what logs one in, because somebody else may have got in by what was before.
+function EndOthers({ onClose }: { onClose: () => void }) {
+  return (
+    <Confirm
+      title={t.account.end_other_sessions}
+      action={t.account.end_other_sessions}
+      danger
+      onClose={onClose}
+      run={async () => {
+        for (const { id } of await other_sessions()) await call('delete', '/api/auth/sessions/{id}', { path: { id } });
+        note(t.account.others_ended);
+      }}>
+      <p>{t.account.end_other_sessions_text}</p>
+    </Confirm>
+  );
+}
+
 function Sessions() {
+  const [asking, ask] = useState(false);
   const list = useReading(() => call('get', '/api/auth/sessions', { query: { page_size: 100 } }), []);
   async function end(id: string) {
     await call('delete', '/api/auth/sessions/{id}', { path: { id } }).then(
@@ -367,9 +400,14 @@ function Sessions() {
       title={t.account.sessions}
       bare
       actions={
-        <Button slim onClick={() => void log_out()}>
-          {t.menu.log_out}
-        </Button>
+        <>
+          <Button slim onClick={() => ask(true)}>
+            {t.account.end_other_sessions}
+          </Button>
+          <Button slim onClick={() => void log_out()}>
+            {t.menu.log_out}
+          </Button>
+        </>
       }>
       <Read of={list}>
         {({ sessions }) => (
@@ -397,6 +435,14 @@ function Sessions() {
           </ul>
         )}
       </Read>
+      {asking && (
+        <EndOthers
+          onClose={() => {
+            ask(false);
+            list.again();
+          }}
+        />
+      )}
     </Card>
   );
 }
@@ -539,6 +585,12 @@ function Connected() {
 export function AccountScreen() {
   // Counts the changes of the password, after which the form is empty and the sessions are read again.
   const [passwords, change] = useState(0);
+  const [ending_others, end_others] = useState(false);
+  const offer_to_end_others = () =>
+    other_sessions().then(
+      (others) => end_others(others.length > 0),
+      () => {},
+    );
   return (
     <Page title={t.menu.account}>
       <div class="columns">
@@ -552,11 +604,19 @@ export function AccountScreen() {
         <div class="stack wide">
           <Profile />
           <Password key={`password ${passwords}`} onChange={() => change(passwords + 1)} />
-          <SecondFactor />
+          <SecondFactor onChange={() => void offer_to_end_others()} />
           <Passkeys />
           <End />
         </div>
       </div>
+      {ending_others && (
+        <EndOthers
+          onClose={() => {
+            end_others(false);
+            change(passwords + 1);
+          }}
+        />
+      )}
     </Page>
   );
 }

@@ -99,6 +99,7 @@ const container: { [F in keyof Container]-?: Row } = {
     placeholder: '22-6',
     card: t.create.more,
   },
+  identity: { label: t.create.identity, hint: t.create.identity_hint, kind: 'check', card: t.create.more },
   replicas: {
     label: t.create.replicas,
     hint: t.create.replicas_hint,

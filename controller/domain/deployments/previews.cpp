@@ -56,6 +56,7 @@ void make_small(deployments::ContainerSpec& container) {
   }
   container.crons.clear();
   container.auto_deploy = false;
+  container.identity = false;
   container.deploy_hours.clear();
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
@@ -74,24 +75,19 @@ struct Chosen {
   Trust trust;
   ScopeSet scopes;
 };
-Chosen choose(db::Tx& tx, const apps::App& app, const VerifiedToken& token,
+Chosen choose(db::Tx& tx, const apps::App& app, const std::function<bool(const Trust&)>& accepts,
               const std::optional<std::string>& scope) {
   const auto asked = scope ? parse_scopes(*scope) : std::nullopt;
   if (scope && !asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
   bool is_trusted = false;
   for (Trust& trust : trusts(tx, app.id)) {
-    if (trust.issuer != token.issuer || !has_audience(token.claims, trust.audience) ||
-        !has_claims(trust, token.claims))
-      continue;
+    if (!accepts(trust)) continue;
     is_trusted = true;
     const ScopeSet available = trust.scopes.cut_to(app.approved_scopes);
     if (available.empty() || (asked && !asked->within(available.with_included()))) continue;
     return {.trust = std::move(trust), .scopes = asked.value_or(available)};
   }
-  if (!is_trusted)
-    refuse("no_trust",
-           "no trust of the app accepts the audience and the claims of the "
-           "subject_token");
+  if (!is_trusted) refuse("no_trust", "no trust of the app accepts the subject_token");
   throw Error(Code::invalid_scope, "no trust that accepts the subject_token has these scopes");
 }
 
@@ -118,7 +114,8 @@ void use_up(db::Tx& tx, const VerifiedToken& token) {
   if (added == 0) refuse("replayed", "the subject_token was exchanged before; each one works once");
 }
 
-void record_use(db::Tx& tx, const Chosen& chosen, const VerifiedToken& token) {
+// What the ID token says of its job.
+json claims_to_record(const Chosen& chosen, const VerifiedToken& token) {
   json said = json::object();
   const auto note = [&](const std::string& name) {
     const auto found = token.claims.find(name);
@@ -129,12 +126,58 @@ void record_use(db::Tx& tx, const Chosen& chosen, const VerifiedToken& token) {
   };
   for (const std::string_view name : claims_of_job) note(std::string(name));
   for (const auto& [name, texts] : chosen.trust.claims) note(name);
-  audit::record(tx, "trust:" + chosen.trust.id, "trust.use", chosen.trust.app_id,
-                json{{"issuer", token.issuer},
+  return said;
+}
+
+apps::App require_acting(db::Tx& tx, apps::App app) {
+  const auto owner = accounts::find(tx, app.owner_id);
+  if (app.suspended || !owner || owner->suspended)
+    throw Error(Code::unauthorized_client, "the account or the app is suspended");
+  return app;
+}
+
+// Gives the access token, for these deployments of the app (none: all).
+Tokens give(db::Tx& tx, const apps::App& app, const Chosen& chosen,
+            const std::vector<std::string>& deployments, json claims) {
+  // Fails if somebody removes the trust at the same time, whose tokens have to end.
+  tx.require_change(R"(
+      UPDATE app_trusts
+      SET last_used_at = $2
+      WHERE id = $1)",
+                    chosen.trust.id, tx.now());
+  const std::string grant_id = consent(tx, app.id, app.owner_id, {});
+  const Family family = open_family(tx, grant_id, chosen.scopes, trusted_token_lifetime);
+  tx.require_change(R"(
+      UPDATE token_families
+      SET trust_id = $2, deployments = $3
+      WHERE id = $1)",
+                    family.id, chosen.trust.id, stored_deployments(deployments));
+  audit::record(tx, "trust:" + chosen.trust.id, "trust.use", app.id,
+                json{{"issuer", chosen.trust.issuer},
                      {"trust", chosen.trust.name},
                      {"scopes", chosen.scopes.text()},
-                     {"claims", std::move(said)}}
+                     {"claims", std::move(claims)}}
                     .dump());
+  return {.access_token = add_access_token(tx, family.id, family.end),
+          .access_token_expires_at = family.end,
+          .refresh_token = {},
+          .scopes = chosen.scopes,
+          .user_id = app.owner_id,
+          .session_token = {},
+          .session_token_expires_at = {},
+          .family_id = family.id};
+}
+
+bool is_for(const Trust& trust, const Container& container) {
+  return trust.issuer == containers_issuer &&
+         (trust.deployments.empty() ||
+          std::ranges::find(trust.deployments, container.deployment_id) != trust.deployments.end());
+}
+
+apps::App app_of(db::Tx& tx, const Container& container) {
+  auto app = apps::find(tx, container.app_id);
+  if (!app) refuse("no_trust", "no trust of the app accepts the subject_token");
+  return require_acting(tx, *std::move(app));
 }
 
 }  // namespace
@@ -188,37 +231,37 @@ VerifiedToken verify_id_token(const ShownToken& shown, const std::optional<jwk::
 Tokens exchange_id_token(db::Tx& tx, const VerifiedToken& token,
                          const std::optional<std::string>& scope) {
   tx.require_serializable();
-  const apps::App app = app_of(tx, token.client_id);
-  const auto owner = accounts::find(tx, app.owner_id);
-  if (!owner || owner->suspended)
-    throw Error(Code::unauthorized_client, "the account or the app is suspended");
+  const apps::App app = require_acting(tx, app_of(tx, token.client_id));
   if (!find_issuer(tx, token.issuer))
     refuse("unknown_issuer", "the issuer of the subject_token isn't listed by the platform");
-  const Chosen chosen = choose(tx, app, token, scope);
+  const Chosen chosen = choose(
+      tx, app,
+      [&](const Trust& trust) {
+        return trust.issuer == token.issuer && has_audience(token.claims, trust.audience) &&
+               has_claims(trust, token.claims);
+      },
+      scope);
   require_few_tokens(tx, chosen.trust.id);
   use_up(tx, token);
-  // Fails if somebody removes the trust at the same time, whose tokens have to end.
-  tx.require_change(R"(
-      UPDATE app_trusts
-      SET last_used_at = $2
-      WHERE id = $1)",
-                    chosen.trust.id, tx.now());
-  const std::string grant_id = consent(tx, app.id, app.owner_id, {});
-  const Family family = open_family(tx, grant_id, chosen.scopes, trusted_token_lifetime);
-  tx.require_change(R"(
-      UPDATE token_families
-      SET trust_id = $2, deployments = $3
-      WHERE id = $1)",
-                    family.id, chosen.trust.id, stored_deployments(chosen.trust.deployments));
-  record_use(tx, chosen, token);
-  return {.access_token = add_access_token(tx, family.id, family.end),
-          .access_token_expires_at = family.end,
-          .refresh_token = {},
-          .scopes = chosen.scopes,
-          .user_id = app.owner_id,
-          .session_token = {},
-          .session_token_expires_at = {},
-          .family_id = family.id};
+  return give(tx, app, chosen, chosen.trust.deployments, claims_to_record(chosen, token));
+}
+
+void require_container_trust(db::Tx& tx, const Container& container) {
+  const apps::App app = app_of(tx, container);
+  const auto all = trusts(tx, app.id);
+  if (std::ranges::none_of(all, [&](const Trust& trust) { return is_for(trust, container); }))
+    refuse("no_trust", "no trust of the app accepts the subject_token");
+}
+
+Tokens exchange_container_token(db::Tx& tx, const Container& container,
+                                const std::optional<std::string>& scope) {
+  tx.require_serializable();
+  const apps::App app = app_of(tx, container);
+  const Chosen chosen = choose(
+      tx, app, [&](const Trust& trust) { return is_for(trust, container); }, scope);
+  require_few_tokens(tx, chosen.trust.id);
+  return give(tx, app, chosen, {container.deployment_id},
+              {{"deployment", container.deployment_id}});
 }
 
 bool is_any_used_id_old(db::Tx& tx) {

@@ -213,12 +213,38 @@ std::optional<std::string> stored_deployments(const std::vector<std::string>& id
   return ids.empty() ? std::nullopt : std::optional(json(ids).dump());
 }
 
-NewTrust create_trust(db::Tx& tx, const apps::App& app, const TrustOrder& order) {
-  tx.require_serializable();
+namespace {
+
+// What a trust in an issuer is called if nobody has given it a name, and what its owner should
+// know.
+struct Checked {
+  std::string name;
+  std::vector<std::string> warnings;
+};
+Checked checked(db::Tx& tx, const TrustOrder& order) {
+  if (order.issuer == containers_issuer) {
+    if (!order.claims.empty())
+      throw invalid_field("claims",
+                          "must be empty: berth knows which deployment a container is of");
+    Checked result = {.name = "Containers", .warnings = {}};
+    if (order.deployments.empty())
+      result.warnings.emplace_back(
+          "every deployment of the app that has an identity is trusted, also new ones; name "
+          "deployments to trust only some");
+    return result;
+  }
   const auto issuer = find_issuer(tx, order.issuer);
   if (!issuer)
     throw invalid_field("issuer", "isn't among the issuers that the platform's admins have listed");
   check_claims(order, issuer->kind);
+  return {.name = issuer->name, .warnings = warnings_of(order, issuer->kind)};
+}
+
+}  // namespace
+
+NewTrust create_trust(db::Tx& tx, const apps::App& app, const TrustOrder& order) {
+  tx.require_serializable();
+  const Checked issuer = checked(tx, order);
   check_texts_of(order);
   if (tx.number(R"(SELECT count(*) FROM app_trusts WHERE app_id = $1)", app.id) >= max_trusts)
     throw Error(Code::invalid_state,
@@ -229,7 +255,7 @@ NewTrust create_trust(db::Tx& tx, const apps::App& app, const TrustOrder& order)
   });
   const Trust trust = {.id = new_uuid(tx.now()),
                        .app_id = app.id,
-                       .name = order.name.empty() ? issuer->name : order.name,
+                       .name = order.name.empty() ? issuer.name : order.name,
                        .issuer = order.issuer,
                        .audience = order.audience,
                        .claims = order.claims,
@@ -245,7 +271,7 @@ NewTrust create_trust(db::Tx& tx, const apps::App& app, const TrustOrder& order)
              trust.id, trust.app_id, trust.name, trust.issuer, trust.audience,
              json(trust.claims).dump(), trust.wildcards, stored_deployments(trust.deployments),
              trust.scopes.text(), trust.inserted_at);
-  return {.trust = trust, .warnings = warnings_of(order, issuer->kind)};
+  return {.trust = trust, .warnings = issuer.warnings};
 }
 
 std::vector<Trust> trusts(db::Tx& tx, const std::string& app_id) {

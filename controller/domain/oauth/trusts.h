@@ -21,6 +21,9 @@
 namespace berth::oauth {
 
 inline constexpr int max_trusts = 20;  // of an app
+// Trusts in this issuer accept the tokens of the app's own containers, which the cluster signs and
+// checks. No issuer that admins list can be called so, because theirs are URLs.
+inline constexpr std::string_view containers_issuer = "berth";
 inline constexpr std::size_t max_claims = 20;
 inline constexpr std::size_t max_texts_of_claim = 10;
 inline constexpr std::size_t max_claim_name_length = 64;
@@ -72,10 +75,12 @@ struct NewTrust {
   Trust trust;
   std::vector<std::string> warnings;  // sentences about what the trust allows
 };
-// Creates a trust. Throws validation_failed if the issuer isn't listed; if no claim names a project
-// or an owner by an id that never changes hands (names do: whoever registers a name that was given
-// up, or renamed, would be trusted); for a * without allow_wildcards; or for a scope that the app
-// isn't approved for, or that moves points. Throws invalid_state if the app has max_trusts.
+// Creates a trust. One in containers_issuer has no claims, since berth itself knows which
+// deployment a container is of. Throws validation_failed if the issuer isn't listed; if no claim
+// names a project or an owner by an id that never changes hands (names do: whoever registers a name
+// that was given up, or renamed, would be trusted); for a * without allow_wildcards; or for a scope
+// that the app isn't approved for, or that moves points. Throws invalid_state if the app has
+// max_trusts.
 NewTrust create_trust(db::Tx& tx, const apps::App& app, const TrustOrder& order);
 // Returns the app's trusts, oldest first.
 std::vector<Trust> trusts(db::Tx& tx, const std::string& app_id);
@@ -123,6 +128,22 @@ VerifiedToken verify_id_token(const ShownToken& shown, const std::optional<jwk::
 // if the trust has max_living_tokens.
 Tokens exchange_id_token(db::Tx& tx, const VerifiedToken& token,
                          const std::optional<std::string>& scope);
+
+// A container whose cluster has said that it is one of the deployment.
+struct Container {
+  std::string app_id;
+  std::string deployment_id;
+};
+// Throws the errors that exchange_container_token() would throw for a container without a trust,
+// before its cluster is asked.
+void require_container_trust(db::Tx& tx, const Container& container);
+// Gives an access token as exchange_id_token() does, by the oldest trust in containers_issuer that
+// is for the deployment. The token is for that deployment alone, and the same token of the
+// container may be shown again, because it is a file that several processes read. The caller has to
+// have checked that the deployment has an identity and isn't stopped; when either changes, a
+// trigger of deployments (container_tokens_end) ends the tokens.
+Tokens exchange_container_token(db::Tx& tx, const Container& container,
+                                const std::optional<std::string>& scope);
 
 // The parts of expiry.h for the ids of ID tokens that nobody can show any more.
 bool is_any_used_id_old(db::Tx& tx);

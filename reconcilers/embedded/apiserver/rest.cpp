@@ -15,6 +15,8 @@
 namespace berth::embedded {
 namespace {
 
+constexpr const char* token_reviews_path = "/apis/authentication.k8s.io/v1/tokenreviews";
+
 const char* reason_of(int status) {
   switch (status) {
     case 401:
@@ -162,8 +164,19 @@ void Rest::dispatch(Call& call) {
   patch(call);
 }
 
+// A TokenReview is asked and never stored.
+void Rest::review_token(Call& call) {
+  Json review = parse_object("TokenReview", call.request.body);
+  {
+    const Lock lock(store_.mutex());
+    review = tokens_.review(std::move(review), store_, system_time());
+  }
+  answer(call.response, 201, review.dump());
+}
+
 void Rest::raw(Call& call) {
   const std::string& path = call.target.raw;
+  if (path == token_reviews_path && call.request.method == "POST") return review_token(call);
   if (call.request.method != "GET") throw no_such_resource();
   if (path == "/readyz" || path == "/livez" || path == "/healthz") {
     return answer(call.response, 200, "text/plain; charset=utf-8", "ok");

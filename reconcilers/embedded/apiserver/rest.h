@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "controller/transport/http.h"
+#include "reconcilers/embedded/apiserver/pod_tokens.h"
 #include "reconcilers/embedded/apiserver/registry.h"
 #include "reconcilers/embedded/apiserver/selectors.h"
 #include "reconcilers/embedded/faults.h"
@@ -15,11 +16,12 @@ namespace berth::embedded {
 class Rest {
  public:
   // If `token` isn't empty, requests without it are refused.
-  Rest(Store& store, Registry& registry, const Kubelet& kubelet, Faults& faults,
-       std::chrono::milliseconds bookmark_interval, std::string token)
+  Rest(Store& store, Registry& registry, const Kubelet& kubelet, const PodTokens& tokens,
+       Faults& faults, std::chrono::milliseconds bookmark_interval, std::string token)
       : store_(store),
         registry_(registry),
         kubelet_(kubelet),
+        tokens_(tokens),
         faults_(faults),
         bookmark_interval_(bookmark_interval),
         token_(std::move(token)) {}
@@ -64,6 +66,7 @@ class Rest {
   void dispatch(Call& call);
   bool meets_fault(Call& call);
   void raw(Call& call);
+  void review_token(Call& call);
   void get(Call& call);
   void list(Call& call);
   void watch(Call& call);
@@ -83,6 +86,7 @@ class Rest {
   Store& store_;
   Registry& registry_;
   const Kubelet& kubelet_;
+  const PodTokens& tokens_;
   Faults& faults_;
   std::chrono::milliseconds bookmark_interval_;
   const std::string token_;

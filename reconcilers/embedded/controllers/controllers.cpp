@@ -24,13 +24,13 @@ std::string phase_of(const ObjectPtr& pod) {
 
 }  // namespace
 
-Controllers::Controllers(Store& store, Registry& registry, const RuntimeFactory& runtime,
-                         Timing timing, bool remembers_orders)
+Controllers::Controllers(Store& store, Registry& registry, const PodTokens& tokens,
+                         const RuntimeFactory& runtime, Timing timing, bool remembers_orders)
     : store_(store),
       registry_(registry),
       runtime_(runtime([this](const auto& name_space, const auto& pod) { wake(name_space, pod); })),
       events_(store, registry, runtime_->node().name),
-      node_{store, registry, events_, *runtime_, runtime_->node().name, timing},
+      node_{store, registry, events_, *runtime_, tokens, runtime_->node().name, timing},
       kubelet_(node_),
       deployments_(store, registry, events_, timing),
       replica_sets_(store, registry, events_, timing),

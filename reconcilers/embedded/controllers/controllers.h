@@ -22,8 +22,8 @@ class Controllers {
  public:
   // Takes over the pods that are in the store, and starts the thread. Throws Unusable if the
   // runtime can't work.
-  Controllers(Store& store, Registry& registry, const RuntimeFactory& runtime, Timing timing,
-              bool remembers_orders);
+  Controllers(Store& store, Registry& registry, const PodTokens& tokens,
+              const RuntimeFactory& runtime, Timing timing, bool remembers_orders);
   // Stops the store for good.
   ~Controllers();
 

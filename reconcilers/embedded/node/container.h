@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "reconcilers/embedded/apiserver/pod_tokens.h"
 #include "reconcilers/embedded/controllers/event_recorder.h"
 #include "reconcilers/embedded/node/runtime.h"
 #include "reconcilers/embedded/timing.h"
@@ -16,6 +17,7 @@ struct Node {
   Registry& registry;
   EventRecorder& events;
   Runtime& runtime;
+  const PodTokens& tokens;
   const std::string name;  // the Node object's
   Timing timing;
 };

@@ -20,6 +20,10 @@ constexpr int eviction_grace = 1;
 // How long containers aren't started because others are still being removed.
 constexpr std::chrono::seconds longest_clean_up{30};
 constexpr std::chrono::milliseconds clean_up_look{50};
+// How long a projected token lives if the pod doesn't say it (expirationSeconds).
+constexpr std::chrono::seconds default_token_life{3600};
+// When tokens that couldn't be written are tried again.
+constexpr std::chrono::seconds token_retry{10};
 // When nobody is waited for, and yet a container hasn't ended.
 constexpr std::chrono::seconds shortest_look{1};
 
@@ -226,7 +230,7 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
     if (!runs) return now + clean_up_look;
   }
   take_requests(pod, run);
-  std::optional<Moment> next = deadline_of(pod, run);
+  std::optional<Moment> next = sooner(deadline_of(pod, run), write_tokens(pod, run, now));
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
     container.advance({node_, pod, spec, now, run.no_room.empty()});
@@ -242,6 +246,34 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
     run.requests = {};
   write(key, pod, std::move(status));
   return next;
+}
+
+// A kubelet requests a token anew once four fifths of its life are over (kubernetes.io, "Configure
+// Service Accounts for Pods"). The first ones after berthd's start replace those of another key.
+std::optional<Moment> Kubelet::write_tokens(const Json& pod, PodRun& run, Moment now) {
+  if (run.tokens_due && now < *run.tokens_due) return run.tokens_due;
+  std::vector<TokenFile> files;
+  std::chrono::seconds shortest = default_token_life;
+  for (const Json& volume : at_path(pod, "/spec/volumes"))
+    for (const Json& source : at_path(volume, "/projected/sources")) {
+      const Json& wanted = at_path(source, "/serviceAccountToken");
+      const std::string audience = text_at(wanted, "audience");
+      if (audience.empty()) continue;  // one for the API server, which this one doesn't take
+      const std::chrono::seconds life(
+          number_at(wanted, "/expirationSeconds", default_token_life.count()));
+      shortest = std::min(shortest, life);
+      files.push_back({.volume = text_at(volume, "name"),
+                       .path = text_at(wanted, "path"),
+                       .token = node_.tokens.issue(pod, audience, life, system_time())});
+    }
+  if (files.empty()) return std::nullopt;
+  if (node_.runtime.write_tokens(uid_of(pod), files)) {
+    run.tokens_due = now + shortest * 4 / 5;
+  } else {
+    log::warning("the tokens of a pod couldn't be written", {{"pod", name_of(pod)}});
+    run.tokens_due = now + token_retry;
+  }
+  return run.tokens_due;
 }
 
 void Kubelet::write(const Key& key, const Json& pod, Json status) {

@@ -45,8 +45,9 @@ class Kubelet {
     bool operator==(const Requests&) const = default;
   };
   struct PodRun {
-    std::optional<Moment> placed_at;  // when the scheduler places the pod
-    std::optional<Moment> disk_look;  // when its use of the disk is looked at again
+    std::optional<Moment> placed_at;   // when the scheduler places the pod
+    std::optional<Moment> disk_look;   // when its use of the disk is looked at again
+    std::optional<Moment> tokens_due;  // when its tokens are written again
     std::string started_at;
     std::optional<Moment> began;  // the same
     std::string ip;
@@ -64,6 +65,9 @@ class Kubelet {
   void take_requests(const Json& pod, PodRun& run) const;
   std::optional<Moment> schedule(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> advance(const Key& key, const Json& pod, PodRun& run, Moment now);
+  // Writes the pod's tokens if they are due. Returns when they are due again; nothing if the pod
+  // has none.
+  std::optional<Moment> write_tokens(const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> evict(const Key& key, const Json& pod, PodRun& run, Moment now);
   // Ends a pod that has been active for longer than its deadline; the pod stays.
   std::optional<Moment> expire(const Key& key, const Json& pod, PodRun& run, Moment now);

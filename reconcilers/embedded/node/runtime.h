@@ -80,6 +80,13 @@ struct StartRequest {
   std::vector<std::string> args;
 };
 
+// A token for a file of a pod's volume, which replaces the file.
+struct TokenFile {
+  std::string volume;
+  std::string path;  // below the volume
+  std::string token;
+};
+
 // How a change of a running container's limits is getting on.
 struct Resize {
   enum class Stage { under_way, done, failed };
@@ -201,6 +208,10 @@ class Runtime {
   virtual void remove(const std::string& name_space, const std::string& uid) = 0;
   // Removes the container and the log of one run, because the node keeps the last two.
   virtual void remove(const Run& run) = 0;
+
+  // Writes the tokens of a pod, before its containers are started and again before the tokens
+  // expire. It takes a moment at most. Returns false if it couldn't.
+  virtual bool write_tokens(const std::string& uid, const std::vector<TokenFile>& files) = 0;
 
   // The NetworkPolicies of a namespace, as they are now: before the first start() in it, and again
   // after each change. An empty list: it has none, or it was deleted.

@@ -162,7 +162,8 @@ TEST_CASE("the consent page says that nobody has registered the client") {
                             Contains("Nobody has registered this program") &&
                             Contains("<bdi>" + client_url + "</bdi> describes it") &&
                             Contains("&lt;b&gt;Bank") && !Contains("<b>Bank") &&
-                            Contains("127.0.0.1:49152") && !Contains("belongs to"));
+                            Contains("127.0.0.1:49152") && !Contains("belongs to") &&
+                            Contains("its access ends after 90 days"));
   CHECK(f.rows() == 0);  // a look writes nothing
   const std::string form = f.parameters() + "&without_session=yes&csrf=" +
                            csrf_token(f.g.world.keys, "form", f.session->id);

@@ -19,6 +19,7 @@ struct Fixture : DomainWorld {
     auto wanted = order("shop");
     wanted.secrets.env = {{"DATABASE", "postgres://secret"}};
     wanted.container.processes = {{"web", {}}, {"worker", {.replicas = 2}}};
+    wanted.container.identity = true;
     wanted.container.crons = {
         {.name = "nightly", .schedule = "0 3 * * *", .command = {"./clean-up"}}};
     return wanted;
@@ -45,6 +46,7 @@ TEST_CASE_METHOD(Fixture, "a preview runs the same image without the variables",
   CHECK(preview.deployment.container.image == row.container.image);
   CHECK(preview.deployment.env_keys == std::vector<std::string>{"STAGE"});
   CHECK(preview.deployment.container.crons.empty());
+  CHECK_FALSE(preview.deployment.container.identity);  // a pull request's code isn't the owner's
   CHECK(deployments::most_replicas(preview.deployment.container) == 2);
   CHECK(preview.expires_at == clock.now() + 2h);
   const auto budgets = read([&](db::Tx& tx) { return metering::budgets(tx, adas.id); });

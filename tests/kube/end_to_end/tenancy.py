@@ -2,7 +2,7 @@
 import ipaddress
 import json
 
-from .berthd import Operator
+from .berthd import Operator, Refused
 from .cluster import REGISTRY
 from .waiting import eventually
 from .world import World
@@ -112,6 +112,38 @@ class Tenancy(World):
             answer = self.cluster.kubectl("auth", "can-i", verb, what, "-n", self.ada.namespace,
                                           f"--as=system:serviceaccount:{self.ada.namespace}:tenant", check=False)
             self.assertEqual(answer.strip(), "no")
+
+    def test_a_token_for_berth_alone(self):
+        shop = self.ada.deploy("proven", identity=True)
+        self.ada.wait(shop, "running")
+        pod = self.cluster.list("pods", "-l", f"berth/deployment={shop}")[0]
+        self.assertEqual(pod["spec"]["serviceAccountName"], f"berth-{shop}")
+        shown = self.cluster.kubectl("exec", "-n", self.ada.namespace, pod["metadata"]["name"], "--",
+                                     "/bin/busybox", "cat", "/var/run/secrets/berth/token").strip()
+        who = f"system:serviceaccount:{self.ada.namespace}:berth-{shop}"
+        for verb, what in (("get", "pods"), ("list", "secrets")):
+            answer = self.cluster.kubectl("auth", "can-i", verb, what, "-n", self.ada.namespace, f"--as={who}", check=False)
+            self.assertEqual(answer.strip(), "no")
+
+        def exchange(token):
+            return self.berthd.ask("POST", "/api/oauth/token", {
+                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": token,
+                "subject_token_type": "urn:ietf:params:oauth:token-type:jwt"})
+
+        with self.assertRaises(Refused):
+            exchange(shown)  # nobody trusts it
+        issuer = self.berthd.ask("GET", "/.well-known/oauth-authorization-server")["issuer"]
+        self.berthd.ask("POST", f"/api/oauth/my-apps/{self.ada.app['id']}/trusts", {
+            "issuer": "berth", "audience": issuer, "claims": {}, "deployments": [shop], "scopes": ["deploy:read"]}, self.ada.session)
+        access = {"Authorization": f"Bearer {exchange(shown)['access_token']}"}
+        self.assertEqual(self.berthd.ask("GET", f"/api/deploy/apps/{shop}", None, access)["id"], shop)
+        with self.assertRaises(Refused):
+            self.berthd.ask("GET", f"/api/deploy/apps/{self.shop}", None, access)
+        with self.assertRaises(Refused):
+            exchange(shown[:-4] + "AAAA")  # another signature
+        self.ada.delete(shop)
+        with self.assertRaises(Refused):
+            self.berthd.ask("GET", f"/api/deploy/apps/{shop}", None, access)
 
     def refused(self, name, **spec):
         """Returns the API server's message when it refuses a pod in the tenant's namespace."""

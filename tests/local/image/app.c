@@ -129,6 +129,14 @@ static void respond(int client) {
     }
     snprintf(text, sizeof text, "%s", out < 0 ? strerror(errno) : "written");
     if (out >= 0) close(out);
+  } else if (strncmp(path, "/read/", 6) == 0) {  // /read/FILE
+    const int in = open(path + 6, O_RDONLY);
+    const ssize_t got = in < 0 ? -1 : read(in, text, sizeof text - 1);
+    if (got < 0)
+      snprintf(text, sizeof text, "%s", strerror(errno));
+    else
+      text[got] = '\0';
+    if (in >= 0) close(in);
   } else if (strncmp(path, "/connect/", 9) == 0) {  // /connect/HOST/PORT
     char* port = strrchr(path, '/');
     *port++ = '\0';

@@ -45,7 +45,8 @@ World::World(kube::Kubeconfig cluster, std::string instance)
       settings_{.instance = instance.empty() ? "test-" + hex(random_bytes(6)) : std::move(instance),
                 .apps_domain = rules.apps_domain,
                 .ingress_class = "traefik",
-                .wildcard_tls_secret = {}},
+                .wildcard_tls_secret = {},
+                .token_audience = "https://berth.example"},
       database_(new_database(file(), clock_)) {
   // Kubernetes' times are whole seconds, so that one second may be over at once.
   options.patience = {.scheduling = std::chrono::seconds(2),

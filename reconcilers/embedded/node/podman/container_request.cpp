@@ -58,6 +58,15 @@ void add_privileges(Json& body, const Json& pod, const Json& spec, const Machine
   body["idmappings"] = {{"AutoUserNs", true}, {"AutoUserNsOpts", options}};
 }
 
+// Whether the volume is made of tokens for others than the API server, which has none here.
+bool has_tokens_alone(const Json& volume) {
+  const Json& sources = at_path(volume, "/projected/sources");
+  return sources.is_array() && !sources.empty() &&
+         std::ranges::all_of(sources, [](const Json& source) {
+           return !text_at(at_path(source, "/serviceAccountToken"), "audience").empty();
+         });
+}
+
 void add_volumes(CreateRequest& request, const Json& pod, const Json& spec,
                  const Placement& place) {
   for (const Json& mount : at_path(spec, "/volumeMounts")) {
@@ -65,6 +74,15 @@ void add_volumes(CreateRequest& request, const Json& pod, const Json& spec,
     const Json& volumes = at_path(pod, "/spec/volumes");
     const auto volume = std::find_if(volumes.begin(), volumes.end(),
                                      [&](const Json& one) { return text_at(one, "name") == name; });
+    // The kubelet has written the tokens before. Only berthd writes there, so the container sees
+    // them as files of somebody else, and can't change them.
+    if (volume != volumes.end() && has_tokens_alone(*volume)) {
+      request.body["mounts"].push_back({{"destination", text_at(mount, "mountPath")},
+                                        {"type", "bind"},
+                                        {"source", (place.volumes / name).string()},
+                                        {"options", {"rbind", "nosuid", "nodev", "noexec", "ro"}}});
+      continue;
+    }
     if (volume == volumes.end() || !volume->contains("emptyDir")) {
       request.refusal = "the volume \"" + name + "\" is of a kind that this node doesn't have";
       return;

@@ -547,6 +547,35 @@ void PodmanRuntime::start_now(const ContainerPtr& container, const Start& start)
   }
 }
 
+fs::path PodmanRuntime::volumes_of(const std::string& uid) const {
+  return options_.directory / "pods" / uid;
+}
+
+// A file is replaced as a whole, so that nobody reads a part of a token. The directory is mounted
+// read-only, so that nobody but berthd puts anything there.
+bool PodmanRuntime::write_tokens(const std::string& uid, const std::vector<TokenFile>& files) {
+  try {
+    for (const TokenFile& file : files) {
+      const fs::path target = volumes_of(uid) / file.volume / file.path;
+      fs::create_directories(target.parent_path());
+      // The container's user is none of this machine's. Other users don't reach the directory.
+      ::chmod(target.parent_path().c_str(), 0755);
+      const fs::path fresh = target.parent_path() / ".new";
+      {
+        std::ofstream out(fresh, std::ios::trunc);
+        out << file.token;
+        if (!out.flush()) return false;
+      }
+      ::chmod(fresh.c_str(), 0644);
+      fs::rename(fresh, target);
+    }
+    return true;
+  } catch (const fs::filesystem_error& error) {
+    log::warning("a token couldn't be written", {{"error", error.what()}});
+    return false;
+  }
+}
+
 bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,
                            const Network& network) {
   Placement place;
@@ -559,7 +588,7 @@ bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,
   place.mac = hardware_address(container->address);
   place.aliases = names_of(start.pod);
   place.log = container->log;
-  place.volumes = options_.directory / "pods" / container->run.uid;
+  place.volumes = volumes_of(container->run.uid);
   const CreateRequest wanted = create_request(container->run,
                                               {.pod = start.pod,
                                                .spec = start.spec,

@@ -55,6 +55,7 @@ class PodmanRuntime final : public Runtime {
   void stop(const Run& run, std::chrono::milliseconds grace, Moment now) override;
   void remove(const std::string& name_space, const std::string& uid) override;
   void remove(const Run& run) override;
+  bool write_tokens(const std::string& uid, const std::vector<TokenFile>& files) override;
   void set_policies(const std::string& name_space, std::vector<ObjectPtr> policies) override;
   void remove_namespace(const std::string& name_space) override;
   std::shared_ptr<RunLog> log(const Run& run,
@@ -132,6 +133,8 @@ class PodmanRuntime final : public Runtime {
   std::shared_ptr<std::mutex> mutex_of(const std::string& uid);
   void start_now(const ContainerPtr& container, const Start& start);
   // Returns false if the container couldn't be created; its state says why.
+  // Where the volumes of a pod are.
+  std::filesystem::path volumes_of(const std::string& uid) const;
   bool create(const ContainerPtr& container, const Start& start, const Network& network);
   void resize_now(const ContainerPtr& container, const Json& limits);
   UnixAnswer start_by_podman(const std::string& name);

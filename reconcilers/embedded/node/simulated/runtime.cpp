@@ -187,6 +187,10 @@ void SimulatedRuntime::start(const Run& run, const StartRequest& request, Moment
   place.probes.clear();
   place.variables.clear();
   for (const auto& [name, value] : request.env) place.variables += name + "\n";
+  place.mounts.clear();
+  if (!pod.tokens.empty())
+    for (const Json& mount : at_path(request.spec, "/volumeMounts"))
+      place.mounts[text_at(mount, "name")] = text_at(mount, "mountPath");
   end_shells(place);
 }
 
@@ -332,10 +336,13 @@ Runtime::Opening SimulatedRuntime::open(const Run& run, const SessionRequest& re
   Place* place = find(run);
   if (place == nullptr || place->number != run.number || place->ended)
     throw Error(Code::invalid_state, "the container doesn't run any more");
-  const ShellWorld world{.container = run.container,
-                         .image = place->output->image(),
-                         .port = place->output->port(),
-                         .variables = place->variables};
+  ShellWorld world{.container = run.container,
+                   .image = place->output->image(),
+                   .port = place->output->port(),
+                   .variables = place->variables};
+  for (const TokenFile& file : pods_[run.uid].tokens)
+    if (const auto mount = place->mounts.find(file.volume); mount != place->mounts.end())
+      world.files[mount->second + "/" + file.path] = file.token;
   std::erase_if(place->shells, [](const auto& one) { return one.expired(); });
   auto shell = std::make_shared<Shell>(world, request);
   place->shells.push_back(shell);

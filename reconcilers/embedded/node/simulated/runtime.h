@@ -45,6 +45,15 @@ class SimulatedRuntime : public Runtime {
   void stop(const Run& run, std::chrono::milliseconds grace, Moment now) override;
   void remove(const std::string& name_space, const std::string& uid) override;
   void remove(const Run& run) override;
+  bool write_tokens(const std::string& uid, const std::vector<TokenFile>& files) override {
+    pods_[uid].tokens = files;
+    return true;
+  }
+  // The tokens that a pod's containers find in their files; none if there is no such pod.
+  std::vector<TokenFile> tokens_of(const std::string& uid) const {
+    const auto found = pods_.find(uid);
+    return found == pods_.end() ? std::vector<TokenFile>() : found->second.tokens;
+  }
   void set_policies(const std::string&, std::vector<ObjectPtr>) override {}
   void remove_namespace(const std::string&) override {}
   std::shared_ptr<RunLog> log(const Run& run,
@@ -76,13 +85,15 @@ class SimulatedRuntime : public Runtime {
     bool ended = false;
     std::string started_at;
     std::string finished_at;
-    std::map<ProbeKind, Probe> probes;         // that are under way
-    std::string variables;                     // the names of the run's environment, a line each
-    std::vector<std::weak_ptr<Shell>> shells;  // of sessions in the run
+    std::map<ProbeKind, Probe> probes;          // that are under way
+    std::string variables;                      // the names of the run's environment, a line each
+    std::map<std::string, std::string> mounts;  // where the volumes with tokens are, by their names
+    std::vector<std::weak_ptr<Shell>> shells;   // of sessions in the run
   };
   struct Pod {
     std::string address;
     std::map<std::string, Place> places;  // by the container's name
+    std::vector<TokenFile> tokens = {};
   };
 
   Place* find(const Run& run);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,12 +20,14 @@ struct ShellWorld {
   std::string image;
   std::string port;       // on which it listens; empty if it doesn't
   std::string variables;  // the names of its environment variables, a line each
+  std::map<std::string, std::string> files = {};  // what is in them, by their paths
 };
 
 // One session in a simulated container, on a thread of its own. The image seems to have these
 // programs:
 //   sh, bash, ash   a shell: `sh -c TEXT`, or it reads commands from its input
 //   cat             writes its input back
+//   cat FILES       writes what is in the files, of which there are those of the pod's tokens
 //   echo WORDS      writes the words; to the standard error output if the last one is >&2
 //   env             writes the names of the container's variables, whose values it doesn't know
 //   sleep SECONDS   waits; Control-C ends it on a terminal
@@ -62,6 +65,7 @@ class Shell {
   int script(const std::string& text);
   int interactive();
   int cat();
+  int cat(const std::vector<std::string>& files);
   int sleep(double seconds);
   // One line of the input with its end; nothing at its end. On a terminal also nothing, and
   // `was_interrupted_`, if it is interrupted.
