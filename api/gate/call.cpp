@@ -13,9 +13,9 @@ namespace berth::api {
 namespace {
 
 // Returns the number that the text consists of, in decimal digits; nothing if it is another text,
-// or a number of more than nine digits.
+// or a number of more than 18 digits.
 std::optional<std::int64_t> digits_in(std::string_view text) {
-  constexpr size_t most_digits = 9;
+  constexpr size_t most_digits = 18;
   const bool digits = text.size() <= most_digits && std::ranges::all_of(text, [](unsigned char c) {
                         return std::isdigit(c) != 0;
                       });

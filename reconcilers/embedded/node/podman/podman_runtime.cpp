@@ -21,6 +21,7 @@
 #include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/embedded/node/podman/confinement.h"
+#include "reconcilers/embedded/node/podman/control_groups.h"
 #include "reconcilers/embedded/node/podman/log_file.h"
 #include "reconcilers/embedded/node/podman/prober.h"
 #include "reconcilers/embedded/node/podman/words.h"
@@ -411,7 +412,7 @@ void PodmanRuntime::adopt(const Json& listed) {
   // One that was created and never started is none: berthd ended in between.
   if (container->run.uid.empty() || container->run.number < 0 || state == "created" ||
       state == "configured" || state == "initialized" || state == "removing") {
-    remove_by_podman(container->id);
+    remove_by_podman(container->id, container->id);
     return;
   }
   container->facts = pod_facts(Json::parse(text_at(labels, facts_label), nullptr, false));
@@ -534,7 +535,7 @@ void PodmanRuntime::start_now(const ContainerPtr& container, const Start& start)
     const UnixAnswer answer = start_by_podman(container->name);
     if (!answer.good() && answer.status != 304) {
       const Failure failure = start_failure(answer.body);
-      remove_by_podman(container->name);
+      remove_by_podman(container);
       return refuse(container, failure.reason, failure.message);
     }
     look_after_start(container);
@@ -619,7 +620,7 @@ bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,
       refuse(container, failure.reason, failure.message);
       return false;
     }
-    remove_by_podman(container->name);
+    remove_by_podman(container->name, "");
   }
 }
 
@@ -879,12 +880,12 @@ void PodmanRuntime::resize_now(const ContainerPtr& container, const Json& limits
 
 // Removal. ----------------------------------------------------------------------------------------
 
-void PodmanRuntime::remove_by_podman(const std::string& name) {
+void PodmanRuntime::remove_by_podman(const std::string& name, const std::string& id) {
   // While podman cleans up after a container that has just ended, it can't remove it.
   for (int attempt = 1; !ending_; ++attempt) {
     const UnixAnswer answer =
         request("DELETE", "/containers/" + name + "?force=true&timeout=0&v=true");
-    if (answer.good() || answer.status == 404) return;
+    if (answer.good() || answer.status == 404) return remove_control_groups(id);
     if (attempt == cleanup_attempts) {
       log::warning("podman doesn't remove a container",
                    {{"container", name}, {"reason", words_of(answer.body)}});
@@ -892,6 +893,15 @@ void PodmanRuntime::remove_by_podman(const std::string& name) {
     }
     std::this_thread::sleep_for(cleanup_pause);
   }
+}
+
+void PodmanRuntime::remove_by_podman(const ContainerPtr& container) {
+  std::string id;
+  {
+    const std::lock_guard lock(mutex_);
+    id = container->id;
+  }
+  remove_by_podman(container->name, id);
 }
 
 void PodmanRuntime::remove(const Run& run) {
@@ -911,7 +921,7 @@ void PodmanRuntime::remove(const Run& run) {
     const auto mutex = mutex_of(container->run.uid);
     const std::lock_guard one_at_a_time(*mutex);
     try {
-      remove_by_podman(container->name);
+      remove_by_podman(container);
       std::error_code ignored;
       fs::remove(container->log, ignored);
     } catch (const UnixHttpError&) {
@@ -939,7 +949,7 @@ void PodmanRuntime::remove(const std::string& name_space, const std::string& uid
     const auto mutex = mutex_of(uid);
     const std::lock_guard one_at_a_time(*mutex);
     try {
-      for (const ContainerPtr& container : containers) remove_by_podman(container->name);
+      for (const ContainerPtr& container : containers) remove_by_podman(container);
       std::error_code ignored;
       fs::remove_all(options_.directory / "pods" / uid, ignored);
       fs::remove_all(options_.directory / "logs" / uid, ignored);

@@ -147,7 +147,9 @@ class PodmanRuntime final : public Runtime {
   void refuse(const ContainerPtr& container, const std::string& reason, const std::string& message);
   void signal(const ContainerPtr& container, int number);  // with mutex_
   void schedule_kill(const ContainerPtr& container, Moment at);
-  void remove_by_podman(const std::string& name);
+  // `id` is the container's, or empty if it isn't known.
+  void remove_by_podman(const std::string& name, const std::string& id);
+  void remove_by_podman(const ContainerPtr& container);
   void adopt(const Json& listed);
   void remove_leftovers();
 

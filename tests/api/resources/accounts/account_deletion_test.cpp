@@ -497,10 +497,10 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   // use.
   life.run_loops();
   const Places of_leaving = {
-      "app_events.data",          "audit_log.details",         "custom_domains.domain",
-      "deploy_logs.details",      "deployment_runs.command",   "deployment_runs.image",
-      "deployments.container_id", "deployments.custom_domain", "deployments.image",
-      "deployments.image_digest", "deployments.name",          "deployments.request_id"};
+      "app_events.data",           "custom_domains.domain", "deploy_logs.details",
+      "deployment_runs.command",   "deployment_runs.image", "deployments.container_id",
+      "deployments.custom_domain", "deployments.image",     "deployments.image_digest",
+      "deployments.name",          "deployments.request_id"};
   // Kept for a day: the keys of others' requests, which contain the word in this test, and the
   // answers to them, such as those of whoever answered the person's refund request. Kept for a
   // week: orders of certificates, for their limits. Kept until they are sent or too old: the letter
