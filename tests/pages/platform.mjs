@@ -125,6 +125,12 @@ export class App {
 }
 
 // Returns the code of RFC 6238 (TOTP).
+// A code of 30 seconds ago is accepted if no other step of 30 seconds begins before it is sent.
+export async function former_totp(base32) {
+  const left = 30_000 - (Date.now() % 30_000);
+  if (left < 10_000) await new Promise((resolve) => setTimeout(resolve, left));
+  return totp(base32, Date.now() / 1000 - 30);
+}
 export function totp(base32, seconds = Date.now() / 1000) {
   const bits = [...base32].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
