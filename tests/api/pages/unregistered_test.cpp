@@ -176,6 +176,15 @@ TEST_CASE("the consent page says that nobody has registered the client") {
   CHECK(f.fetches == 1);
 }
 
+TEST_CASE("nobody is sent to a client that isn't registered before they have decided") {
+  Fixture f;
+  for (const char* wrong : {"&response_mode=fragment", "&max_age=x", "&prompt=none"}) {
+    const Response page = f.open("GET", "/api/oauth/authorize", f.parameters(wrong));
+    CHECK(page.status == 400);
+    CHECK(Fixture::location(page) == "");
+  }
+}
+
 TEST_CASE("nothing is fetched before somebody has logged in") {
   Fixture f;
   f.session.reset();
