@@ -60,9 +60,10 @@ DeviceCodes start_device_login(Api& api, const std::string& scope);
 // if they deny it, and `timed_out` if the code expires.
 Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 
-// Whether a server at the address `server` may call itself `issuer` (RFC 8414, section 3.3). Only
-// its own address will do: a server that names another one would have the browser ask that one for
-// a code, and be sent the code itself (RFC 9207, section 1). A server on this machine, such as a
+// Whether a server at the address `server` may call itself `issuer` (RFC 8414, section 3.3), or
+// send a person there to enter a device's code. Only its own address will do: a server that names
+// another one would have the browser ask that one for a code, and be sent the code itself (RFC
+// 9207, section 1), or have a code of that one's allowed. A server on this machine, such as a
 // tunnel to berth, is the person's own and may have any name.
 bool is_name_of(const std::string& issuer, const std::string& server);
 
