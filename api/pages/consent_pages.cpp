@@ -1,4 +1,5 @@
 // The page on which an app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
+#include <algorithm>
 #include <array>
 #include <sstream>
 
@@ -76,7 +77,11 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
     page.values.set("app_description", app.app_description);
   page.values.set("account", visit.user().username);
   set_maker(visit, app, page);
-  page.values.set("lasts", duration_in_words(visit, visit.services.rules.oauth.family_lifetime));
+  const Duration lifetime = visit.services.rules.oauth.family_lifetime;
+  page.values.set(
+      "lasts",
+      duration_in_words(
+          visit, app.unregistered ? std::min(lifetime, apps::unregistered_kept_for) : lifetime));
   page.values.set("destination", destination(visit, question.request.redirect_uri));
   Values hidden(Values::type::list);
   for (const char* parameter : parameters) {

@@ -156,6 +156,7 @@ TEST_CASE("a document that isn't the client's gives no code and no redirect") {
 TEST_CASE("the consent page says that nobody has registered the client") {
   Fixture f;
   f.document["client_name"] = "<b>Bank</b>";
+  f.g.services.rules.oauth.family_lifetime = std::chrono::days(400);  // such clients get less
   const Response page = f.open("GET", "/api/oauth/authorize", f.parameters());
   REQUIRE(page.status == 200);
   CHECK_THAT(page.body, Contains("<bdi>editor.example.org</bdi></strong> asks for access") &&
