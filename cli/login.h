@@ -60,14 +60,15 @@ DeviceCodes start_device_login(Api& api, const std::string& scope);
 // if they deny it, and `timed_out` if the code expires.
 Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 
-// Whether it is a personal access token, which works for all of its owner's apps, one of them or
-// one deployment, and never for what concerns the account itself.
-// Whether a server at the address `server` may call itself `issuer` (RFC 8414, section 3.3). Only
-// its own address will do: a server that names another one would have the browser ask that one for
-// a code, and be sent the code itself (RFC 9207, section 1). A server on this machine, such as a
+// Whether a server at the address `server` may call itself `issuer` (RFC 8414, section 3.3), or
+// send a person there to enter a device's code. Only its own address will do: a server that names
+// another one would have the browser ask that one for a code, and be sent the code itself (RFC
+// 9207, section 1), or have a code of that one's allowed. A server on this machine, such as a
 // tunnel to berth, is the person's own and may have any name.
 bool is_name_of(const std::string& issuer, const std::string& server);
 
+// Whether it is a personal access token, which works for all of its owner's apps, one of them or
+// one deployment, and never for what concerns the account itself.
 bool is_personal_token(const std::string& token);
 
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET

@@ -1,4 +1,5 @@
 // The page on which an app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
+#include <algorithm>
 #include <array>
 #include <sstream>
 
@@ -76,7 +77,11 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
     page.values.set("app_description", app.app_description);
   page.values.set("account", visit.user().username);
   set_maker(visit, app, page);
-  page.values.set("lasts", duration_in_words(visit, visit.services.rules.oauth.family_lifetime));
+  const Duration lifetime = visit.services.rules.oauth.family_lifetime;
+  page.values.set(
+      "lasts",
+      duration_in_words(
+          visit, app.unregistered ? std::min(lifetime, apps::unregistered_kept_for) : lifetime));
   page.values.set("destination", destination(visit, question.request.redirect_uri));
   Values hidden(Values::type::list);
   for (const char* parameter : parameters) {
@@ -143,14 +148,6 @@ Page to_login(const Visit& visit, const Query& sent, const oauth::AuthorizationR
     all.emplace_back("prompt", prompt);
   all.emplace_back("authenticated_since", std::to_string(to_millis(visit.services.clock.now())));
   return go_to(with_parameter("/login", "next", redirect_to("/api/oauth/authorize", all)));
-}
-
-// Whether the redirect URI may be told anything isn't known before the client's document is read.
-Page to_login_for_unregistered(const Visit& visit, const Query& sent,
-                               const oauth::AuthorizationRequest& request) {
-  if (openid::prompts(request, "none"))
-    throw Error(Code::invalid_request, "an app that isn't registered can't ask with prompt=none");
-  return to_login(visit, sent, request);
 }
 
 // With prompt=none, the app gets its code, or learns why it can't be given, and nobody sees a page.
@@ -230,9 +227,13 @@ Page show_consent(Visit& visit) {
   const Query& query = visit.http.query;
   try {
     AuthorizationQuestion question = authorization_question(query);
+    const bool is_unregistered = apps::is_client_url(question.request.client_id);
+    // Nobody has looked at the redirect URIs of such a client, so nobody is sent to one before they
+    // have decided something: a link to berth could lead anywhere (RFC 9700, section 4.11.2).
+    if (is_unregistered && openid::prompts(question.request, "none"))
+      throw Error(Code::invalid_request, "an app that isn't registered can't ask with prompt=none");
     // Nothing is fetched for strangers, who could have berthd ask any server as often as they like.
-    if (!visit.visitor && apps::is_client_url(question.request.client_id))
-      return to_login_for_unregistered(visit, query, question.request);
+    if (is_unregistered && !visit.visitor) return to_login(visit, query, question.request);
     fetch_client(question, services);
     const apps::App app =
         services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
@@ -244,6 +245,7 @@ Page show_consent(Visit& visit) {
       return to_login(visit, query, question.request);
     if (!visit.visitor) return go_to(with_parameter("/login", "next", own_path(visit.http)));
     const auto scopes = oauth::asked_scopes(app, visit.user(), question.request);
+    if (!scopes && is_unregistered) return broken(visit, scopes.error());
     if (!scopes) return error_to_app(visit, question, scopes.error());
     return consent_page(visit, question, query, app, *scopes);
   } catch (const Error& error) {

@@ -154,6 +154,12 @@ std::string scope_of_login(const LoginFlags& flags) {
 
 void login_by_device(Run& run, const LoginFlags& flags) {
   const DeviceCodes codes = start_device_login(run.api(), scope_of_login(flags));
+  const std::string& server = run.settings().server;
+  if (!is_name_of(codes.verification_uri, server))
+    throw Failure(
+        Exit::failed,
+        server + " sends you to " + printable(codes.verification_uri) + ", which is another server",
+        "If that is the server that you mean, name it with --server.");
   say("Open " + codes.verification_uri + " in any browser, and enter this code:");
   say("  " + codes.user_code);
   keep_login(run, finish_device_login(run.api(), codes));

@@ -586,6 +586,9 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
   for (const Tracked& tracked : parts_.cache.of_deployment(id)) {
     if (tracked.resource->kind == kube::pods.kind || is_being_deleted(*tracked.object)) continue;
     if (tracked.resource->kind == kube::jobs.kind) continue;  // the loop of Jobs removes them
+    // Until a rollout without an identity is over, containers of the one before may have to be
+    // replaced, which takes their account. It has no rights, and goes with the deployment.
+    if (tracked.resource->kind == kube::service_accounts.kind) continue;
     if (is_wanted(tracked, desired) || is_of_domain(*tracked.object)) continue;
     const Object& object = *tracked.object;
     parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));

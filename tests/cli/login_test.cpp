@@ -322,10 +322,11 @@ TEST_CASE("a server gets no login in the name of another one") {
   const std::string server = "https://berth.example.org";
   CHECK(is_name_of("https://berth.example.org", server));
   CHECK(is_name_of("https://berth.example.org", "https://berth.example.org:443"));
+  CHECK(is_name_of("https://berth.example.org/device", server));
   for (const char* other :
-       {"https://other.example.org", "http://berth.example.org", "https://berth.example.org:8443",
-        "https://berth.example.org.evil.example", "https://berth.example.org@evil.example",
-        "berth.example.org", ""})
+       {"https://other.example.org", "https://other.example.org/device", "http://berth.example.org",
+        "https://berth.example.org:8443", "https://berth.example.org.evil.example",
+        "https://berth.example.org@evil.example", "berth.example.org", ""})
     CHECK_FALSE(is_name_of(other, server));
   CHECK(is_name_of(server, "http://127.0.0.1:8080"));  // a tunnel of one's own
 }

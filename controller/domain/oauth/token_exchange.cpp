@@ -26,11 +26,18 @@ constexpr std::array<std::string_view, 12> claims_of_job = {
     "sub",   "jti",          "repository",  "ref",    "workflow",   "run_id",
     "actor", "project_path", "pipeline_id", "job_id", "user_login", "environment"};
 
+// The kinds of subject_token, as the security log calls them.
+constexpr std::string_view of_job = "id_token";
+constexpr std::string_view of_container = "container_token";
+
 // `reason` is for the security log: one of berth's own words.
-[[noreturn]] void refuse(std::string_view reason, const std::string& why) {
-  throw with_event(
-      Error(Code::invalid_request, why),
-      {.kind = SecurityKind::token_rejected, .reason = reason, .token_kind = "id_token"});
+[[noreturn]] void refuse(std::string_view reason, const std::string& why,
+                         std::string_view kind = of_job) {
+  throw with_event(Error(Code::invalid_request, why),
+                   {.kind = SecurityKind::token_rejected, .reason = reason, .token_kind = kind});
+}
+[[noreturn]] void refuse_untrusted(std::string_view kind) {
+  refuse("no_trust", "no trust of the app accepts the subject_token", kind);
 }
 
 std::string text_in(const json& claims, const char* name) {
@@ -76,7 +83,7 @@ struct Chosen {
   ScopeSet scopes;
 };
 Chosen choose(db::Tx& tx, const apps::App& app, const std::function<bool(const Trust&)>& accepts,
-              const std::optional<std::string>& scope) {
+              const std::optional<std::string>& scope, std::string_view kind) {
   const auto asked = scope ? parse_scopes(*scope) : std::nullopt;
   if (scope && !asked) throw Error(Code::invalid_scope, why_no_scopes(*scope));
   bool is_trusted = false;
@@ -87,7 +94,7 @@ Chosen choose(db::Tx& tx, const apps::App& app, const std::function<bool(const T
     if (available.empty() || (asked && !asked->within(available.with_included()))) continue;
     return {.trust = std::move(trust), .scopes = asked.value_or(available)};
   }
-  if (!is_trusted) refuse("no_trust", "no trust of the app accepts the subject_token");
+  if (!is_trusted) refuse_untrusted(kind);
   throw Error(Code::invalid_scope, "no trust that accepts the subject_token has these scopes");
 }
 
@@ -176,7 +183,7 @@ bool is_for(const Trust& trust, const Container& container) {
 
 apps::App app_of(db::Tx& tx, const Container& container) {
   auto app = apps::find(tx, container.app_id);
-  if (!app) refuse("no_trust", "no trust of the app accepts the subject_token");
+  if (!app) refuse_untrusted(of_container);
   return require_acting(tx, *std::move(app));
 }
 
@@ -240,7 +247,7 @@ Tokens exchange_id_token(db::Tx& tx, const VerifiedToken& token,
         return trust.issuer == token.issuer && has_audience(token.claims, trust.audience) &&
                has_claims(trust, token.claims);
       },
-      scope);
+      scope, of_job);
   require_few_tokens(tx, chosen.trust.id);
   use_up(tx, token);
   return give(tx, app, chosen, chosen.trust.deployments, claims_to_record(chosen, token));
@@ -250,7 +257,7 @@ void require_container_trust(db::Tx& tx, const Container& container) {
   const apps::App app = app_of(tx, container);
   const auto all = trusts(tx, app.id);
   if (std::ranges::none_of(all, [&](const Trust& trust) { return is_for(trust, container); }))
-    refuse("no_trust", "no trust of the app accepts the subject_token");
+    refuse_untrusted(of_container);
 }
 
 Tokens exchange_container_token(db::Tx& tx, const Container& container,
@@ -258,7 +265,7 @@ Tokens exchange_container_token(db::Tx& tx, const Container& container,
   tx.require_serializable();
   const apps::App app = app_of(tx, container);
   const Chosen chosen = choose(
-      tx, app, [&](const Trust& trust) { return is_for(trust, container); }, scope);
+      tx, app, [&](const Trust& trust) { return is_for(trust, container); }, scope, of_container);
   require_few_tokens(tx, chosen.trust.id);
   return give(tx, app, chosen, {container.deployment_id},
               {{"deployment", container.deployment_id}});

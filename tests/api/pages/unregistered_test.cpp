@@ -156,6 +156,7 @@ TEST_CASE("a document that isn't the client's gives no code and no redirect") {
 TEST_CASE("the consent page says that nobody has registered the client") {
   Fixture f;
   f.document["client_name"] = "<b>Bank</b>";
+  f.g.services.rules.oauth.family_lifetime = std::chrono::days(400);  // such clients get less
   const Response page = f.open("GET", "/api/oauth/authorize", f.parameters());
   REQUIRE(page.status == 200);
   CHECK_THAT(page.body, Contains("<bdi>editor.example.org</bdi></strong> asks for access") &&
@@ -174,6 +175,15 @@ TEST_CASE("the consent page says that nobody has registered the client") {
              StartsWith(callback + "?code=ac_live_"));
   CHECK(f.rows() == 1);
   CHECK(f.fetches == 1);
+}
+
+TEST_CASE("nobody is sent to a client that isn't registered before they have decided") {
+  Fixture f;
+  for (const char* wrong : {"&response_mode=fragment", "&max_age=x", "&prompt=none"}) {
+    const Response page = f.open("GET", "/api/oauth/authorize", f.parameters(wrong));
+    CHECK(page.status == 400);
+    CHECK(Fixture::location(page) == "");
+  }
 }
 
 TEST_CASE("nothing is fetched before somebody has logged in") {

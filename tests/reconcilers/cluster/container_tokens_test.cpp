@@ -136,10 +136,36 @@ TEST_CASE(
 
   // Without it, pods are what they were.
   set_identity(world, id, false);
-  CHECK(eventually([&] { return world.objects(kube::service_accounts, id).empty(); }));
   CHECK(eventually([&] { return !tokens.prove(shown); }));
   Object after = world.object(kube::deployments, id)["spec"]["template"];
   CHECK(after["spec"] == before["spec"]);
+}
+
+TEST_CASE("while a rollout without the identity fails, what serves can be replaced") {
+  embedded::Cluster cluster(quick());
+  World world{config_of(cluster)};
+  world.wake();
+  const std::string id = world.deploy(world.new_app());
+  set_identity(world, id, true);
+  REQUIRE(world.is(id, Status::running));
+  const auto running_as = [&](const std::string& account) {
+    std::vector<Object> found = world.objects(kube::pods, id);
+    std::erase_if(found, [&](const Object& pod) {
+      return is_being_deleted(pod) || text_at(pod, {"spec", "serviceAccountName"}) != account;
+    });
+    return found;
+  };
+  const std::string own = manifests::object_name(id);
+  REQUIRE(eventually([&] { return running_as("tenant").empty() && running_as(own).size() == 1; }));
+  world.change(id, "identity = 0, image = 'ghcr.io/acme/crash:1'");
+  REQUIRE(eventually([&] { return running_as("tenant").size() == 1; }));
+  const Object serves = running_as(own).at(0);
+  world.client().remove(kube::pods, namespace_of(serves), name_of(serves), uid_of(serves));
+  CHECK(eventually([&] {
+    const auto now = running_as(own);
+    return now.size() == 1 && uid_of(now.front()) != uid_of(serves);
+  }));
+  CHECK(world.objects(kube::service_accounts, id).size() == 1);
 }
 
 TEST_CASE("a deleted deployment leaves no account") {

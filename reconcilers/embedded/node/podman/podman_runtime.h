@@ -132,9 +132,9 @@ class PodmanRuntime final : public Runtime {
   std::string name_of(const Run& run) const;
   std::shared_ptr<std::mutex> mutex_of(const std::string& uid);
   void start_now(const ContainerPtr& container, const Start& start);
-  // Returns false if the container couldn't be created; its state says why.
   // Where the volumes of a pod are.
   std::filesystem::path volumes_of(const std::string& uid) const;
+  // Returns false if the container couldn't be created; its state says why.
   bool create(const ContainerPtr& container, const Start& start, const Network& network);
   void resize_now(const ContainerPtr& container, const Json& limits);
   UnixAnswer start_by_podman(const std::string& name);
