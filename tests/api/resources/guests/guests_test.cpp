@@ -93,6 +93,18 @@ TEST_CASE("a guest has the app's tokens and no others") {
         "404 no_ad_available");
 }
 
+TEST_CASE("an app reports no views of its guests, not even of its owner's own campaigns") {
+  Game game;
+  const Header token = bearer(game.guest().at("access_token"));
+  const std::string report =
+      json{{"campaign_id", game.owner.id}, {"event_type", "impression"}}.dump();
+  CHECK(game.ask("POST", "/api/external/ads/event", token, report) == "403 guest_account");
+  // Of others they are looked at.
+  const auto bob = game.g.world.verified_user("bob");
+  const Header player = bearer(game.g.world.tokens(game.registered.app, bob).access_token);
+  CHECK(game.ask("POST", "/api/external/ads/event", player, report) == "404 campaign_not_found");
+}
+
 TEST_CASE("a guest has friends, but writes no messages") {
   Game game;
   const json guest = game.guest();
