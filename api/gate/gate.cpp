@@ -464,10 +464,12 @@ std::optional<Error> Gate::refusal_to_store(Passage& passage, const Call& call) 
     writer.account_id = call.caller->user_id;
     writer.is_guest = call.caller->is_guest;
     // If the budget leaves something to people who haven't verified their address, an approved app
-    // may store as much for them as for those who have.
+    // may store as much for them as for those who have. For guests, of whom it makes as many
+    // as it likes, that is only so for payments.
     const auto* budget = write_budgets::find(route.stores);
-    const bool is_vouched_for =
-        is_approved_app && budget != nullptr && budget->unverified.bytes > 0;
+    const bool is_vouched_for = is_approved_app && budget != nullptr &&
+                                budget->unverified.bytes > 0 &&
+                                (!call.caller->is_guest || route.stores == Stores::payments);
     writer.is_verified = [this, is_vouched_for, id = call.caller->user_id] {
       return is_vouched_for || write_guard::is_verified(services_, id);
     };

@@ -72,6 +72,9 @@ Reply serve_ad(const Call& call, const Services& services) {
 }
 
 Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services) {
+  // Nothing was served to them, and of an owner's own campaigns that would be paid, too.
+  if (call.caller->is_guest)
+    throw Error(Code::guest_account, "guests are shown no ads, so they have nothing to report");
   const ads::Recorded recorded =
       ads::record(tx, services.rules.ads, services.rules.rewards,
                   {.app_id = call.caller->app_id,
@@ -140,7 +143,7 @@ constexpr Route rows[] = {
      .stores = Stores::ads,
      .body = {"AdEventRequest"},
      .answer = {201, "AdEventResult"},
-     .errors = {Code::campaign_not_found},
+     .errors = {Code::campaign_not_found, Code::guest_account},
      .idempotency = Idempotency::kept,
      .with_row_locks = true,
      .unaudited = "ad_events has the event.",

@@ -167,7 +167,7 @@ constexpr Route rows[] = {
      .answer = {201, "CosmeticAcquisition"},
      .errors = {Code::user_not_found, Code::cosmetic_not_found, Code::cosmetic_unavailable,
                 Code::already_owned, Code::spend_limit_reached, Code::insufficient_balance,
-                Code::bonus_locked},
+                Code::bonus_locked, Code::guest_account},
      .idempotency = Idempotency::kept,
      .served_by = {.page = "/console/extras"},
      .run = WriteHandler{give_cosmetic}},

@@ -146,6 +146,8 @@ constexpr Rate merge_previews = per_minute(10);
 constexpr Access guests_token =
     with_pages_of_apps(oauth_token({Scope::profile_read}, Access::ForApp::none));
 
+constexpr std::string_view made_by_servers =
+    "An app's server calls it, with the app's credentials; on the command line nobody plays.";
 constexpr std::string_view merged_in_games =
     "A game offers it to a guest who logs in; on the command line nobody plays.";
 
@@ -169,7 +171,7 @@ constexpr Route rows[] = {
      .answer = {201, "Guest"},
      .errors = {Code::invalid_client, Code::invalid_request, Code::unauthorized_client},
      .event = {SecurityKind::account_registered, "guest"},
-     .served_by = {.neither = called_by_apps},
+     .served_by = {.neither = made_by_servers},
      .run = WriteHandler{create_guest}},
     {.request = "POST /api/auth/guests/session",
      .name = "startGuestSession",

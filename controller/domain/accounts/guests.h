@@ -24,6 +24,9 @@ inline constexpr int max_made_per_day_by_all = 20'000;
 inline constexpr int max_living_of_all = 200'000;
 // How many friend requests of a guest may wait for an answer.
 inline constexpr int max_open_requests = 10;
+// From how many unanswered friend requests on a user gets no further ones from guests, so that an
+// app can't bury somebody under the requests of guests that it makes.
+inline constexpr int max_requests_to_one = 100;
 // How long the row of a removed guest stays: until their consent, which is kept for an hour after
 // its end, and the other rows about them are gone.
 inline constexpr Duration row_kept_for = std::chrono::days(1);

@@ -27,6 +27,7 @@ void remove_row_if_possible(db::Tx& tx, const std::string& guest_id) {
   } else if (has_rows(tx, guest_id)) {
     look_again(tx, guest_id, tx.now() + row_kept_for);
   } else {
+    accounts::forget_rows(tx, guest_id);
     connections::forget_count(tx, guest_id);
     remove_row(tx, guest_id);
   }

@@ -75,7 +75,7 @@ void end_guest(db::Tx& tx, const User& guest) {
   tx.require_serializable();
   const auto app_id = guests::app_of(tx, guest.id);
   if (!app_id) throw Error(Code::invalid_state, "the account isn't a guest's");
-  for (const auto forget : forget_user) forget(tx, guest.id);
+  forget_rows(tx, guest.id);
   mark_deleted(tx, guest.id);
   guests::count_left(tx, *app_id);
 }
@@ -89,6 +89,10 @@ void erase_merged_guests(db::Tx& tx, const std::string& account_id) {
 }
 
 }  // namespace
+
+void forget_rows(db::Tx& tx, const std::string& user_id) {
+  for (const auto forget : forget_user) forget(tx, user_id);
+}
 
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor) {
@@ -140,7 +144,7 @@ void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   require_other_admin(tx, user.id);
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
-  for (const auto forget : forget_user) forget(tx, user.id);
+  forget_rows(tx, user.id);
   outbox::forget(tx, user.email);
   for (const std::string& address : email_changes::new_addresses(tx, user.id))
     outbox::forget(tx, address);

@@ -41,5 +41,9 @@ void delete_guest(db::Tx& tx, const User& guest);
 // tokens and all rows that belong to them alone. Their row stays, and so do the texts that others
 // need, as long as that account is there. Throws invalid_state if they aren't a guest.
 void end_merged_guest(db::Tx& tx, const User& guest);
+// Deletes the rows that belong to a user alone, as the three functions above do. A request that had
+// shown its token before the account was deleted may have stored some after it, so this is called
+// again before the row of a removed guest is deleted, to which they would refer.
+void forget_rows(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::accounts

@@ -13,9 +13,8 @@
 //     request between the same two people.
 //   - Of two requests in opposite directions, the one stays that the other person has sent, because
 //     it can be accepted. Of two in the same direction, the account's stays.
-//   - Blocks by the guest, and of the guest, come to the account, and end what they end otherwise:
-//   a
-//     block comes before a friendship of either of the two.
+//   - Blocks by the guest, and of the guest, come to the account, and end what they end otherwise.
+//     A block comes before a friendship of either of the two.
 //   - What is between the guest and the account itself ends.
 //   - Memberships of channels come to the account. Presence, and requests and friendships that were
 //     rejected or ended, don't.

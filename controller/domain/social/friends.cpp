@@ -123,10 +123,15 @@ Friendship make_friends(db::Tx& tx, const Row& row) {
 
 Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
   tx.require_serializable();
-  const int most = guests::app_of(tx, user_id) ? guests::max_open_requests : max_open_requests;
+  const bool is_guest = guests::app_of(tx, user_id).has_value();
+  const int most = is_guest ? guests::max_open_requests : max_open_requests;
   if (count_requests(tx, user_id, Direction::outgoing) >= most)
     throw Error(Code::invalid_state,
                 "you have " + std::to_string(most) + " unanswered requests, which is the limit");
+  const std::string& other_id = pair.low == user_id ? pair.high : pair.low;
+  if (is_guest && count_requests(tx, other_id, Direction::incoming) >= guests::max_requests_to_one)
+    throw Error(Code::invalid_state,
+                "this user has so many unanswered requests that guests can't ask them at present");
   const std::string id = new_uuid(tx.now());
   tx.execute(
       R"(

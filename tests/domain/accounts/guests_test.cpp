@@ -219,4 +219,15 @@ TEST_CASE("a guest may have few unanswered friend requests") {
   }
 }
 
+TEST_CASE("guests can't bury somebody under their friend requests") {
+  Fixture f;
+  const auto asked_by = [&](const std::string& id) {
+    return refusal([&] { f.world.write([&](db::Tx& tx) { friends::ask(tx, id, f.bob.id); }); });
+  };
+  for (int i = 0; i < guests::max_requests_to_one; ++i)
+    REQUIRE(asked_by(f.guest().user.id).empty());
+  CHECK(asked_by(f.guest().user.id) == "409 invalid_state");
+  CHECK(asked_by(f.ada.id).empty());
+}
+
 }  // namespace

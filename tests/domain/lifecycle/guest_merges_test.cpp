@@ -479,6 +479,29 @@ TEST_CASE("what a guest has spent is given back to the account, which can ask fo
   CHECK(f.world.balance(ledger::app_account(f.app.id)) == 40);
 }
 
+TEST_CASE("what an admin gave a guest is taken back from the account, or nothing is") {
+  Fixture f;
+  const std::string given = f.world.write(
+      [&](db::Tx& tx) { return ledger::mint(tx, ledger::user_account(f.id), 60, "a prize"); });
+  f.spend(f.guest.tokens, 40);
+  f.merge();
+  const auto take_back = [&](std::int64_t points) {
+    return refusal([&] {
+      f.world.write([&](db::Tx& tx) {
+        points::claw_back(
+            tx,
+            {.transaction_id = given, .amount = points, .reason = "a mistake", .admin = "root"});
+      });
+    });
+  };
+  CHECK(take_back(21) == "422 insufficient_balance");
+  CHECK(f.points(f.bob.id) == 20);
+  CHECK(take_back(15).empty());
+  CHECK(f.points(f.bob.id) == 5);
+  CHECK(f.points(f.id) == 0);
+  CHECK(f.world.balance(ledger::treasury()) == 15);
+}
+
 TEST_CASE("the app sees whose spend it was after a merge") {
   Fixture f;
   f.mint(f.id, 60);

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/accounts/guests.h"
+#include "controller/domain/items/avatars.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/oauth/guest_tokens.h"
@@ -170,6 +171,26 @@ TEST_CASE("a guest who doesn't come back is removed, and a day later nothing of 
   CHECK(f.number("SELECT count(*) FROM user_apps WHERE user_id NOT IN (SELECT id FROM users)") ==
         0);
   CHECK(f.number("SELECT count(*) FROM given_up_names") == 0);
+}
+
+TEST_CASE("what a request has stored for a guest after their removal goes with the row") {
+  Fixture f;
+  const std::string id = f.guest.user.id;
+  f.world.clock.advance(days(30));
+  f.expire();
+  REQUIRE_FALSE(f.is_there());
+  // As of a heartbeat and a change of the avatar whose tokens were checked before.
+  f.world.write([&](db::Tx& tx) {
+    tx.execute("INSERT INTO play_time (user_id, counted_until) VALUES ($1, $2)", id, tx.now());
+    avatars::change(
+        tx, {.user_id = id, .display_name = std::optional<std::string>("Late"), .appearance = {}});
+  });
+  f.world.clock.advance(2h);  // the consent is kept for an hour
+  f.expire();
+  f.world.clock.advance(days(1));
+  f.expire();
+  CHECK(f.rows_of_guest() == 0);
+  CHECK(f.number("SELECT count(*) FROM avatars") == 0);
 }
 
 TEST_CASE("the points of a removed guest go to the treasury, and their row stays for the ledger") {

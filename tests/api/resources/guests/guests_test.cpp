@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/crypto.h"
+#include "controller/domain/oauth/guest_tokens.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -93,6 +94,18 @@ TEST_CASE("a guest has the app's tokens and no others") {
         "404 no_ad_available");
 }
 
+TEST_CASE("an app reports no views of its guests, not even of its owner's own campaigns") {
+  Game game;
+  const Header token = bearer(game.guest().at("access_token"));
+  const std::string report =
+      json{{"campaign_id", game.owner.id}, {"event_type", "impression"}}.dump();
+  CHECK(game.ask("POST", "/api/external/ads/event", token, report) == "403 guest_account");
+  // Of others they are looked at.
+  const auto bob = game.g.world.verified_user("bob");
+  const Header player = bearer(game.g.world.tokens(game.registered.app, bob).access_token);
+  CHECK(game.ask("POST", "/api/external/ads/event", player, report) == "404 campaign_not_found");
+}
+
 TEST_CASE("a guest has friends, but writes no messages") {
   Game game;
   const json guest = game.guest();
@@ -120,6 +133,24 @@ TEST_CASE("a guest may store little about friends in a day") {
   }
   CHECK(stored > 5);
   CHECK(last == "429 rate_limited");
+}
+
+TEST_CASE(
+    "an approved app may take points of its guests as of others, and store no more for them") {
+  Game game;
+  const auto app = game.g.world.approved_app(game.owner, {Scope::points_spend});
+  const oauth::Guest guest =
+      game.g.world.write([&](db::Tx& tx) { return oauth::add_guest(tx, app); });
+  game.g.world.mint(ledger::user_account(guest.user.id), 10);
+  const Header token = bearer(guest.tokens.access_token);
+  const auto start = [&] { return game.ask("POST", "/api/auth/guests/session", token); };
+  CHECK(start() == "200");
+  const write_budgets::Writer writer = {.account_id = guest.user.id};
+  for (const Stores stores : {Stores::sign_in, Stores::payments})
+    game.g.services.admission.write_counts->charge(
+        writer, stores, write_budgets::find(stores)->unverified, game.g.world.clock.now());
+  CHECK(start() == "429 rate_limited");
+  CHECK(game.ask("POST", "/api/external/points/spend", token, R"({"amount": 1})") == "200");
 }
 
 TEST_CASE("a guest becomes an account, once, and the tokens go on working") {
