@@ -330,8 +330,8 @@ TEST_CASE("the keys rotate by themselves after 90 days, and the database has the
   CHECK(f.keys().current.rsa_id == second);
   f.world.read([&](db::Tx& tx) {
     CHECK_THROWS(openid::signing_keys(tx, std::string(32, 'x')));
-    CHECK(tx.number("SELECT count(*) FROM meta WHERE key = 'openid_keys' AND value LIKE '%"rsa%'") ==
-          0);
+    CHECK(tx.number(
+              "SELECT count(*) FROM meta WHERE key = 'openid_keys' AND value LIKE '%\"rsa%'") == 0);
   });
 }
 
