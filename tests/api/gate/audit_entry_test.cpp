@@ -124,6 +124,29 @@ TEST_CASE("an entry says who, what, on what, for which app, and from where") {
   CHECK_FALSE(hooks[0].target.empty());
 }
 
+TEST_CASE("what a person does with their connection to an app isn't told to the app's admins") {
+  Operator o;
+  const std::string path = "/api/oauth/connected-apps/" + o.app.id;
+  REQUIRE(o.g.ask("DELETE", path, {bearer(o.jwt)}).status == 200);
+  const Entries found = entries(o.g, {.action = "disconnectApp"});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].target_kind == "app");
+  CHECK(found[0].target == o.app.id);
+  CHECK_FALSE(found[0].app_id);
+  // An app that was made is what its creation is about, also if it asks for scopes.
+  const Answered made = o.g.ask("POST", "/api/oauth/apps", {bearer(o.jwt)},
+                                json{{"app_name", "another"},
+                                     {"redirect_uris", {"https://example.org/back"}},
+                                     {"allowed_scopes", {"deploy:manage"}}}
+                                    .dump());
+  INFO(made.text);
+  REQUIRE(made.status == 201);
+  REQUIRE(made.body["scope_request"].is_object());
+  const Entries creations = entries(o.g, {.target = made.body["app"]["id"].get<std::string>()});
+  REQUIRE(creations.size() == 1);
+  CHECK(creations[0].app_id == creations[0].target);
+}
+
 TEST_CASE("registering and logging in have entries, and failed logins none") {
   GateWorld g;
   const Answered registered = g.ask("POST", "/api/auth/register", {}, ada.dump());
