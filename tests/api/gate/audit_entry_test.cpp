@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "controller/base/crypto.h"
 #include "controller/domain/kernel/audit.h"
 #include "tests/api/gate_world.h"
 
@@ -122,6 +123,22 @@ TEST_CASE("an entry says who, what, on what, for which app, and from where") {
   CHECK(hooks[0].app_id == o.app.id);
   CHECK(hooks[0].target != o.app.id);
   CHECK_FALSE(hooks[0].target.empty());
+}
+
+TEST_CASE("a consent's entry names the app") {
+  Operator o;
+  REQUIRE(o.g.ask("GET",
+                  "/api/oauth/authorize?response_type=code&client_id=" + o.app.client_id +
+                      "&redirect_uri=" + berth::test::redirect_uri +
+                      "&scope=profile:read&code_challenge=" + base64url(sha256("v")) +
+                      "&code_challenge_method=S256",
+                  {bearer(o.jwt)})
+              .status == 200);
+  const Entries found = entries(o.g, {.user_id = o.user.id});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].action == "authorize");
+  CHECK(found[0].target_kind == "app");
+  CHECK(found[0].target == o.app.id);
 }
 
 TEST_CASE("what a person does with their connection to an app isn't told to the app's admins") {
