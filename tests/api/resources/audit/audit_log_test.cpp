@@ -104,6 +104,20 @@ TEST_CASE("an app's admins see who changed it, but not which of the platform's a
   CHECK(all[0]["actor"] == "grace");
 }
 
+TEST_CASE("an app's admins don't see from where its users' browsers used its client") {
+  Log log;
+  const json client = {{"client_id", log.app.client_id},
+                       {"client_secret", log.registered.client_secret},
+                       {"token", log.tokens.access_token}};
+  REQUIRE(log.g.ask("POST", "/api/oauth/revoke", {}, client.dump()).status == 200);
+  const json revocations = log.list(log.of_app + "?action=revoke", {bearer(log.jwt)});
+  REQUIRE(revocations.size() == 1);
+  CHECK(revocations[0]["actor"] == "app:" + log.app.id);
+  CHECK(revocations[0]["network"].is_null());
+  const json all = log.list("/api/internal/audit?action=revoke", log.g.admin);
+  CHECK(all.at(0)["network"] == "192.0.2.1");
+}
+
 TEST_CASE("admins filter by person, app, network and token") {
   Log log;
   log.rename(bearer(log.jwt), "one");
@@ -113,6 +127,7 @@ TEST_CASE("admins filter by person, app, network and token") {
   CHECK(count("?user_id=" + log.user.id) == 1);
   CHECK(count("?network=192.0.2.1") == 1);
   CHECK(count("?network=192.0.2.7") == 0);
+  CHECK(count("?target=&actor=&token_id=") == count(""));
   const std::string token = log.own()[0]["token_id"];
   CHECK(count("?user_id=" + log.user.id + "&token_id=" + token) == 1);
   CHECK(log.g.ask("GET", "/api/internal/audit?token_id=" + token, log.g.admin).error() ==
