@@ -128,6 +128,7 @@ Requester requester_of(const Call& call) {
   }
   if (call.play) {
     who.user_id = call.play->user_id;
+    if (who.app_id.empty()) who.app_id = call.play->app_id;
     who.token_kind = "play_session";
     who.token_id = call.play->id;
   }

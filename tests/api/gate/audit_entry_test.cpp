@@ -141,6 +141,18 @@ TEST_CASE("a consent's entry names the app") {
   CHECK(found[0].target == o.app.id);
 }
 
+TEST_CASE("what an app did with its session token names the app") {
+  Operator o;
+  REQUIRE(o.tokens.session_token);
+  REQUIRE(o.g.ask("PUT", "/api/avatars/me", {bearer(*o.tokens.session_token)},
+                  R"({"display_name": "mine"})")
+              .status == 200);
+  const Entries found = entries(o.g, {.user_id = o.user.id});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].token_kind == "play_session");
+  CHECK(found[0].app_id == o.app.id);
+}
+
 TEST_CASE("what a person does with their connection to an app isn't told to the app's admins") {
   Operator o;
   const std::string path = "/api/oauth/connected-apps/" + o.app.id;
