@@ -92,7 +92,7 @@ std::optional<std::string> or_nothing(const std::string& text) {
 
 void insert(db::Tx& tx, std::string_view actor, std::string_view action,
             const std::optional<std::string>& target_kind, std::string_view target,
-            std::string_view details, Requester* requester) {
+            std::string_view details, const std::string& app_id, Requester* requester) {
   static const Requester nobody;
   const Requester& who = requester == nullptr ? nobody : *requester;
   if (requester != nullptr) requester->records = true;
@@ -105,9 +105,9 @@ void insert(db::Tx& tx, std::string_view actor, std::string_view action,
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14))",
                    new_uuid(tx.now()), actor, action,
                    who.operation == action ? std::nullopt : or_nothing(who.operation), target,
-                   target_kind, or_nothing(who.app_id), or_nothing(user_id),
-                   or_nothing(who.token_kind), or_nothing(who.token_id), or_nothing(who.network),
-                   or_nothing(who.request_id), details, tx.now());
+                   target_kind, or_nothing(app_id.empty() ? who.app_id : app_id),
+                   or_nothing(user_id), or_nothing(who.token_kind), or_nothing(who.token_id),
+                   or_nothing(who.network), or_nothing(who.request_id), details, tx.now());
 }
 
 // Stores the commitment of an entry of the chain of which something is about to be erased, unless
@@ -145,8 +145,8 @@ Entry entry_of(const db::Query& row) {
 }
 
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
-            std::string_view details) {
-  insert(tx, actor, action, std::nullopt, target, details, tx.requester());
+            std::string_view details, const std::string& app_id) {
+  insert(tx, actor, action, std::nullopt, target, details, app_id, tx.requester());
 }
 
 void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view target) {
@@ -156,7 +156,7 @@ void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view
   const std::string actor = !requester->actor.empty() ? requester->actor
                             : !account.empty()        ? "user:" + account
                                                       : "anonymous";
-  insert(tx, actor, requester->operation, or_nothing(std::string(target_kind)), target, "{}",
+  insert(tx, actor, requester->operation, or_nothing(std::string(target_kind)), target, "{}", "",
          requester);
 }
 

@@ -22,9 +22,10 @@ namespace berth::audit {
 inline constexpr std::chrono::days kept_for{400};
 
 // Records an action in the transaction that performs it. `details` is a JSON object. If the
-// transaction is one of a request, the entry also has what its requester is known for.
+// transaction is one of a request, the entry also has what its requester is known for. `app_id` is
+// the app that it is about, whose admins see it; if it is empty, the one that the request is about.
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
-            std::string_view details = "{}");
+            std::string_view details = "{}", const std::string& app_id = {});
 // Records the operation of the request that the transaction is for, and does nothing if it is for
 // none. `target` is an id, and `target_kind` says of what; both may be empty. Without an actor, it
 // is the claimant of the thread (base/shares.h), whom a login has named, or else "anonymous".

@@ -104,6 +104,29 @@ TEST_CASE("an app's admins see who changed it, but not which of the platform's a
   CHECK(all[0]["actor"] == "grace");
 }
 
+TEST_CASE("an app's log has what was decided about its requests and who accepted its invitations") {
+  Log log;
+  const std::string request = log.g.world.write(
+      [&](db::Tx& tx) { return apps::request_scopes(tx, log.app, {Scope::campaigns_manage}).id; });
+  REQUIRE(log.g.ask("POST", "/api/internal/scope-requests/" + request + "/approve", log.g.admin)
+              .status == 200);
+  const json approvals = log.list(log.of_app + "?action=scope_request.approve", {bearer(log.jwt)});
+  REQUIRE_FALSE(approvals.empty());
+  CHECK(approvals[0]["target"] == request);
+  CHECK(approvals[0]["actor"] == "platform");
+  const auto eve = log.g.world.verified_user("eve");
+  const Header by_eve = bearer(log.g.world.jwt(eve));
+  const Answered invited =
+      log.g.ask("POST", "/api/oauth/my-apps/" + log.app.id + "/members", {bearer(log.jwt)},
+                json{{"username", "eve"}, {"role", "viewer"}}.dump());
+  REQUIRE(invited.status == 201);
+  const std::string id = invited.body["invitation"]["id"];
+  REQUIRE(log.g.ask("POST", "/api/auth/invitations/" + id + "/accept", {by_eve}).status == 200);
+  const json found = log.list(log.of_app, {bearer(log.jwt)});
+  CHECK(found[0]["operation"] == "acceptInvitation");
+  CHECK(found[0]["user_id"] == eve.id);
+}
+
 TEST_CASE("an app's admins don't see from where its users' browsers used its client") {
   Log log;
   const json client = {{"client_id", log.app.client_id},
