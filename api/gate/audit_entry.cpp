@@ -119,7 +119,7 @@ Requester requester_of(const Call& call) {
     who.token_kind = !call.session_id.empty() ? "admin_console"
                      : call.user              ? "admin_token"
                                               : "internal_secret";
-    who.token_id = call.session_id;
+    who.token_id = call.session_id.empty() ? call.admin_token_id : call.session_id;
     return who;
   }
   if (!call.session_id.empty()) {
