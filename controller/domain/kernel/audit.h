@@ -17,8 +17,8 @@
 // entry that was removed or changed is found.
 namespace berth::audit {
 
-// How long entries are kept. They are removed at checkpoints of the chain, so some stay for a day
-// longer.
+// How long entries are kept. They are removed at checkpoints of the chain: an entry goes once the
+// checkpoint behind it is as old, which is made before the first entry of a later day.
 inline constexpr std::chrono::days kept_for{400};
 
 // Records an action in the transaction that performs it. `details` is a JSON object. If the
