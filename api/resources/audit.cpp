@@ -17,7 +17,7 @@
 namespace berth::api {
 namespace {
 
-// How many entries are read, kept in memory and sent at once.
+// How many entries are read and kept in memory at once; those that match are sent.
 constexpr int entries_of_step = 500;
 
 // Who reads. An operator learns who did something to their app, but not which admin, nor from where
@@ -130,13 +130,13 @@ class EntryStream {
     has_begun_ = true;
     ActorNames names;
     const bool is_last = services_.db.read([&](db::Tx& tx) {
-      const auto entries = audit::read(tx, filter_, before_, entries_of_step);
-      for (const audit::Entry& entry : entries) {
+      const audit::Part part = audit::read(tx, filter_, before_, entries_of_step);
+      for (const audit::Entry& entry : part.entries) {
         const json object = encode(tx, entry, reader_, names);
         text += form_ == TextForm::csv ? csv_line(object) : dump(object) + "\n";
-        before_ = entry.id;
       }
-      return int(entries.size()) < entries_of_step;
+      before_ = part.last;
+      return part.is_end;
     });
     if (!text.empty()) sink(text);
     return is_last ? Next::end : Next::more;

@@ -67,9 +67,16 @@ struct Filter {
 // The entries of the audit log, newest first.
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page);
 
-// At most `limit` entries that have a lower id than `before`, newest first; the newest ones if it
-// is empty. Counts nothing, unlike list().
-std::vector<Entry> read(db::Tx& tx, const Filter& filter, const std::string& before, int limit);
+// A part of a list. It may have no entries although others follow.
+struct Part {
+  std::vector<Entry> entries;
+  std::string last;  // the id of the last entry that was looked at
+  bool is_end = false;
+};
+// Looks at `limit` entries of one of the filter's texts that have a lower id than `before`, newest
+// first (at the newest ones if it is empty), and returns those that match the others as well. So
+// its costs are limited, and nothing is counted, unlike those of list().
+Part read(db::Tx& tx, const Filter& filter, const std::string& before, int limit);
 
 // Empties the details of at most `limit` entries about one of the targets. Returns the number of
 // entries that had details.

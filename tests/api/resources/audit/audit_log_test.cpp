@@ -179,6 +179,27 @@ TEST_CASE("the list is the same as JSON lines and as CSV, in parts") {
              Catch::Contains("\"'=grace\"") && Catch::Contains(R"("{""reason"":""a \""b\""""}")"));
 }
 
+TEST_CASE("lines are found among many entries that don't match") {
+  Log log;
+  const auto record = [&](int entries, const std::string& action) {
+    log.g.world.write([&](db::Tx& tx) {
+      for (int i = 0; i < entries; ++i) audit::record(tx, "grace", action, "somebody");
+    });
+  };
+  record(2, "user.suspend");
+  record(1'200, "user.promote");
+  record(1, "user.suspend");
+  for (const char* by : {"actor=grace", "target=somebody"}) {
+    const std::string path = std::string("/api/internal/audit?format=jsonl&") + by + "&action=";
+    const auto count = [&](const std::string& action) {
+      return lines_of(log.sent(path + action, log.g.admin, "application/x-ndjson")).size();
+    };
+    CHECK(count("user.suspend") == 3);
+    CHECK(count("user.promote") == 1'200);
+    CHECK(count("user.reactivate") == 0);
+  }
+}
+
 TEST_CASE("a collector gets each entry once, in the order of numbers, with its hash") {
   Log log;
   log.rename(bearer(log.jwt), "one");
