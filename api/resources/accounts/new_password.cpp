@@ -84,8 +84,10 @@ accounts::User upgrade_guest(const std::string& guest_id, accounts::Registration
                              const std::string& password, const Services& services) {
   wanted.password_hash = check_and_hash(wanted, password, services);
   return services.db.write([&](db::Tx& tx) {
-    return guests::upgrade(tx, guest_id, wanted, services.rules.signup_bonus, services.keys,
-                           services.base_url, services.rules.oauth);
+    accounts::User user = guests::upgrade(tx, guest_id, wanted, services.rules.signup_bonus,
+                                          services.keys, services.base_url, services.rules.oauth);
+    audit::record_operation(tx, "user", user.id);
+    return user;
   });
 }
 
