@@ -18,13 +18,15 @@ std::string names_of(const Few<accounts::AdminRole, 3>& roles) {
 AdminCaller by_made_secret(const internal_secrets::Secret& secret, const Request& request) {
   return {.way = AdminCaller::Way::made_secret,
           .role = secret.role,
-          .actor = admin_actor(request, secret.name)};
+          .actor = admin_actor(request, secret.name),
+          .token_id = secret.id};
 }
 
 AdminCaller by_person(Bearer person, AdminCaller::Way way) {
   return {.way = way,
           .role = person.user->admin_role.value(),
           .actor = std::string(actor_of_console) + person.user->id,
+          .token_id = person.admin_token_id,
           .person = std::move(person)};
 }
 

@@ -16,6 +16,7 @@ struct AdminCaller {
   Way way = Way::configured_secret;
   accounts::AdminRole role = accounts::AdminRole::admin;
   std::string actor;                  // the name in the audit log
+  std::string token_id = {};          // of a personal token, or of a secret that an admin made
   std::optional<Bearer> person = {};  // in the console, and with a personal token
 };
 

@@ -43,6 +43,8 @@ Target target_in_answer(const json& body) {
   int found = 0;
   for (const auto& [name, value] : body.items()) {
     const std::string id = id_of(value);
+    // An app's request for scopes is made along with it.
+    if (name == "scope_request" && body.contains("app")) continue;
     if (id.empty() || (!whole.empty() && id != whole)) continue;
     only = {name, id};
     ++found;
@@ -91,8 +93,10 @@ bool is_to_record(const Call& call, const Reply& reply, const Requester& request
          reply.status < first_error && !requester.is_recorded && !requester.records;
 }
 
-void record_target(db::Tx& tx, const Target& target, Requester& requester) {
-  if (target.kind == "app" && requester.app_id.empty()) requester.app_id = target.id;
+void record_target(db::Tx& tx, const Call& call, const Target& target, Requester& requester) {
+  // An app that was made. One in the path is app_in_path()'s, or not what the operation is about.
+  const bool is_made = target.kind == "app" && target_in_path(call).id != target.id;
+  if (is_made && requester.app_id.empty()) requester.app_id = target.id;
   audit::record_operation(tx, target.kind, target.id);
 }
 
@@ -115,7 +119,7 @@ Requester requester_of(const Call& call) {
     who.token_kind = !call.session_id.empty() ? "admin_console"
                      : call.user              ? "admin_token"
                                               : "internal_secret";
-    who.token_id = call.session_id;
+    who.token_id = call.session_id.empty() ? call.admin_token_id : call.session_id;
     return who;
   }
   if (!call.session_id.empty()) {
@@ -124,6 +128,7 @@ Requester requester_of(const Call& call) {
   }
   if (call.play) {
     who.user_id = call.play->user_id;
+    if (who.app_id.empty()) who.app_id = call.play->app_id;
     who.token_kind = "play_session";
     who.token_id = call.play->id;
   }
@@ -146,7 +151,7 @@ void record_success(db::Tx& tx, const Call& call, const Reply& reply, std::int64
   Requester* const requester = tx.requester();
   if (requester == nullptr || tx.changes() == changes_before) return;
   if (is_to_record(call, reply, *requester))
-    record_target(tx, target_of(call, reply.body), *requester);
+    record_target(tx, call, target_of(call, reply.body), *requester);
 }
 
 void record_success(const Services& services, const Call& call, const Reply& reply,
@@ -154,7 +159,7 @@ void record_success(const Services& services, const Call& call, const Reply& rep
   requester.records = false;
   if (!requester.has_changed || !is_to_record(call, reply, requester)) return;
   const Target target = target_of(call, reply.body);
-  services.db.write([&](db::Tx& tx) { record_target(tx, target, requester); });
+  services.db.write([&](db::Tx& tx) { record_target(tx, call, target, requester); });
 }
 
 }  // namespace berth::api

@@ -464,7 +464,7 @@ Bearer check_admin_token(db::Tx& tx, const std::string& token, const Services& s
                          const std::string& address) {
   return noting_refusals({.token = token}, [&] {
     const personal_tokens::Token found = personal_tokens::check(tx, token);
-    Bearer bearer = {.user = admin_of(tx, found)};
+    Bearer bearer = {.user = admin_of(tx, found), .admin_token_id = found.id};
     services.logins.personal_token_uses.note(found.id, tx.now(), address);
     return bearer;
   });

@@ -36,6 +36,7 @@ struct Bearer {
   bool ends_idle = false;  // whether the session ends when it isn't used for a while
   std::optional<oauth::Caller> caller = {};
   std::optional<play::Session> play = {};
+  std::string admin_token_id = {};  // of an admin's personal token
 };
 // What a request presents to prove who calls.
 struct Shown {

@@ -58,6 +58,8 @@ struct Call {
   // Who acts as an admin: the header X-Admin-Actor, or "internal"; the name of an internal secret
   // that has one, with that header behind it; "user:" and an id for a person.
   std::string admin = {};
+  // The id of an admin's personal token, or of an internal secret that an admin made.
+  std::string admin_token_id = {};
   // The role of who acts as an admin; only their secret or account has one.
   std::optional<accounts::AdminRole> admin_role = {};
 

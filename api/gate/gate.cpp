@@ -341,6 +341,7 @@ Reply Gate::answer(Passage& passage) {
     require_admin(match.route->guards.access, *admin);
     call.admin = admin->actor;
     call.admin_role = admin->role;
+    call.admin_token_id = admin->token_id;
   }
   if (admin && admin->person) {
     call.session_id = admin->person->session_id;

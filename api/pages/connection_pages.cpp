@@ -2,6 +2,7 @@
 
 #include "api/pages/page.h"
 #include "controller/base/text.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/oauth/connections.h"
 
@@ -99,6 +100,7 @@ Page disconnect_app(Visit& visit) {
       [&] {
         visit.services.db.write([&](db::Tx& tx) {
           connections::disconnect(tx, visit.user().id, visit.field("app_id"));
+          audit::record_operation(tx, "app", visit.field("app_id"));
         });
         Page page = connections_page(visit);
         page.values.set("done", visit.say("The app has no access to your account any more."));

@@ -11,6 +11,7 @@
 #include "controller/base/ascii.h"
 #include "controller/base/url.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/oauth.h"
 
@@ -282,8 +283,11 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
           changed = app;
           return std::nullopt;
         }
-        return code_for(tx, question, visit.user(), visit.visitor->session_id, visit.services,
-                        app.session_tokens ? std::optional(access) : std::nullopt);
+        auto made = code_for(tx, question, visit.user(), visit.visitor->session_id, visit.services,
+                             app.session_tokens ? std::optional(access) : std::nullopt);
+        // A client that isn't registered has an id by now.
+        if (made) audit::record_operation(tx, "app", oauth::asking_app(tx, question.request).id);
+        return made;
       });
   if (changed) {
     const auto scopes = oauth::asked_scopes(*changed, visit.user(), question.request);

@@ -4,6 +4,7 @@
 #include "api/gate/login_throttle.h"
 #include "api/pages/page.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/oauth/device.h"
 
 namespace berth::api::pages {
@@ -86,8 +87,10 @@ Page decide_device(Visit& visit) {
         const bool allowed = visit.field("decision") == "allow";
         const auto decision = allowed ? oauth::DeviceDecision::allow : oauth::DeviceDecision::deny;
         const bool decided = visit.services.db.write([&](db::Tx& tx) {
-          return oauth::decide_device_request(tx, visit.user(), request.user_code, decision,
-                                              visit.services.keys.data);
+          const bool is_decided = oauth::decide_device_request(tx, visit.user(), request.user_code,
+                                                               decision, visit.services.keys.data);
+          if (is_decided) audit::record_operation(tx, "app", request.app.id);
+          return is_decided;
         });
         if (!decided) throw not_waiting();
         Page page =

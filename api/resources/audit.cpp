@@ -1,5 +1,7 @@
 // The audit log: for a person what they did, for an app what was done to it, for admins all of it;
 // its chain, and its entries for a SIEM.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 
@@ -15,7 +17,7 @@
 namespace berth::api {
 namespace {
 
-// How many entries are read, kept in memory and sent at once.
+// How many entries are read and kept in memory at once; those that match are sent.
 constexpr int entries_of_step = 500;
 
 // Who reads. An operator learns who did something to their app, but not which admin, nor from where
@@ -29,6 +31,14 @@ bool is_of_platform(const audit::Entry& entry) {
 
 bool is_hidden(Reader reader, const audit::Entry& entry) {
   return reader == Reader::app_admin && is_of_platform(entry);
+}
+
+// What was done from a member's own programs. What an app's own tokens and clients did may have
+// come from the browsers of its users.
+bool is_of_member(const audit::Entry& entry) {
+  constexpr std::array kinds =
+      std::to_array<std::string_view>({"session", "console", "client_token", "personal_token"});
+  return std::ranges::find(kinds, entry.token_kind.value_or("")) != kinds.end();
 }
 
 // The username of the person behind an actor; nothing for secrets and deleted accounts. A page has
@@ -71,9 +81,7 @@ json encode(db::Tx& tx, const audit::Entry& entry, Reader reader, ActorNames& na
       object[field] = nullptr;
     object["details"] = json::object();
   }
-  // The token of an app may have been used by the person's browser.
-  if (reader == Reader::app_admin && entry.token_kind == "access_token")
-    object["network"] = nullptr;
+  if (reader == Reader::app_admin && !is_of_member(entry)) object["network"] = nullptr;
   return object;
 }
 
@@ -120,14 +128,15 @@ class EntryStream {
     std::string text;
     if (!has_begun_ && form_ == TextForm::csv) text = csv_head();
     has_begun_ = true;
+    ActorNames names;
     const bool is_last = services_.db.read([&](db::Tx& tx) {
-      const auto entries = audit::read(tx, filter_, before_, entries_of_step);
-      for (const audit::Entry& entry : entries) {
-        const json object = encode(tx, entry, reader_, names_);
+      const audit::Part part = audit::read(tx, filter_, before_, entries_of_step);
+      for (const audit::Entry& entry : part.entries) {
+        const json object = encode(tx, entry, reader_, names);
         text += form_ == TextForm::csv ? csv_line(object) : dump(object) + "\n";
-        before_ = entry.id;
       }
-      return int(entries.size()) < entries_of_step;
+      before_ = part.last;
+      return part.is_end;
     });
     if (!text.empty()) sink(text);
     return is_last ? Next::end : Next::more;
@@ -140,25 +149,30 @@ class EntryStream {
   const TextForm form_;
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
-  ActorNames names_;
   std::string before_;
   bool has_begun_ = false;
 };
 
+// An empty parameter is none: the entries without a target are very many.
+std::optional<std::string> named(const Call& call, std::string_view parameter) {
+  auto text = call.query(parameter);
+  return text && text->empty() ? std::nullopt : text;
+}
+
 // An address stands for its network, which is what the entries have.
 std::optional<std::string> network_in(const Call& call) {
-  const auto text = call.query("network");
+  const auto text = named(call, "network");
   return text ? std::optional(accounts::network_of(*text)) : std::nullopt;
 }
 
 audit::Filter decode_filter(const Call& call) {
-  return {.actor = call.query("actor"),
-          .action = call.query("action"),
-          .target = call.query("target"),
-          .user_id = call.query("user_id"),
-          .app_id = call.query("app_id"),
+  return {.actor = named(call, "actor"),
+          .action = named(call, "action"),
+          .target = named(call, "target"),
+          .user_id = named(call, "user_id"),
+          .app_id = named(call, "app_id"),
           .network = network_in(call),
-          .token_id = call.query("token_id"),
+          .token_id = named(call, "token_id"),
           .from = instant_query(call, "from"),
           .until = end_query(call, "to")};
 }
@@ -209,10 +223,11 @@ class LinkStream {
 
   Next step(const Sink& sink) {
     std::string text;
+    ActorNames names;
     const bool is_last = services_.db.read([&](db::Tx& tx) {
       const auto links = audit::links(tx, after_, entries_of_step);
       for (const audit::Link& link : links) {
-        json object = encode(tx, link.entry, Reader::platform_admin, names_);
+        json object = encode(tx, link.entry, Reader::platform_admin, names);
         object["chain"] = link.chain;
         text += dump(object) + "\n";
         after_ = *link.entry.number;
@@ -226,7 +241,6 @@ class LinkStream {
  private:
   const Services& services_;
   std::int64_t after_;
-  ActorNames names_;
 };
 
 Reply stream_of_entries(db::Tx&, const Call& call, const Services& services) {

@@ -1,7 +1,6 @@
 // The authorization server: authorization, tokens, introspection and revocation.
 #include "controller/domain/oauth/oauth.h"
 
-#include "api/gate/audit_entry.h"
 #include "api/gate/encode.h"
 #include "api/gate/errors.h"
 #include "api/resources/oauth/client_auth.h"
@@ -9,6 +8,7 @@
 #include "api/resources/oauth/redirect.h"
 #include "api/resources/shared.h"
 #include "controller/base/shares.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/lifecycle/ways_in.h"
 #include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/devices.h"
@@ -124,9 +124,9 @@ Reply authorize(const Call& call, const Services& services) {
   AuthorizationQuestion question = authorization_question(call.http.query);
   fetch_client(question, services);
   return services.db.write([&](db::Tx& tx) {
-    const std::int64_t before = tx.changes();
     Reply reply = answer_to(tx, question, call, services);
-    record_success(tx, call, reply, before);
+    if (!reply.refusal)
+      audit::record_operation(tx, "app", oauth::asking_app(tx, question.request).id);
     return reply;
   });
 }

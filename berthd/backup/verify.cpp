@@ -228,7 +228,7 @@ Verdict verify_database(const fs::path& file, std::ostream& out, const Progress&
   if (audit.can_read()) try {
       Snapshot snapshot(file);
       report_audit_log(snapshot.tx(), report);
-    } catch (const SQLite::Exception& damage) {
+    } catch (const std::exception& damage) {
       report.line(false, "audit log", damage.what());
     }
   return report.verdict();

@@ -14,9 +14,8 @@ enum class Verdict { sound, unsound };
 
 // Checks the SQLite file and writes one line for each check: that every page is intact, foreign
 // keys, the schema, the ledger's invariants, computed from the postings, and the chain of the audit
-// log. berthd may be using
-// the file; if nobody does, several threads read it. `progress` is called by one thread at a time.
-// Throws SQLite::Exception if the file can't be opened.
+// log. berthd may be using the file; if nobody does, several threads read it. `progress` is called
+// by one thread at a time. Throws SQLite::Exception if the file can't be opened.
 Verdict verify_database(const std::filesystem::path& file, std::ostream& out,
                         const Progress& progress);
 // Checks the database of an archive in the same way, and whether the archive and its keys are

@@ -96,14 +96,15 @@ void follow(Run& run, std::int64_t after) {
 
 // Fails if an entry was removed or changed.
 void check(Run& run, std::int64_t after) {
-  json sum = {{"violations", json::array()}, {"erased", 0}, {"first", 0}};
+  json sum = {{"violations", json::array()}, {"erased", 0}, {"first", 0}, {"last", 0}};
   json part;
   do {
     part = run.api().get(admin_path + "/check?after=" + std::to_string(after), As::admin);
     for (const json& violation : part.at("violations")) sum["violations"].push_back(violation);
     if (sum["first"] == 0) sum["first"] = part.at("first");
     sum["erased"] = sum["erased"].get<std::int64_t>() + part.at("erased").get<std::int64_t>();
-    sum["last"] = part.at("last");
+    // 0 if the part before it ended at the end of the chain.
+    if (part.at("last") != 0) sum["last"] = part.at("last");
     sum["head"] = part.at("head");
     after = part.at("last").get<std::int64_t>();
   } while (!part.at("is_end").get<bool>());

@@ -130,6 +130,7 @@ TEST_CASE("a backup under load contains what was answered before it, and disturb
     const Ended verified = run_to_end({"verify", "--data-dir", place.string()});
     INFO(verified.output);
     CHECK(verified.code == 0);
+    CHECK_THAT(verified.output, Contains("ok    audit log: "));
     // One transaction for the genesis, and one for each mint.
     const std::string text = "ok    ledger: each transaction's postings sum to 0: ";
     const size_t at = verified.output.find(text);

@@ -249,7 +249,8 @@ TEST_CASE("verify checks a PostgreSQL", "[.postgres]") {
   const Ended sound = run_to_end({"verify", "--database", url});
   INFO(sound.output);
   CHECK(sound.code == 0);
-  CHECK_THAT(sound.output, Contains("ok    schema") && Contains("ok    ledger: "));
+  CHECK_THAT(sound.output, Contains("ok    schema") && Contains("ok    ledger: ") &&
+                               Contains("ok    audit log: "));
   run_sql(*berthd.database(),
           "SET session_replication_role = replica; "
           "UPDATE ledger_accounts SET balance = balance + 1 "

@@ -308,6 +308,7 @@ void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
   try {
     services.db.write([&](db::Tx& tx) {
       two_factor::disable(tx, user, wanted.code, services.keys, services.base_url);
+      audit::record_operation(tx, "user", user.id);
     });
   } catch (const Error& error) {
     if (error.code == Code::invalid_totp) throw wrong_code(user.id);

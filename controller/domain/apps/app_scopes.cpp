@@ -182,7 +182,8 @@ ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::strin
   app.approved_scopes = app.approved_scopes | request.requested;
   store_scopes(tx, app);
   audit::record(tx, actor, "scope_request.approve", request_id,
-                nlohmann::json{{"app_id", app.id}, {"scopes", request.requested.names()}}.dump());
+                nlohmann::json{{"app_id", app.id}, {"scopes", request.requested.names()}}.dump(),
+                app.id);
   return decide(tx, request_id, RequestStatus::approved, reason, actor);
 }
 
@@ -190,7 +191,8 @@ ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string
                     const std::string& actor) {
   const ScopeRequest request = get_pending(tx, request_id);
   audit::record(tx, actor, "scope_request.reject", request_id,
-                nlohmann::json{{"app_id", request.app_id}, {"reason", reason}}.dump());
+                nlohmann::json{{"app_id", request.app_id}, {"reason", reason}}.dump(),
+                request.app_id);
   return decide(tx, request_id, RequestStatus::rejected, reason, actor);
 }
 

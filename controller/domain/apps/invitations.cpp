@@ -137,10 +137,12 @@ void end(db::Tx& tx, const Invitation& invitation, InvitationStatus status) {
       invitation.id, to_string(status), tx.now());
 }
 
-void record(db::Tx& tx, const MemberChange& by, const char* action, const Invitation& invitation) {
+// `app_id` if the app's admins see it although the request doesn't name the app.
+void record(db::Tx& tx, const MemberChange& by, const char* action, const Invitation& invitation,
+            const std::string& app_id = {}) {
   nlohmann::json details = {{"invitation_id", invitation.id}, {"role", to_string(invitation.role)}};
   if (invitation.user_id) details["user_id"] = *invitation.user_id;
-  audit::record(tx, by.actor.id, action, invitation.app_id, details.dump());
+  audit::record(tx, by.actor.id, action, invitation.app_id, details.dump(), app_id);
 }
 
 // Returns an invitation to the actor that can be accepted.
@@ -256,7 +258,7 @@ Member accept(db::Tx& tx, const MemberChange& by, const std::string& id) {
       app->id, by.actor.id, to_string(invitation.role), stored_deployments(invitation.deployments),
       tx.now());
   end(tx, invitation, InvitationStatus::accepted);
-  record(tx, by, "app.invitation_accept", invitation);
+  record(tx, by, "app.invitation_accept", invitation, invitation.app_id);
   const Member member = find_member(tx, app->id, by.actor.id).value();
   tell_accepted(tx, by, *app, member, invitation.invited_by);
   return member;

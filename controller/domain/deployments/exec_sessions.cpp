@@ -32,7 +32,7 @@ json details_of(const Recorded& session) {
 void record(db::Tx& tx, const Recorded& session, const char* moment, const json& details) {
   // As for an admin who uses the console.
   audit::record(tx, "user:" + session.user_id, std::string(to_string(session.kind)) + "." + moment,
-                session.deployment_id, details.dump(-1, ' ', false, replace));
+                session.deployment_id, details.dump(-1, ' ', false, replace), session.app_id);
 }
 
 }  // namespace

@@ -286,7 +286,11 @@ std::string make_hook(db::Tx& tx, const Deployment& deployment) {
 }
 
 void remove_hook(db::Tx& tx, const std::string& deployment_id) {
-  tx.execute(R"(UPDATE deployment_pushes SET hook_hash = NULL WHERE deployment_id = $1)",
+  // Without a hook nothing changes, and the audit log gets no entry.
+  tx.execute(R"(
+      UPDATE deployment_pushes
+      SET hook_hash = NULL
+      WHERE deployment_id = $1 AND hook_hash IS NOT NULL)",
              deployment_id);
 }
 

@@ -28,7 +28,8 @@ void log(db::Tx& tx, const std::string& id, LogAction action, const char* reason
 }  // namespace
 
 Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id) {
-  if (const auto row = get_undestroyed(tx, id); row.suspended_at) return row;
+  const Deployment row = get_undestroyed(tx, id);
+  if (row.suspended_at) return row;
   billing::suspended_by_admin(tx, id);
   tx.require_change(R"(
       UPDATE deployments
@@ -40,12 +41,13 @@ Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id)
                     .request_id = action.request_id,
                     .reason = Reason::suspended_by_admin});
   log(tx, id, LogAction::suspend, "suspended_by_admin");
-  audit::record(tx, action.admin, "deployment.suspend", id);
+  audit::record(tx, action.admin, "deployment.suspend", id, "{}", row.app_id);
   return *find(tx, id);
 }
 
 Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& id) {
-  if (const auto row = get_undestroyed(tx, id); !row.suspended_at) return row;
+  const Deployment row = get_undestroyed(tx, id);
+  if (!row.suspended_at) return row;
   const bool starts = billing::released_by_admin(tx, id);
   tx.require_change(R"(
       UPDATE deployments
@@ -57,7 +59,7 @@ Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& 
   next.message = billing::why_suspended(tx, id);
   begin_generation(tx, id, next);
   log(tx, id, LogAction::reactivate, "reactivated_by_admin");
-  audit::record(tx, action.admin, "deployment.reactivate", id);
+  audit::record(tx, action.admin, "deployment.reactivate", id, "{}", row.app_id);
   return *find(tx, id);
 }
 

@@ -86,13 +86,41 @@ const ListSql& list_for(const Filter& filter) {
   return filter.action ? with_action : of_all;
 }
 
+// The part of the filter by which list_for() has an index, and the times.
+Filter indexed_part(const Filter& filter) {
+  Filter part = {.from = filter.from, .until = filter.until};
+  if (filter.user_id)
+    part.user_id = filter.user_id;
+  else if (filter.target)
+    part.target = filter.target;
+  else if (filter.actor)
+    part.actor = filter.actor;
+  else if (filter.network)
+    part.network = filter.network;
+  else if (filter.app_id)
+    part.app_id = filter.app_id;
+  else
+    part.action = filter.action;
+  return part;
+}
+
+// Whether the entry has the filter's texts.
+bool matches(const Filter& filter, const Entry& entry) {
+  const auto is = [](const std::optional<std::string>& wanted,
+                     const std::optional<std::string>& text) { return !wanted || wanted == text; };
+  return is(filter.actor, entry.actor) && is(filter.action, entry.action) &&
+         is(filter.target, entry.target) && is(filter.user_id, entry.user_id) &&
+         is(filter.app_id, entry.app_id) && is(filter.network, entry.network) &&
+         is(filter.token_id, entry.token_id);
+}
+
 std::optional<std::string> or_nothing(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
 void insert(db::Tx& tx, std::string_view actor, std::string_view action,
             const std::optional<std::string>& target_kind, std::string_view target,
-            std::string_view details, Requester* requester) {
+            std::string_view details, const std::string& app_id, Requester* requester) {
   static const Requester nobody;
   const Requester& who = requester == nullptr ? nobody : *requester;
   if (requester != nullptr) requester->records = true;
@@ -105,9 +133,9 @@ void insert(db::Tx& tx, std::string_view actor, std::string_view action,
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14))",
                    new_uuid(tx.now()), actor, action,
                    who.operation == action ? std::nullopt : or_nothing(who.operation), target,
-                   target_kind, or_nothing(who.app_id), or_nothing(user_id),
-                   or_nothing(who.token_kind), or_nothing(who.token_id), or_nothing(who.network),
-                   or_nothing(who.request_id), details, tx.now());
+                   target_kind, or_nothing(app_id.empty() ? who.app_id : app_id),
+                   or_nothing(user_id), or_nothing(who.token_kind), or_nothing(who.token_id),
+                   or_nothing(who.network), or_nothing(who.request_id), details, tx.now());
 }
 
 // Stores the commitment of an entry of the chain of which something is about to be erased, unless
@@ -145,8 +173,8 @@ Entry entry_of(const db::Query& row) {
 }
 
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
-            std::string_view details) {
-  insert(tx, actor, action, std::nullopt, target, details, tx.requester());
+            std::string_view details, const std::string& app_id) {
+  insert(tx, actor, action, std::nullopt, target, details, app_id, tx.requester());
 }
 
 void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view target) {
@@ -156,7 +184,7 @@ void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view
   const std::string actor = !requester->actor.empty() ? requester->actor
                             : !account.empty()        ? "user:" + account
                                                       : "anonymous";
-  insert(tx, actor, requester->operation, or_nothing(std::string(target_kind)), target, "{}",
+  insert(tx, actor, requester->operation, or_nothing(std::string(target_kind)), target, "{}", "",
          requester);
 }
 
@@ -168,16 +196,23 @@ Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
       filter.app_id.value_or(""), filter.network.value_or(""), filter.token_id.value_or(""));
 }
 
-std::vector<Entry> read(db::Tx& tx, const Filter& filter, const std::string& before, int limit) {
-  std::vector<Entry> entries;
-  db::Query rows =
-      tx.query(list_for(filter).rows, filter.target.value_or(""), filter.actor.value_or(""),
-               filter.action.value_or(""), filter.from ? first_id_at(*filter.from) : "",
-               filter.until ? first_id_at(*filter.until) : last_id, filter.user_id.value_or(""),
-               filter.app_id.value_or(""), filter.network.value_or(""),
-               filter.token_id.value_or(""), before.empty() ? last_id : before, limit, 0);
-  while (rows.next()) entries.push_back(entry_of(rows));
-  return entries;
+Part read(db::Tx& tx, const Filter& filter, const std::string& before, int limit) {
+  const Filter by = indexed_part(filter);
+  Part part;
+  int looked_at = 0;
+  db::Query rows = tx.query(list_for(by).rows, by.target.value_or(""), by.actor.value_or(""),
+                            by.action.value_or(""), by.from ? first_id_at(*by.from) : "",
+                            by.until ? first_id_at(*by.until) : last_id, by.user_id.value_or(""),
+                            by.app_id.value_or(""), by.network.value_or(""),
+                            by.token_id.value_or(""), before.empty() ? last_id : before, limit, 0);
+  while (rows.next()) {
+    ++looked_at;
+    Entry entry = entry_of(rows);
+    part.last = entry.id;
+    if (matches(filter, entry)) part.entries.push_back(std::move(entry));
+  }
+  part.is_end = looked_at < limit;
+  return part;
 }
 
 int erase_details(db::Tx& tx, std::initializer_list<std::string> targets, int limit) {

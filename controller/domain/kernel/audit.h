@@ -17,14 +17,15 @@
 // entry that was removed or changed is found.
 namespace berth::audit {
 
-// How long entries are kept. They are removed at checkpoints of the chain, so some stay for a day
-// longer.
+// How long entries are kept. They are removed at checkpoints of the chain: an entry goes once the
+// checkpoint behind it is as old, which is made before the first entry of a later day.
 inline constexpr std::chrono::days kept_for{400};
 
 // Records an action in the transaction that performs it. `details` is a JSON object. If the
-// transaction is one of a request, the entry also has what its requester is known for.
+// transaction is one of a request, the entry also has what its requester is known for. `app_id` is
+// the app that it is about, whose admins see it; if it is empty, the one that the request is about.
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
-            std::string_view details = "{}");
+            std::string_view details = "{}", const std::string& app_id = {});
 // Records the operation of the request that the transaction is for, and does nothing if it is for
 // none. `target` is an id, and `target_kind` says of what; both may be empty. Without an actor, it
 // is the claimant of the thread (base/shares.h), whom a login has named, or else "anonymous".
@@ -66,9 +67,16 @@ struct Filter {
 // The entries of the audit log, newest first.
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page);
 
-// At most `limit` entries that have a lower id than `before`, newest first; the newest ones if it
-// is empty. Counts nothing, unlike list().
-std::vector<Entry> read(db::Tx& tx, const Filter& filter, const std::string& before, int limit);
+// A part of a list. It may have no entries although others follow.
+struct Part {
+  std::vector<Entry> entries;
+  std::string last;  // the id of the last entry that was looked at
+  bool is_end = false;
+};
+// Looks at `limit` entries of one of the filter's texts that have a lower id than `before`, newest
+// first (at the newest ones if it is empty), and returns those that match the others as well. So
+// its costs are limited, and nothing is counted, unlike those of list().
+Part read(db::Tx& tx, const Filter& filter, const std::string& before, int limit);
 
 // Empties the details of at most `limit` entries about one of the targets. Returns the number of
 // entries that had details.

@@ -219,6 +219,8 @@ Check check(db::Tx& tx, std::int64_t after_number) {
   if (walk.check.is_end && walk.at.number < end.number)
     walk.find("the entries " + std::to_string(walk.at.number + 1) + " to " +
               std::to_string(end.number) + " were removed");
+  if (walk.check.is_end && !found.empty() && walk.at.number > end.number)
+    walk.find("the chain ends at " + std::to_string(end.number) + ", before its last entries");
   if (walk.check.is_end && walk.at.number == end.number && walk.at.chain != end.chain)
     walk.find("the end of the chain has another hash");
   return std::move(walk.check);

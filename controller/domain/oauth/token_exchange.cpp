@@ -164,7 +164,8 @@ Tokens give(db::Tx& tx, const apps::App& app, const Chosen& chosen,
                      {"trust", chosen.trust.name},
                      {"scopes", chosen.scopes.text()},
                      {"claims", std::move(claims)}}
-                    .dump());
+                    .dump(),
+                app.id);
   return {.access_token = add_access_token(tx, family.id, family.end),
           .access_token_expires_at = family.end,
           .refresh_token = {},

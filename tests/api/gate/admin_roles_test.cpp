@@ -371,7 +371,13 @@ TEST_CASE("a personal token acts in the name and with the role of the admin who 
   Fields finance = fields.at(AdminRole::finance);
   finance.push_back({"X-Admin-Actor", "somebody else"});
   CHECK(a.outcome("POST", "/api/internal/points/mint", finance, mint) == "201");
-  CHECK(a.newest_entry().actor == "user:" + a.people.at(AdminRole::finance).id);
+  const auto entry = a.newest_entry();
+  CHECK(entry.actor == "user:" + a.people.at(AdminRole::finance).id);
+  CHECK(entry.token_kind == "admin_token");
+  CHECK(a.g.world.read([&](db::Tx& tx) {
+    return tx.number(R"(SELECT count(*) FROM personal_tokens WHERE id = $1 AND user_id = $2)",
+                     entry.token_id.value_or(""), a.people.at(AdminRole::finance).id);
+  }) == 1);
 }
 
 TEST_CASE("a personal token with the scope admin is made with a fresh proof, for 30 days at most",

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "controller/base/crypto.h"
 #include "controller/domain/kernel/audit.h"
 #include "tests/api/gate_world.h"
 
@@ -122,6 +123,57 @@ TEST_CASE("an entry says who, what, on what, for which app, and from where") {
   CHECK(hooks[0].app_id == o.app.id);
   CHECK(hooks[0].target != o.app.id);
   CHECK_FALSE(hooks[0].target.empty());
+}
+
+TEST_CASE("a consent's entry names the app") {
+  Operator o;
+  REQUIRE(o.g.ask("GET",
+                  "/api/oauth/authorize?response_type=code&client_id=" + o.app.client_id +
+                      "&redirect_uri=" + berth::test::redirect_uri +
+                      "&scope=profile:read&code_challenge=" + base64url(sha256("v")) +
+                      "&code_challenge_method=S256",
+                  {bearer(o.jwt)})
+              .status == 200);
+  const Entries found = entries(o.g, {.user_id = o.user.id});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].action == "authorize");
+  CHECK(found[0].target_kind == "app");
+  CHECK(found[0].target == o.app.id);
+}
+
+TEST_CASE("what an app did with its session token names the app") {
+  Operator o;
+  REQUIRE(o.tokens.session_token);
+  REQUIRE(o.g.ask("PUT", "/api/avatars/me", {bearer(*o.tokens.session_token)},
+                  R"({"display_name": "mine"})")
+              .status == 200);
+  const Entries found = entries(o.g, {.user_id = o.user.id});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].token_kind == "play_session");
+  CHECK(found[0].app_id == o.app.id);
+}
+
+TEST_CASE("what a person does with their connection to an app isn't told to the app's admins") {
+  Operator o;
+  const std::string path = "/api/oauth/connected-apps/" + o.app.id;
+  REQUIRE(o.g.ask("DELETE", path, {bearer(o.jwt)}).status == 200);
+  const Entries found = entries(o.g, {.action = "disconnectApp"});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].target_kind == "app");
+  CHECK(found[0].target == o.app.id);
+  CHECK_FALSE(found[0].app_id);
+  // An app that was made is what its creation is about, also if it asks for scopes.
+  const Answered made = o.g.ask("POST", "/api/oauth/apps", {bearer(o.jwt)},
+                                json{{"app_name", "another"},
+                                     {"redirect_uris", {"https://example.org/back"}},
+                                     {"allowed_scopes", {"deploy:manage"}}}
+                                    .dump());
+  INFO(made.text);
+  REQUIRE(made.status == 201);
+  REQUIRE(made.body["scope_request"].is_object());
+  const Entries creations = entries(o.g, {.target = made.body["app"]["id"].get<std::string>()});
+  REQUIRE(creations.size() == 1);
+  CHECK(creations[0].app_id == creations[0].target);
 }
 
 TEST_CASE("registering and logging in have entries, and failed logins none") {

@@ -175,6 +175,14 @@ TEST_CASE("the consent page says that nobody has registered the client") {
              StartsWith(callback + "?code=ac_live_"));
   CHECK(f.rows() == 1);
   CHECK(f.fetches == 1);
+  // The audit log says to which app.
+  CHECK(f.g.world.read([](db::Tx& tx) {
+    return tx.number(R"(
+        SELECT count(*)
+        FROM audit_log
+        JOIN apps ON apps.id = audit_log.target
+        WHERE action = 'page_consent' AND target_kind = 'app' AND app_id IS NULL)");
+  }) == 1);
 }
 
 TEST_CASE("nobody is sent to a client that isn't registered before they have decided") {

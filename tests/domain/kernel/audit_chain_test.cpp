@@ -91,6 +91,13 @@ TEST_CASE("an entry that was removed is found: within the chain, at its beginnin
   }
 }
 
+TEST_CASE("an end of the chain that isn't its end is found") {
+  Log log;
+  log.record(2);
+  log.run("DELETE FROM meta WHERE key = 'audit_head'");
+  CHECK(log.violations() == Sentences{"the chain ends at 0, before its last entries"});
+}
+
 TEST_CASE("a new chain differs from the checkpoints") {
   Log log;
   log.record(2);

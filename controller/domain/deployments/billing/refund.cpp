@@ -50,7 +50,7 @@ std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
              new_uuid(tx.now()), deployment_id, account.tier_id, amount, reason, *transaction,
              tx.now());
   audit::record(tx, action.admin, "deployment.refund", deployment_id,
-                nlohmann::json{{"amount", amount}, {"reason", reason}}.dump());
+                nlohmann::json{{"amount", amount}, {"reason", reason}}.dump(), account.app_id);
   return ledger::balance(tx, app);
 }
 

@@ -104,6 +104,43 @@ TEST_CASE("an app's admins see who changed it, but not which of the platform's a
   CHECK(all[0]["actor"] == "grace");
 }
 
+TEST_CASE("an app's log has what was decided about its requests and who accepted its invitations") {
+  Log log;
+  const std::string request = log.g.world.write(
+      [&](db::Tx& tx) { return apps::request_scopes(tx, log.app, {Scope::campaigns_manage}).id; });
+  REQUIRE(log.g.ask("POST", "/api/internal/scope-requests/" + request + "/approve", log.g.admin)
+              .status == 200);
+  const json approvals = log.list(log.of_app + "?action=scope_request.approve", {bearer(log.jwt)});
+  REQUIRE_FALSE(approvals.empty());
+  CHECK(approvals[0]["target"] == request);
+  CHECK(approvals[0]["actor"] == "platform");
+  const auto eve = log.g.world.verified_user("eve");
+  const Header by_eve = bearer(log.g.world.jwt(eve));
+  const Answered invited =
+      log.g.ask("POST", "/api/oauth/my-apps/" + log.app.id + "/members", {bearer(log.jwt)},
+                json{{"username", "eve"}, {"role", "viewer"}}.dump());
+  REQUIRE(invited.status == 201);
+  const std::string id = invited.body["invitation"]["id"];
+  REQUIRE(log.g.ask("POST", "/api/auth/invitations/" + id + "/accept", {by_eve}).status == 200);
+  const json found = log.list(log.of_app, {bearer(log.jwt)});
+  CHECK(found[0]["operation"] == "acceptInvitation");
+  CHECK(found[0]["user_id"] == eve.id);
+}
+
+TEST_CASE("an app's admins don't see from where its users' browsers used its client") {
+  Log log;
+  const json client = {{"client_id", log.app.client_id},
+                       {"client_secret", log.registered.client_secret},
+                       {"token", log.tokens.access_token}};
+  REQUIRE(log.g.ask("POST", "/api/oauth/revoke", {}, client.dump()).status == 200);
+  const json revocations = log.list(log.of_app + "?action=revoke", {bearer(log.jwt)});
+  REQUIRE(revocations.size() == 1);
+  CHECK(revocations[0]["actor"] == "app:" + log.app.id);
+  CHECK(revocations[0]["network"].is_null());
+  const json all = log.list("/api/internal/audit?action=revoke", log.g.admin);
+  CHECK(all.at(0)["network"] == "192.0.2.1");
+}
+
 TEST_CASE("admins filter by person, app, network and token") {
   Log log;
   log.rename(bearer(log.jwt), "one");
@@ -113,6 +150,7 @@ TEST_CASE("admins filter by person, app, network and token") {
   CHECK(count("?user_id=" + log.user.id) == 1);
   CHECK(count("?network=192.0.2.1") == 1);
   CHECK(count("?network=192.0.2.7") == 0);
+  CHECK(count("?target=&actor=&token_id=") == count(""));
   const std::string token = log.own()[0]["token_id"];
   CHECK(count("?user_id=" + log.user.id + "&token_id=" + token) == 1);
   CHECK(log.g.ask("GET", "/api/internal/audit?token_id=" + token, log.g.admin).error() ==
@@ -139,6 +177,27 @@ TEST_CASE("the list is the same as JSON lines and as CSV, in parts") {
   CHECK_THAT(records[0], Catch::StartsWith("id,number,inserted_at,actor,"));
   CHECK_THAT(records[1],
              Catch::Contains("\"'=grace\"") && Catch::Contains(R"("{""reason"":""a \""b\""""}")"));
+}
+
+TEST_CASE("lines are found among many entries that don't match") {
+  Log log;
+  const auto record = [&](int entries, const std::string& action) {
+    log.g.world.write([&](db::Tx& tx) {
+      for (int i = 0; i < entries; ++i) audit::record(tx, "grace", action, "somebody");
+    });
+  };
+  record(2, "user.suspend");
+  record(1'200, "user.promote");
+  record(1, "user.suspend");
+  for (const char* by : {"actor=grace", "target=somebody"}) {
+    const std::string path = std::string("/api/internal/audit?format=jsonl&") + by + "&action=";
+    const auto count = [&](const std::string& action) {
+      return lines_of(log.sent(path + action, log.g.admin, "application/x-ndjson")).size();
+    };
+    CHECK(count("user.suspend") == 3);
+    CHECK(count("user.promote") == 1'200);
+    CHECK(count("user.reactivate") == 0);
+  }
 }
 
 TEST_CASE("a collector gets each entry once, in the order of numbers, with its hash") {
