@@ -93,16 +93,19 @@ class Takeover(unittest.TestCase):
         self.minted = self.shown()
 
     def shown(self):
-        return self.berthd.call("GET", "/api/internal/treasury")["minted"]
+        return self.ask("GET", "/api/internal/treasury")["minted"]
 
     def mint(self):
-        """Mints a point. A server that doesn't answer is waited for."""
         self.minted += 1
+        return self.ask("POST", "/api/internal/points/mint", {
+            "account": {"kind": "treasury"}, "amount": 1, "reason": "test"})
+
+    def ask(self, *request):
+        """Asks berthd. A server that doesn't answer is waited for."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                return self.berthd.call("POST", "/api/internal/points/mint", {
-                    "account": {"kind": "treasury"}, "amount": 1, "reason": "test"})
+                return self.berthd.call(*request)
             except urllib.error.HTTPError as refused:
                 if refused.code != 503 or time.monotonic() > end:
                     raise

@@ -337,7 +337,8 @@ class Life {
   // cluster.
   std::string deploy(const std::string& name) {
     const auto me = g.world.find_user(user_id);
-    const Header manage = token(g.world.find_app(app_id), me, "deploy:manage");
+    const std::vector<Header> manage = {token(g.world.find_app(app_id), me, "deploy:manage"),
+                                        {"X-Request-Id", word}};
     const json credentials = {{"username", word}, {"password", word}};
     json order = {{"name", name},
                   {"image", "ghcr.io/zqmarker/web:1"},
@@ -350,9 +351,9 @@ class Life {
     for (const auto& field : deployments::container_fields)
       if (field.kind() == deployments::ContainerField::Kind::texts)
         order[std::string(field.name)] = json::array({word});
-    ask({manage}, "PATCH", "/api/deploy/variables", {}, {{"variables", {{"ZQMARKER", word}}}});
-    const std::string id = ask({manage}, "POST", "/api/deploy/apps", {}, order)["id"];
-    ask({manage}, "PATCH", "/api/deploy/apps/{id}", {id},
+    ask(manage, "PATCH", "/api/deploy/variables", {}, {{"variables", {{"ZQMARKER", word}}}});
+    const std::string id = ask(manage, "POST", "/api/deploy/apps", {}, order)["id"];
+    ask(manage, "PATCH", "/api/deploy/apps/{id}", {id},
         {{"image", "ghcr.io/zqmarker/web:2"}, {"env_vars", {{"ZQMARKER", word + "2"}}}});
     g.world.write([&](db::Tx& tx) {
       const auto claim = custom_domains::living(tx, id).value();
@@ -372,11 +373,11 @@ class Life {
       runs.status = deployments::Status::running;
       REQUIRE(deployments::record(tx, id, row.generation, runs));
     });
-    ask({manage}, "POST", "/api/deploy/apps/{id}/runs", {id}, {{"command", {word}}});
+    ask(manage, "POST", "/api/deploy/apps/{id}/runs", {id}, {{"command", {word}}});
     const std::string preview = ask(
-        {manage}, "POST", "/api/deploy/apps/{id}/previews", {id},
+        manage, "POST", "/api/deploy/apps/{id}/previews", {id},
         {{"name", name + "-2"}, {"env_vars", {{"ZQMARKER", word}}}})["preview"]["deployment"]["id"];
-    ask({manage}, "DELETE", "/api/deploy/apps/{id}", {preview});
+    ask(manage, "DELETE", "/api/deploy/apps/{id}", {preview});
     g.world.write([&](db::Tx& tx) {
       deployments::mark_removed(tx, preview);
       const auto row = deployments::find(tx, id).value();
@@ -391,7 +392,7 @@ class Life {
                                    .host_server = {},
                                    .health_status = {}}));
     });
-    ask({manage}, "DELETE", "/api/deploy/apps/{id}", {id});
+    ask(manage, "DELETE", "/api/deploy/apps/{id}", {id});
     return id;
   }
   void leave_cluster(const std::string& deployment) {
@@ -404,27 +405,28 @@ class Life {
 
   void advertise() {
     const auto me = g.world.find_user(user_id);
-    const Header manage = token(g.world.find_app(app_id), me, "campaigns:manage");
+    const std::vector<Header> manage = {token(g.world.find_app(app_id), me, "campaigns:manage"),
+                                        {"X-Request-Id", word}};
     const std::string placement =
         ask(g.admin, "POST", "/api/internal/ads/placements", {},
             {{"name", "Lobby"}, {"surface_type", "banner"}})["placement"]["id"];
-    ask({manage}, "POST", "/api/v1/ads/segments", {},
+    ask(manage, "POST", "/api/v1/ads/segments", {},
         {{"name", word}, {"geography", word}, {"metadata", {{word, word}}}});
     const std::string campaign =
-        ask({manage}, "POST", "/api/external/campaigns", {},
+        ask(manage, "POST", "/api/external/campaigns", {},
             {{"name", word},
              {"surface_type", "banner"},
              {"total_payment", 1'000},
              {"payout_rate", 10},
              {"targeting_metadata", {{"geography", word}}}})["campaign"]["id"];
     const std::string placed =
-        ask({manage}, "POST", "/api/v1/ads/campaigns/{id}/placements", {campaign},
+        ask(manage, "POST", "/api/v1/ads/campaigns/{id}/placements", {campaign},
             {{"ad_placement_id", placement}, {"allocated_budget", 100}})["placement"]["id"];
-    ask({manage}, "POST", "/api/v1/ads/campaigns/{id}/placements/{placement_id}/segments",
+    ask(manage, "POST", "/api/v1/ads/campaigns/{id}/placements/{placement_id}/segments",
         {campaign, placed}, {{"segment_type", "geography"}, {"segment_value", word}});
-    ask({manage}, "POST", "/api/external/campaigns/{id}/creatives", {campaign},
+    ask(manage, "POST", "/api/external/campaigns/{id}/creatives", {campaign},
         {{"title", word}, {"text", word}, {"link", "https://" + word + ".example.org/"}});
-    ask({manage}, "DELETE", "/api/external/campaigns/{id}", {campaign});
+    ask(manage, "DELETE", "/api/external/campaigns/{id}", {campaign});
   }
 
   void end() { mine("DELETE", "/api/auth/me", {}, {{"password", password}}); }
