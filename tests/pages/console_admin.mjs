@@ -134,7 +134,7 @@ test('what a deployment was charged is given back, after the sum was shown', asy
   await link('A game').click();
   await heading('A game', 1).waitFor();
   await look('admin-app');
-  await link('olga').click();
+  await page.getByLabel('Details').getByRole('link', { name: 'olga', exact: true }).click();
   await heading('olga', 1).waitFor();
   await row(/paid/).waitFor();
   await look('admin-user');

@@ -172,7 +172,10 @@ test('what an app is registered with is changed; an error stands beside its fiel
   await page.locator('.field', { hasText: 'Origins of its pages' }).locator('.wrong').waitFor();
   await look('app-settings');
   await page.getByLabel('Origins of its pages').fill('https://www.example.com');
+  // The note of an earlier change may still be there.
+  const saved = page.waitForResponse((answer) => answer.request().method() !== 'GET' && answer.url().includes('/api/operator/apps/'));
   await save.click();
+  assert.equal((await saved).status(), 200);
   await said('Saved.');
   await page.reload();
   assert.equal(await page.getByLabel('Origins of its pages').inputValue(), 'https://www.example.com');

@@ -13,7 +13,7 @@ constexpr const char* type_of_token = "JWT";
 // What a real API server has as its audience if a TokenReview names none; berth's reviews name one.
 constexpr const char* own_audience = "https://kubernetes.default.svc";
 
-std::int64_t in_seconds(Instant at) { return to_millis(at) / 1000; }
+std::int64_t unix_seconds(Instant at) { return to_millis(at) / 1000; }
 
 Json refused(Json review, const std::string& why) {
   review["status"] = {{"authenticated", false}, {"error", why}};
@@ -35,9 +35,9 @@ std::string PodTokens::issue(const Json& pod, const std::string& audience,
                    {{"iss", own_audience},
                     {"sub", "system:serviceaccount:" + namespace_of(pod) + ":" + account},
                     {"aud", {audience}},
-                    {"iat", in_seconds(now)},
-                    {"nbf", in_seconds(now)},
-                    {"exp", in_seconds(now + life)},
+                    {"iat", unix_seconds(now)},
+                    {"nbf", unix_seconds(now)},
+                    {"exp", unix_seconds(now + life)},
                     {"jti", new_uuid(now)},
                     {"kubernetes.io", about}});
 }
@@ -48,7 +48,7 @@ Json PodTokens::review(Json review, const Store& store, Instant now) const {
       !jws::verifies(public_key_, token->signed_part, token->signature))
     return refused(std::move(review), "invalid bearer token");
   const Json& claims = token->payload;
-  if (number_at(claims, "/exp", 0) <= in_seconds(now))
+  if (number_at(claims, "/exp", 0) <= unix_seconds(now))
     return refused(std::move(review), "service account token has expired");
   Json wanted = at_path(review, "/spec/audiences");
   if (!wanted.is_array() || wanted.empty()) wanted = Json::array({own_audience});

@@ -34,8 +34,9 @@ struct Browser {
                        .remote_address = "192.0.2.1",
                        .body = body};
     request.headers.add("Accept", "text/html");
-    request.headers.add("Cookie", "__Host-berth_form=form; __Host-berth_session=" +
-                                      accounts::session_jwt(session, g.world.keys));
+    const std::string cookies = "__Host-berth_form=form; __Host-berth_session=" +
+                                accounts::session_jwt(session, g.world.keys);
+    request.headers.add("Cookie", cookies);
     Response response;
     REQUIRE(site.handle(request, response));
     return response;
