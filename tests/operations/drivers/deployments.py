@@ -307,6 +307,8 @@ def create_push_hook(scene):
 
 @driver("deletePushHook")
 def delete_push_hook(scene):
+    following(scene)
+    scene.owner_api.post(of(scene, "/auto-deploy/hook")).expect(201)
     return scene.owner_api.delete(of(scene, "/auto-deploy/hook"))
 
 
