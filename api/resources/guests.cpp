@@ -152,6 +152,8 @@ constexpr std::string_view merged_in_games =
     "A game offers it to a guest who logs in; on the command line nobody plays.";
 
 static_assert(guests::max_made_per_day == 1'000 && guests::max_living == 10'000 &&
+                  guests::max_made_per_day_by_owner == 2 * guests::max_made_per_day &&
+                  guests::max_living_of_owner == 2 * guests::max_living &&
                   oauth::refresh_token_lifetime == std::chrono::days(30),
               "createGuest publishes these limits");
 
@@ -163,8 +165,8 @@ constexpr Route rows[] = {
      .text = "Makes an account that only this app can use, by the tokens in the answer, which are "
              "refreshed as others are. Guests have friends and items, get no rewards, and neither "
              "send nor receive points or gifts. One who isn't refreshed for 30 days is removed. An "
-             "app makes 1,000 guests a day and has 10,000 at a time. It authenticates as at the "
-             "token endpoint.",
+             "app makes 1,000 guests a day and has 10,000 at a time, and the apps of one account "
+             "together twice as many. It authenticates as at the token endpoint.",
      .guards = {open_to_all(), creations, Shape::oauth_and_message},
      .stores = Stores::registration,
      .body = {"GuestRequest", Body::Form::json_or_form},

@@ -15,19 +15,69 @@ namespace {
 constexpr std::string_view of_all = "all";  // the subject of the count of all apps
 constexpr size_t random_bytes_of_name = 6;
 
+// The subject of the count of an account's apps.
+std::string of_owner(const std::string& owner_id) { return "owner:" + owner_id; }
+
+// How many guests there may be for a subject, and what the caller is told beyond that.
 struct Limits {
   int made_per_day = 0;
   int living = 0;
+  std::string beyond_living;
+  std::string beyond_made;
 };
 
+Limits limits_of_app() {
+  return {.made_per_day = max_made_per_day,
+          .living = max_living,
+          .beyond_living = "an app can have " + std::to_string(max_living) + " guests at a time",
+          .beyond_made = "an app can make " + std::to_string(max_made_per_day) + " guests a day"};
+}
+
+Limits limits_of_owner(bool is_approved) {
+  if (!is_approved)
+    return {.made_per_day = max_made_per_day_by_owner_unapproved,
+            .living = max_living_of_owner_unapproved,
+            .beyond_living =
+                "an app without an approved scope makes no guests while its owner's "
+                "apps have " +
+                std::to_string(max_living_of_owner_unapproved),
+            .beyond_made =
+                "an app without an approved scope makes no guests once its owner's apps "
+                "have made " +
+                std::to_string(max_made_per_day_by_owner_unapproved) + " on a day"};
+  return {.made_per_day = max_made_per_day_by_owner,
+          .living = max_living_of_owner,
+          .beyond_living = "the apps of one account together can have " +
+                           std::to_string(max_living_of_owner) + " guests at a time",
+          .beyond_made = "the apps of one account together can make " +
+                         std::to_string(max_made_per_day_by_owner) + " guests a day"};
+}
+
+Limits limits_of_all(bool is_approved) {
+  if (!is_approved)
+    return {.made_per_day = max_made_per_day_by_all_unapproved,
+            .living = max_living_of_all_unapproved,
+            .beyond_living =
+                "an app without an approved scope makes no guests while all apps "
+                "together have " +
+                std::to_string(max_living_of_all_unapproved),
+            .beyond_made =
+                "an app without an approved scope makes no guests once all apps "
+                "together have made " +
+                std::to_string(max_made_per_day_by_all_unapproved) + " on a day"};
+  return {.made_per_day = max_made_per_day_by_all,
+          .living = max_living_of_all,
+          .beyond_living = "all apps together can have " + std::to_string(max_living_of_all) +
+                           " guests at a time",
+          .beyond_made = "all apps together can make " + std::to_string(max_made_per_day_by_all) +
+                         " guests a day"};
+}
+
 [[noreturn]] void refuse(db::Tx& tx, std::string_view subject, const Limits& limits) {
-  const std::string whose = subject == of_all ? "all apps together" : "an app";
   if (tx.number(R"(SELECT living FROM guest_counts WHERE subject = $1)", subject) >= limits.living)
-    throw Error(Code::rate_limited, whose + " can have " + std::to_string(limits.living) +
-                                        " guests at a time; those who don't come back are removed "
-                                        "after a while");
-  Error refusal(Code::rate_limited, whose + " can make " + std::to_string(limits.made_per_day) +
-                                        " guests a day; the next day begins at 00:00 UTC");
+    throw Error(Code::rate_limited,
+                limits.beyond_living + "; those who don't come back are removed after a while");
+  Error refusal(Code::rate_limited, limits.beyond_made + "; the next day begins at 00:00 UTC");
   refusal.retry_after = accounts::until_next_letters(tx);
   throw refusal;
 }
@@ -51,6 +101,11 @@ void count_left_of(db::Tx& tx, std::string_view subject) {
              subject);
 }
 
+std::string owner_of(db::Tx& tx, const std::string& app_id) {
+  auto rows = tx.query(R"(SELECT owner_id FROM apps WHERE id = $1)", app_id);
+  return rows.next() ? rows.text("owner_id") : std::string();
+}
+
 // The numbers of guests are negative, so that they take none from those who register.
 std::int64_t next_number(db::Tx& tx) {
   return std::min<std::int64_t>(
@@ -60,10 +115,11 @@ std::int64_t next_number(db::Tx& tx) {
 
 }  // namespace
 
-accounts::User add(db::Tx& tx, const std::string& app_id, Instant due_at) {
+accounts::User add(db::Tx& tx, const Maker& maker, Instant due_at) {
   tx.require_serializable();
-  count_made(tx, app_id, {.made_per_day = max_made_per_day, .living = max_living});
-  count_made(tx, of_all, {.made_per_day = max_made_per_day_by_all, .living = max_living_of_all});
+  count_made(tx, maker.app_id, limits_of_app());
+  count_made(tx, of_owner(maker.owner_id), limits_of_owner(maker.is_approved));
+  count_made(tx, of_all, limits_of_all(maker.is_approved));
   const std::string id = new_uuid(tx.now());
   const std::string email = id + "@" + std::string(guest_mail_domain);
   tx.execute(
@@ -73,7 +129,7 @@ accounts::User add(db::Tx& tx, const std::string& app_id, Instant due_at) {
                          updated_at, guest_of, guest_due_at)
       VALUES ($1, $2, $2, $3, '~guest:' || $1, '', 'guest:' || $1, $4, 1, $5, $5, $6, $7))",
       id, email, "guest-" + hex(random_bytes(random_bytes_of_name)), next_number(tx), tx.now(),
-      app_id, due_at);
+      maker.app_id, due_at);
   return *accounts::find(tx, id);
 }
 
@@ -96,7 +152,26 @@ void require_none(db::Tx& tx, const std::string& one, const std::string& other) 
 
 void count_left(db::Tx& tx, const std::string& app_id) {
   count_left_of(tx, app_id);
+  count_left_of(tx, of_owner(owner_of(tx, app_id)));
   count_left_of(tx, of_all);
+}
+
+void give_count(db::Tx& tx, const std::string& app_id, const std::string& from,
+                const std::string& to) {
+  const std::int64_t living =
+      tx.number(R"(SELECT coalesce(sum(living), 0) FROM guest_counts WHERE subject = $1)", app_id);
+  if (living == 0) return;
+  tx.execute(R"(
+      UPDATE guest_counts
+      SET living = CASE WHEN living > $2 THEN living - $2 ELSE 0 END
+      WHERE subject = $1)",
+             of_owner(from), living);
+  tx.execute(R"(
+      INSERT INTO guest_counts (subject, living, day, made)
+      VALUES ($1, $2, $3, 0)
+      ON CONFLICT (subject) DO UPDATE
+        SET living = guest_counts.living + excluded.living)",
+             of_owner(to), living, utc_day(tx.now()));
 }
 
 bool is_any_due(db::Tx& tx) {

@@ -3,6 +3,7 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_changes.h"
+#include "controller/domain/accounts/guests.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/app_changes.h"
 #include "controller/domain/apps/member_mail.h"
@@ -51,6 +52,7 @@ App transfer(db::Tx& tx, const MemberChange& by, const std::string& app_id,
   change_owner(tx, own.app, to.id);
   deployments::give_to(tx, app_id, to.id, by.keys.data);
   campaigns::give_to(tx, app_id, to.id);
+  guests::give_count(tx, app_id, by.actor.id, to.id);
   note_spend_wishes(tx, to.id);
   audit::record(tx, by.actor.id, "app.transfer", app_id,
                 nlohmann::json{{"from", by.actor.id}, {"to", to.id}}.dump());

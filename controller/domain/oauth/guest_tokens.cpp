@@ -26,7 +26,11 @@ Guest add_guest(db::Tx& tx, const apps::App& app) {
   if (app.suspended || !owner || owner->suspended)
     throw Error(Code::unauthorized_client, "the account or the app is suspended");
   const ScopeSet scopes = scopes_of_guests() & (app.approved_scopes | ScopeSet::automatic());
-  Guest guest = {.user = guests::add(tx, app.id, tx.now() + refresh_token_lifetime), .tokens = {}};
+  const guests::Maker maker = {
+      .app_id = app.id,
+      .owner_id = app.owner_id,
+      .is_approved = !app.approved_scopes.within(ScopeSet::automatic() | ScopeSet::identity())};
+  Guest guest = {.user = guests::add(tx, maker, tx.now() + refresh_token_lifetime), .tokens = {}};
   const Family family =
       open_family(tx, consent(tx, app.id, guest.user.id, scopes), scopes, guest_family_lifetime);
   guest.tokens = add_tokens(tx, family, scopes, guest.user.id);

@@ -8,6 +8,7 @@
 #include "controller/domain/apps/invitations.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/oauth/guest_tokens.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -336,6 +337,25 @@ TEST_CASE("a deleted account is a member of nothing") {
   CHECK(t.role(t.bob) == "none");
   CHECK(t.world.read([&](db::Tx& tx) { return apps::invitations_to(tx, t.eve); }).empty());
   CHECK(t.world.read([&](db::Tx& tx) { return apps::members(tx, t.app); }).size() == 1);
+}
+
+TEST_CASE("the guests of an app count for the account that it goes to") {
+  Team t;
+  t.join(t.bob, Role::owner);
+  std::string guest;
+  t.world.write([&](db::Tx& tx) { guest = oauth::add_guest(tx, t.app).user.id; });
+  const auto living = [&](const accounts::User& owner) {
+    return t.world.read([&](db::Tx& tx) {
+      return tx.number("SELECT coalesce(sum(living), 0) FROM guest_counts WHERE subject = $1",
+                       "owner:" + owner.id);
+    });
+  };
+  CHECK(living(t.ada) == 1);
+  REQUIRE(t.transfer(t.ada, t.bob).empty());
+  CHECK(living(t.ada) == 0);
+  CHECK(living(t.bob) == 1);
+  t.world.write([&](db::Tx& tx) { accounts::delete_guest(tx, *accounts::find(tx, guest)); });
+  CHECK(living(t.bob) == 0);
 }
 
 }  // namespace
