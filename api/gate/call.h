@@ -62,6 +62,11 @@ struct Call {
   std::string admin_token_id = {};
   // The role of who acts as an admin; only their secret or account has one.
   std::optional<accounts::AdminRole> admin_role = {};
+  // Set if the request has the route's proving_grant: has it counted for the app that it has proven
+  // to be of, and no longer for its network, which may be that of many apps. Throws rate_limited if
+  // the app has sent too many, or its owner's apps have stored too much. To be called once, after
+  // the proof and before anything is written, with no transaction open.
+  std::function<void(const std::string& app_id, const std::string& owner_id)> count_for_app = {};
 
   // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
   // none.

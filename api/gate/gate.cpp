@@ -146,6 +146,23 @@ db::RequestLimits limits_of(const Route& route, const Call& call) {
   return {.readers = route.readers};
 }
 
+// The body hasn't been checked against its schema.
+bool has_grant_type(const json& body, std::string_view wanted) {
+  const auto found = body.find("grant_type");
+  return found != body.end() && found->is_string() &&
+         found->get_ref<const std::string&>() == wanted;
+}
+
+// Throws rate_limited unless the request is allowed.
+void require_allowed(const RateLimiter::Verdict& verdict, const Rate& rate) {
+  if (verdict.allowed) return;
+  throw Error(Code::rate_limited,
+              verdict.over_share
+                  ? "too many addresses of your network send requests; try again later"
+                  : "at most " + std::to_string(rate.limit) + " requests in " +
+                        std::to_string(rate.window.count()) + " s are allowed; try again later");
+}
+
 }  // namespace
 
 struct Gate::Passage {
@@ -155,6 +172,8 @@ struct Gate::Passage {
   const Route* route = nullptr;
   Shape shape = Shape::nested;
   std::optional<RateLimiter::Verdict> rate;
+  // The key by which the request counts for its network, if it does.
+  std::string rate_of_network = {};
   std::chrono::steady_clock::time_point started;
   bool caller_is_known = false;  // a token or the internal secret was valid
   CorsCaller cors = {};          // set if the route allows origins of apps
@@ -390,10 +409,17 @@ Reply Gate::run_limited(Passage& passage, Call& call, const db::RequestLimits& l
   // A stored answer is given again even to a caller who has used up their write budget.
   const std::string key = idempotency_key(passage.request, route);
   passage.storage_refusal = refusal_to_store(passage, call);
-  if (passage.storage_refusal && key.empty()) throw Error(*passage.storage_refusal);
+  if (passage.storage_refusal && key.empty() && route.proving_grant.empty())
+    throw Error(*passage.storage_refusal);
   check_query(route, call);
   if (route.has_body()) {
     call.body = body_of(passage);
+    if (!route.proving_grant.empty() && has_grant_type(call.body, route.proving_grant))
+      call.count_for_app = [&](const std::string& app_id, const std::string& owner_id) {
+        count_for_app(passage, app_id, owner_id);
+      };
+    else if (passage.storage_refusal && key.empty())
+      throw Error(*passage.storage_refusal);
     check_body(passage, call);
     if (route.guards.access.cors == Cors::origins_of_apps && !takes_token(route.guards.access))
       passage.cors.client_id = text_or_nothing(call.body, "client_id").value_or("");
@@ -438,12 +464,29 @@ void Gate::take_rate(Passage& passage, const Call& call) {
     key += " address " + accounts::network_of(call.address);
   const Rate rate = share_of(route.guards.rate, services_.live_replicas());
   passage.rate = limiter.take(key, rate, std::chrono::steady_clock::now());
-  if (!passage.rate->allowed)
-    throw Error(Code::rate_limited,
-                passage.rate->over_share
-                    ? "too many addresses of your network send requests; try again later"
-                    : "at most " + std::to_string(rate.limit) + " requests in " +
-                          std::to_string(rate.window.count()) + " s are allowed; try again later");
+  require_allowed(*passage.rate, rate);
+  if (&limiter == &network_limits_) passage.rate_of_network = key;
+}
+
+// Counts a request for the app that it has proven to be of, and takes back what it has counted for
+// its network. One beyond the app's limit stays counted for the network, so that nobody has tokens
+// checked without limit.
+void Gate::count_for_app(Passage& passage, const std::string& app_id, const std::string& owner_id) {
+  const Route& route = *passage.route;
+  ClaimantOfThread::set_account(owner_id);
+  ClaimantOfThread::set_app(app_id);
+  write_budgets::Writer writer;
+  writer.owner_id = owner_id;
+  if (const auto refusal = write_guard::refusal(services_, writer, route.stores))
+    throw Error(*refusal);
+  if (!passage.rate_of_network.empty()) {
+    const Rate rate = share_of(route.guards.rate, services_.live_replicas());
+    passage.rate = caller_limits_.take(std::string(route.name) + " app " + app_id, rate,
+                                       std::chrono::steady_clock::now());
+    require_allowed(*passage.rate, rate);
+    network_limits_.give_back(passage.rate_of_network);
+  }
+  passage.writer = std::move(writer);
 }
 
 // Returns why the caller may not store anything now, or nothing if they may. Also notes in

@@ -49,6 +49,7 @@ class Gate {
   void add_cors_fields(const Passage& passage, Response& response) const;
   void add_cursor(Reply& reply, const Call& call) const;
   void take_rate(Passage& passage, const Call& call);
+  void count_for_app(Passage& passage, const std::string& app_id, const std::string& owner_id);
   std::optional<Error> refusal_to_store(Passage& passage, const Call& call) const;
   void charge(const Passage& passage, const db::Written& stored) const;
   json body_of(const Passage& passage) const;

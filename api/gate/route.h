@@ -294,6 +294,9 @@ struct Route {
   // Whether a WriteHandler runs in Database::write_with_row_locks(): for operations that often
   // change the same row at the same time, and whose statements don't rely on SERIALIZABLE.
   bool with_row_locks = false;
+  // The grant_type of requests that prove by a token of their own which app they are of, without a
+  // login. Their handler calls Call::count_for_app before it writes.
+  std::string_view proving_grant = {};
   // The security log's entry for a success. Each change by an admin has one in any case.
   SuccessEvent event = {};
   // Why a success leaves no entry in the audit log although it may change something; empty if it

@@ -188,9 +188,10 @@ Reply exchange_container_token(const Call& call, const Services& services, const
         throw Error(Code::invalid_target,
                     std::string(field) + " must be the client_id of the container's app");
   };
-  services.db.read([&](db::Tx& tx) {
+  const auto app = services.db.read([&](db::Tx& tx) {
     check(tx);
     oauth::require_container_trust(tx, container);
+    return apps::find(tx, identity.app_id);
   });
   if (!services.cluster.proves_identity(token))
     throw with_event(
@@ -199,6 +200,7 @@ Reply exchange_container_token(const Call& call, const Services& services, const
         {.kind = SecurityKind::token_rejected,
          .reason = "not_proven",
          .token_kind = "container_token"});
+  if (app && call.count_for_app) call.count_for_app(app->id, app->owner_id);
   return services.db.write([&](db::Tx& tx) {
     check(tx);
     Reply reply =
@@ -230,6 +232,9 @@ Reply exchange_token(const Call& call, const Services& services) {
       [&](db::Tx& tx) { return oauth::read_id_token(tx, target_of(tx, call), subject_token); });
   const auto key = services.memory.issuer_keys->find(shown.issuer, shown.token.key_id);
   const oauth::VerifiedToken verified = oauth::verify_id_token(shown, key, services.clock.now());
+  const apps::App app =
+      services.db.read([&](db::Tx& tx) { return oauth::require_trust(tx, verified); });
+  if (call.count_for_app) call.count_for_app(app.id, app.owner_id);
   return services.db.write([&](db::Tx& tx) {
     Reply reply =
         encode(tx, oauth::exchange_id_token(tx, verified, optional_of(body, "scope")), services);
@@ -419,6 +424,7 @@ constexpr Route rows[] = {
                 Code::unsupported_grant_type, Code::invalid_client, Code::consumed_refresh_token,
                 Code::invalid_target},
      .other_codes = device_refusals,
+     .proving_grant = exchange_grant,
      .event = {SecurityKind::token_issued, "granted"},
      .unaudited =
          "Gives what a consent, a login on a device or a trust allows, which have entries.",

@@ -199,6 +199,10 @@ std::optional<Error> Counts::refusal(const Writer& writer, Stores stores, Instan
     }
     if (is_used_up(use, divided(budget->account))) return used_up("this account", *budget, now);
   }
+  if (!writer.owner_id.empty() &&
+      is_used_up(used(Whose::owner, budget->stores, writer.owner_id, day).amount,
+                 divided(budget->network)))
+    return used_up("what this account's containers and CI jobs share", *budget, now);
   if (writer.address.empty()) return std::nullopt;
   const Amount network = divided(budget->network);
   if (is_used_up(used(Whose::network, budget->stores, network_of(writer.address), day).amount,
@@ -247,6 +251,7 @@ void Counts::charge(const Writer& writer, Stores stores, const Amount& stored, I
   const Amount whole = {.bytes = stored.bytes + budget->later, .rows = stored.rows};
   const std::int64_t day = utc_day(now);
   if (!writer.account_id.empty()) add(Whose::account, *budget, writer.account_id, whole, day);
+  if (!writer.owner_id.empty()) add(Whose::owner, *budget, writer.owner_id, whole, day);
   if (writer.address.empty()) return;
   add(Whose::network, *budget, network_of(writer.address), whole, day);
   add(Whose::neighbourhood, *budget, neighbourhood_of(writer.address), whole, day);

@@ -91,6 +91,10 @@ struct Writer {
   // The client's address. Empty for the server of an app that an admin has approved for a scope: it
   // speaks for many people.
   std::string address = {};
+  // The account to which an app belongs whose container or CI job has proven itself by a token of
+  // its own. All of them together may store as much as a network, which they may share with
+  // others'.
+  std::string owner_id = {};
 };
 // What the writer may store on a day while their address isn't verified; if it is nothing, they are
 // refused.
@@ -129,8 +133,9 @@ class Counts {
   size_t size();  // how many counts are in memory
 
  private:
-  // An account, a network or a neighbourhood, and what it stores.
-  enum class Whose : char { account = 'a', network = 'n', neighbourhood = 'h' };
+  // An account, a network or a neighbourhood, or an account for its containers and CI jobs, and
+  // what it stores.
+  enum class Whose : char { account = 'a', network = 'n', neighbourhood = 'h', owner = 'o' };
   struct Count {
     std::string hash;  // the hash that stands for the subject in the database
     std::int64_t day = 0;
@@ -155,7 +160,9 @@ class Counts {
   };
 
   Amount divided(const Amount& amount) const;
-  Counted& counted(Whose whose) { return whose == Whose::account ? accounts_ : networks_; }
+  Counted& counted(Whose whose) {
+    return whose == Whose::account || whose == Whose::owner ? accounts_ : networks_;
+  }
   Use used(Whose whose, Stores stores, const std::string& subject, std::int64_t day);
   Amount stored_for(const std::string& hash, std::int64_t day) const;
   void add(Whose whose, const Budget& budget, const std::string& subject, const Amount& stored,

@@ -111,14 +111,22 @@ void require_few_tokens(db::Tx& tx, const std::string& trust_id) {
   throw refusal;
 }
 
+[[noreturn]] void refuse_replayed() {
+  refuse("replayed", "the subject_token was exchanged before; each one works once");
+}
+
+std::string hash_of_id(const VerifiedToken& token) {
+  return token_hash(json{token.issuer, token.id}.dump());
+}
+
 // An id is used up even if the access token is revoked or expires.
 void use_up(db::Tx& tx, const VerifiedToken& token) {
   const int added = tx.execute(R"(
       INSERT INTO used_id_tokens (token_hash, expires_at)
       VALUES ($1, $2)
       ON CONFLICT DO NOTHING)",
-                               token_hash(json{token.issuer, token.id}.dump()), token.accepted_to);
-  if (added == 0) refuse("replayed", "the subject_token was exchanged before; each one works once");
+                               hash_of_id(token), token.accepted_to);
+  if (added == 0) refuse_replayed();
 }
 
 // What the ID token says of its job.
@@ -174,6 +182,11 @@ Tokens give(db::Tx& tx, const apps::App& app, const Chosen& chosen,
           .session_token = {},
           .session_token_expires_at = {},
           .family_id = family.id};
+}
+
+bool accepts(const Trust& trust, const VerifiedToken& token) {
+  return trust.issuer == token.issuer && has_audience(token.claims, trust.audience) &&
+         has_claims(trust, token.claims);
 }
 
 bool is_for(const Trust& trust, const Container& container) {
@@ -236,6 +249,17 @@ VerifiedToken verify_id_token(const ShownToken& shown, const std::optional<jwk::
           .accepted_to = accepted_to};
 }
 
+apps::App require_trust(db::Tx& tx, const VerifiedToken& token) {
+  apps::App app = require_acting(tx, app_of(tx, token.client_id));
+  const auto all = trusts(tx, app.id);
+  if (std::ranges::none_of(all, [&](const Trust& trust) { return accepts(trust, token); }))
+    refuse_untrusted(of_job);
+  if (tx.number(R"(SELECT count(*) FROM used_id_tokens WHERE token_hash = $1)", hash_of_id(token)) >
+      0)
+    refuse_replayed();
+  return app;
+}
+
 Tokens exchange_id_token(db::Tx& tx, const VerifiedToken& token,
                          const std::optional<std::string>& scope) {
   tx.require_serializable();
@@ -243,12 +267,7 @@ Tokens exchange_id_token(db::Tx& tx, const VerifiedToken& token,
   if (!find_issuer(tx, token.issuer))
     refuse("unknown_issuer", "the issuer of the subject_token isn't listed by the platform");
   const Chosen chosen = choose(
-      tx, app,
-      [&](const Trust& trust) {
-        return trust.issuer == token.issuer && has_audience(token.claims, trust.audience) &&
-               has_claims(trust, token.claims);
-      },
-      scope, of_job);
+      tx, app, [&](const Trust& trust) { return accepts(trust, token); }, scope, of_job);
   require_few_tokens(tx, chosen.trust.id);
   use_up(tx, token);
   return give(tx, app, chosen, chosen.trust.deployments, claims_to_record(chosen, token));

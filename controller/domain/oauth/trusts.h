@@ -121,6 +121,10 @@ struct VerifiedToken {
 VerifiedToken verify_id_token(const ShownToken& shown, const std::optional<jwk::Key>& key,
                               Instant now);
 
+// Returns the app if one of its trusts accepts the ID token, which wasn't exchanged yet. Then the
+// request is the app's, and counts for it.
+apps::App require_trust(db::Tx& tx, const VerifiedToken& token);
+
 // (3) Gives an access token of trusted_token_lifetime by the oldest of the app's trusts that
 // accepts the ID token and has the scopes in `scope`, or any scope if that is empty. It acts as the
 // app's owner, as with client_credentials(). An ID token works once. The audit log gets an entry

@@ -160,4 +160,44 @@ TEST_CASE("a container's tokens end with its trust, its identity and its deploym
   CHECK(f.look(other, untouched).error() == "401 token_revoked");
 }
 
+TEST_CASE("what a container exchanges counts for its app, and not for its network") {
+  Fixture f;
+  const std::string shop = f.deploy("shop");
+  f.trust_id(f.order());
+  f.o.g.services.rate_limits = true;
+  const auto left = [&](const std::string& token) {
+    return f.exchange(token).header("RateLimit-Remaining");
+  };
+  CHECK(left(shop + ":gone") == "299");  // of the network, because nothing was proven
+  CHECK(left(shop) == "299");            // of the app
+  CHECK(left(shop) == "298");
+  CHECK(left(shop + ":gone") == "298");
+  // Whoever proves nothing is stopped, as at other operations that are open to all.
+  for (int i = 0; i < 298; ++i) f.exchange(shop + ":gone");
+  CHECK(f.exchange(shop + ":gone").status == 429);
+}
+
+TEST_CASE("what containers store counts for the owner of their app, and not for their network") {
+  Fixture f;
+  const std::string shop = f.deploy("shop");
+  f.trust_id(f.order());
+  const auto use_up = [&](const write_budgets::Writer& writer) {
+    const auto* budget = write_budgets::find(write_budgets::Stores::sign_in);
+    f.o.g.services.admission.write_counts->charge(writer, budget->stores, budget->network,
+                                                  f.o.g.world.clock.now());
+  };
+  write_budgets::Writer network, owner;
+  network.address = f.o.g.remote_address;
+  use_up(network);
+  const json other = {{"grant_type", "client_credentials"}};
+  CHECK(f.o.g.ask("POST", "/api/oauth/token", {}, other.dump()).status == 429);
+  for (const json& odd : {json{{"grant_type", 5}}, json::array(), json()})
+    CHECK(f.o.g.ask("POST", "/api/oauth/token", {}, odd.dump()).status < 500);
+  CHECK(f.exchange(shop).status == 200);
+  owner.owner_id = f.o.user.id;
+  use_up(owner);
+  CHECK(f.exchange(shop).status == 429);
+  CHECK(f.exchange(shop + ":gone").status == 400);
+}
+
 }  // namespace
