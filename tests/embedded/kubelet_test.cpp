@@ -75,6 +75,29 @@ TEST_CASE("a key that a Secret lacks: CreateContainerConfigError") {
   CHECK(world.machine.count() == 0);
 }
 
+TEST_CASE("a container starts once the pod's tokens have been written: FailedMount") {
+  SurvivingWorld world;
+  world.machine.set_writes_tokens(false);
+  Json wanted = deployment("web", "nginx:1");
+  const Json token = {{"audience", "https://berth.example.org"}, {"path", "token"}};
+  wanted["spec"]["template"]["spec"]["volumes"] = Json::array(
+      {{{"name", "berth"},
+        {"projected", {{"sources", Json::array({{{"serviceAccountToken", token}}})}}}}});
+  world.apply(wanted);
+  REQUIRE(World::wait([&] { return !messages(world, "FailedMount").empty(); }));
+  CHECK(messages(world, "FailedMount").front() ==
+        "MountVolume.SetUp failed for volume \"berth\" : write token: no room");
+  CHECK(world.machine.count() == 0);
+  CHECK(world.status("web")["state"]["waiting"]["reason"] == "ContainerCreating");
+  CHECK(messages(world, "Pulling").empty());
+  world.machine.set_writes_tokens(true);
+  REQUIRE(World::wait([&] { return has_ready_pod(world, "web"); }));
+  // What runs goes on without new tokens.
+  world.machine.set_writes_tokens(false);
+  world.kill_and_begin();
+  CHECK(world.machine.running().size() == 1);
+}
+
 TEST_CASE("pull secrets give the logins of the image's registry, in their order") {
   SurvivingWorld world;
   const auto pull_secret = [](const std::string& name, const Json& auths) -> Json {

@@ -102,6 +102,11 @@ class Machine {
     const std::lock_guard lock(mutex_);
     probes_pass_ = pass;
   }
+  // Whether a pod's tokens can be written; if not, because the disk is full.
+  void set_writes_tokens(bool writes) {
+    const std::lock_guard lock(mutex_);
+    writes_tokens_ = writes;
+  }
   // Whether something is at the addresses of containers; if not, no probe passes.
   void set_has_network(bool has) {
     const std::lock_guard lock(mutex_);
@@ -127,6 +132,7 @@ class Machine {
   }
 
   mutable std::mutex mutex_;
+  bool writes_tokens_ = true;
   int owner_ = 0;
   Runtime::Wake wake_;
   std::map<Place, Container> containers_;
@@ -249,7 +255,12 @@ class SurvivingRuntime : public Runtime {
   void remove(const Run& run) override {
     act([&] { machine_.containers_.erase(place_of(run)); });
   }
-  bool write_tokens(const std::string&, const std::vector<TokenFile>&) override { return true; }
+  std::optional<TokenFailure> write_tokens(const std::string&,
+                                           const std::vector<TokenFile>& files) override {
+    const std::lock_guard lock(machine_.mutex_);
+    if (machine_.writes_tokens_) return std::nullopt;
+    return TokenFailure{.volume = files.at(0).volume, .why = "write token: no room"};
+  }
   void set_policies(const std::string&, std::vector<ObjectPtr>) override {}
   void remove_namespace(const std::string& name_space) override {
     act([&] { machine_.history_.push_back("remove namespace " + name_space); });

@@ -192,6 +192,11 @@ void Container::step(const Look& look) {
 // Images. -----------------------------------------------------------------------------------------
 
 void Container::prepare(const Look& look) {
+  // The kubelet has said why.
+  if (!look.has_tokens) {
+    due_ = look.now + config_retry * look.node.timing.second;
+    return;
+  }
   if (const std::string failed = failed_mount(look.node.store, look.pod); !failed.empty()) {
     look.node.events.record(look.pod, "kubelet", {EventType::warning, "FailedMount", failed, ""});
     due_ = look.now + config_retry * look.node.timing.second;

@@ -29,6 +29,7 @@ struct Look {
   const Json& spec;  // the container's
   Moment now;
   bool may_resize = true;  // the node has room for what the pod requests now
+  bool has_tokens = true;  // the pod's tokens are in its volumes, or it has none
 };
 
 // How one probe of the present run stands.

@@ -9,6 +9,7 @@
 #include "reconcilers/embedded/apiserver/conditions.h"
 #include "reconcilers/embedded/apiserver/quantity.h"
 #include "reconcilers/embedded/apiserver/refusal.h"
+#include "reconcilers/embedded/node/variables.h"
 
 namespace berth::embedded {
 namespace {
@@ -22,8 +23,8 @@ constexpr std::chrono::seconds longest_clean_up{30};
 constexpr std::chrono::milliseconds clean_up_look{50};
 // How long a projected token lives if the pod doesn't say it (expirationSeconds).
 constexpr std::chrono::seconds default_token_life{3600};
-// When tokens that couldn't be written are tried again.
-constexpr std::chrono::seconds token_retry{10};
+// After how many seconds tokens that couldn't be written are tried again.
+constexpr int token_retry = 10;
 // When nobody is waited for, and yet a container hasn't ended.
 constexpr std::chrono::seconds shortest_look{1};
 
@@ -233,7 +234,7 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
   std::optional<Moment> next = sooner(deadline_of(pod, run), write_tokens(pod, run, now));
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
-    container.advance({node_, pod, spec, now, run.no_room.empty()});
+    container.advance({node_, pod, spec, now, run.no_room.empty(), run.has_tokens});
     if (!container.address().empty()) run.ip = container.address();
     next = sooner(next, container.due());
   }
@@ -266,12 +267,20 @@ std::optional<Moment> Kubelet::write_tokens(const Json& pod, PodRun& run, Moment
                        .path = text_at(wanted, "path"),
                        .token = node_.tokens.issue(pod, audience, life, system_time())});
     }
-  if (files.empty()) return std::nullopt;
-  if (node_.runtime.write_tokens(uid_of(pod), files)) {
-    run.tokens_due = now + shortest * 4 / 5;
+  if (files.empty()) {
+    run.has_tokens = true;
+    return std::nullopt;
+  }
+  if (const auto failure = node_.runtime.write_tokens(uid_of(pod), files)) {
+    log::warning("the tokens of a pod couldn't be written",
+                 {{"pod", name_of(pod)}, {"error", failure->why}});
+    node_.events.record(
+        pod, "kubelet",
+        {EventType::warning, "FailedMount", failed_set_up(failure->volume, failure->why), ""});
+    run.tokens_due = now + token_retry * node_.timing.second;
   } else {
-    log::warning("the tokens of a pod couldn't be written", {{"pod", name_of(pod)}});
-    run.tokens_due = now + token_retry;
+    run.has_tokens = true;
+    run.tokens_due = now + shortest * 4 / 5;
   }
   return run.tokens_due;
 }

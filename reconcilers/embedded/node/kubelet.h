@@ -48,6 +48,7 @@ class Kubelet {
     std::optional<Moment> placed_at;   // when the scheduler places the pod
     std::optional<Moment> disk_look;   // when its use of the disk is looked at again
     std::optional<Moment> tokens_due;  // when its tokens are written again
+    bool has_tokens = false;           // they have been written, or it has none
     std::string started_at;
     std::optional<Moment> began;  // the same
     std::string ip;
@@ -65,7 +66,8 @@ class Kubelet {
   void take_requests(const Json& pod, PodRun& run) const;
   std::optional<Moment> schedule(const Key& key, const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> advance(const Key& key, const Json& pod, PodRun& run, Moment now);
-  // Writes the pod's tokens if they are due. Returns when they are due again; nothing if the pod
+  // Writes the pod's tokens if they are due, and records FailedMount if that fails; until they have
+  // been written once, no container is started. Returns when they are due again; nothing if the pod
   // has none.
   std::optional<Moment> write_tokens(const Json& pod, PodRun& run, Moment now);
   std::optional<Moment> evict(const Key& key, const Json& pod, PodRun& run, Moment now);

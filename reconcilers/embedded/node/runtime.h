@@ -87,6 +87,12 @@ struct TokenFile {
   std::string token;
 };
 
+// Why a token couldn't be written.
+struct TokenFailure {
+  std::string volume;
+  std::string why;  // such as "write token: No space left on device"
+};
+
 // How a change of a running container's limits is getting on.
 struct Resize {
   enum class Stage { under_way, done, failed };
@@ -210,8 +216,9 @@ class Runtime {
   virtual void remove(const Run& run) = 0;
 
   // Writes the tokens of a pod, before its containers are started and again before the tokens
-  // expire. It takes a moment at most. Returns false if it couldn't.
-  virtual bool write_tokens(const std::string& uid, const std::vector<TokenFile>& files) = 0;
+  // expire. It takes a moment at most. Returns the first failure; nothing if there was none.
+  virtual std::optional<TokenFailure> write_tokens(const std::string& uid,
+                                                   const std::vector<TokenFile>& files) = 0;
 
   // The NetworkPolicies of a namespace, as they are now: before the first start() in it, and again
   // after each change. An empty list: it has none, or it was deleted.

@@ -190,14 +190,17 @@ Logins logins_of(const Store& store, const Json& pod, const std::string& image) 
   return logins;
 }
 
+std::string failed_set_up(const std::string& volume, const std::string& why) {
+  return "MountVolume.SetUp failed for volume \"" + volume + "\" : " + why;
+}
+
 std::string failed_mount(const Store& store, const Json& pod) {
   for (const Json& volume : at_path(pod, "/spec/volumes")) {
     const Json& secret = at_path(volume, "/secret");
     const std::string name = text_at(secret, "secretName");
     if (name.empty() || at_path(secret, "/optional") == true) continue;
     if (!store.find({Kind::secrets, namespace_of(pod), name}))
-      return "MountVolume.SetUp failed for volume \"" + text_at(volume, "name") + "\" : secret \"" +
-             name + "\" not found";
+      return failed_set_up(text_at(volume, "name"), "secret \"" + name + "\" not found");
   }
   return "";
 }

@@ -32,6 +32,9 @@ struct Logins {
 };
 Logins logins_of(const Store& store, const Json& pod, const std::string& image);
 
+// The message of FailedMount for a volume that couldn't be set up (kubernetes,
+// pkg/volume/util/operationexecutor).
+std::string failed_set_up(const std::string& volume, const std::string& why);
 // The message of FailedMount for a volume whose Secret doesn't exist; empty if there is none.
 std::string failed_mount(const Store& store, const Json& pod);
 

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
+#include <system_error>
 
 #include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
@@ -554,27 +556,31 @@ fs::path PodmanRuntime::volumes_of(const std::string& uid) const {
 
 // A file is replaced as a whole, so that nobody reads a part of a token. The directory is mounted
 // read-only, so that nobody but berthd puts anything there.
-bool PodmanRuntime::write_tokens(const std::string& uid, const std::vector<TokenFile>& files) {
-  try {
-    for (const TokenFile& file : files) {
+std::optional<TokenFailure> PodmanRuntime::write_tokens(const std::string& uid,
+                                                        const std::vector<TokenFile>& files) {
+  for (const TokenFile& file : files) {
+    const auto failure = [&](const std::string& why) {
+      return TokenFailure{.volume = file.volume, .why = "write " + file.path + ": " + why};
+    };
+    try {
       const fs::path target = volumes_of(uid) / file.volume / file.path;
       fs::create_directories(target.parent_path());
       // The container's user is none of this machine's. Other users don't reach the directory.
       ::chmod(target.parent_path().c_str(), 0755);
       const fs::path fresh = target.parent_path() / ".new";
       {
+        errno = 0;
         std::ofstream out(fresh, std::ios::trunc);
         out << file.token;
-        if (!out.flush()) return false;
+        if (!out.flush()) return failure(std::generic_category().message(errno));
       }
       ::chmod(fresh.c_str(), 0644);
       fs::rename(fresh, target);
+    } catch (const fs::filesystem_error& error) {
+      return failure(error.code().message());
     }
-    return true;
-  } catch (const fs::filesystem_error& error) {
-    log::warning("a token couldn't be written", {{"error", error.what()}});
-    return false;
   }
+  return std::nullopt;
 }
 
 bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,

@@ -55,7 +55,8 @@ class PodmanRuntime final : public Runtime {
   void stop(const Run& run, std::chrono::milliseconds grace, Moment now) override;
   void remove(const std::string& name_space, const std::string& uid) override;
   void remove(const Run& run) override;
-  bool write_tokens(const std::string& uid, const std::vector<TokenFile>& files) override;
+  std::optional<TokenFailure> write_tokens(const std::string& uid,
+                                           const std::vector<TokenFile>& files) override;
   void set_policies(const std::string& name_space, std::vector<ObjectPtr> policies) override;
   void remove_namespace(const std::string& name_space) override;
   std::shared_ptr<RunLog> log(const Run& run,

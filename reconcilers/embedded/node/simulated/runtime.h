@@ -45,9 +45,10 @@ class SimulatedRuntime : public Runtime {
   void stop(const Run& run, std::chrono::milliseconds grace, Moment now) override;
   void remove(const std::string& name_space, const std::string& uid) override;
   void remove(const Run& run) override;
-  bool write_tokens(const std::string& uid, const std::vector<TokenFile>& files) override {
+  std::optional<TokenFailure> write_tokens(const std::string& uid,
+                                           const std::vector<TokenFile>& files) override {
     pods_[uid].tokens = files;
-    return true;
+    return std::nullopt;
   }
   // The tokens that a pod's containers find in their files; none if there is no such pod.
   std::vector<TokenFile> tokens_of(const std::string& uid) const {
