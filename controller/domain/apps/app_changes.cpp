@@ -140,6 +140,26 @@ void mark_deleted(db::Tx& tx, const App& app) {
   store_openid_settings(tx, app.id, {});
 }
 
+std::vector<std::string> with_consents_to_end(db::Tx& tx, int limit) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(R"(
+      SELECT id
+      FROM apps
+      WHERE deleted_at IS NOT NULL AND consents_ended = 0
+      LIMIT $1)",
+                       limit);
+  while (rows.next()) ids.push_back(rows.text("id"));
+  return ids;
+}
+
+void note_consents_ended(db::Tx& tx, const std::string& app_id) {
+  tx.require_change(R"(
+      UPDATE apps
+      SET consents_ended = 1
+      WHERE id = $1 AND deleted_at IS NOT NULL)",
+                    app_id);
+}
+
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {
   std::vector<std::string> ids;
   auto rows = tx.query(R"(SELECT id FROM apps WHERE owner_id = $1)", owner_id);

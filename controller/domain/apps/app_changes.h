@@ -24,6 +24,12 @@ void change_owner(db::Tx& tx, const App& app, const std::string& owner_id);
 // for scopes. Removes its members and invitations.
 void mark_deleted(db::Tx& tx, const App& app);
 
+// Returns deleted apps to which there may still be consents, at most `limit`. oauth ends the
+// consents and notes once there is none left, so that nobody looks at all apps that were ever
+// deleted.
+std::vector<std::string> with_consents_to_end(db::Tx& tx, int limit);
+void note_consents_ended(db::Tx& tx, const std::string& app_id);
+
 // The ids of all apps that the user has ever owned, deleted ones included.
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id);
 

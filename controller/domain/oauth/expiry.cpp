@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/domain/apps/app_changes.h"
 #include "controller/domain/apps/unregistered.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/personal_tokens.h"
@@ -84,12 +85,11 @@ constexpr std::string_view old_families = R"(
       FROM token_families
       WHERE revoked_at <= $1 AND expires_at > $1
       LIMIT $2)";
-constexpr std::string_view grants_of_deleted_apps = R"(
-      SELECT g.id
-      FROM grants g
-      WHERE g.app_id IN (SELECT a.id FROM apps a WHERE a.deleted_at IS NOT NULL)
-        AND g.revoked_at IS NULL
-      LIMIT $1)";
+constexpr std::string_view grants_of_app = R"(
+      SELECT id
+      FROM grants
+      WHERE app_id = $1 AND revoked_at IS NULL
+      LIMIT $2)";
 constexpr std::string_view old_grants = R"(
       SELECT g.id
       FROM grants g
@@ -176,11 +176,21 @@ int remove_families(db::Tx& tx, int limit) {
   return removed;
 }
 
-// Consents to a deleted app can't be used any more. Revoking them here starts their removal.
+// Consents to a deleted app can't be used any more, and there are no new ones. Revoking them here
+// starts their removal. Returns how many consents were revoked and apps done with.
 int revoke_grants_of_deleted_apps(db::Tx& tx, int limit) {
-  const auto grants = ids(tx, grants_of_deleted_apps, limit);
-  for (const std::string& id : grants) connections::end_grant(tx, id);
-  return int(grants.size());
+  int done = 0;
+  for (const std::string& app_id : apps::with_consents_to_end(tx, limit)) {
+    const int rest = limit - done;
+    if (rest <= 0) break;
+    const auto grants = ids(tx, grants_of_app, app_id, rest);
+    for (const std::string& id : grants) connections::end_grant(tx, id);
+    done += int(grants.size());
+    if (int(grants.size()) == rest) break;  // there may be more of them
+    apps::note_consents_ended(tx, app_id);
+    ++done;
+  }
+  return done;
 }
 
 int remove_grants(db::Tx& tx, int limit) {
@@ -198,7 +208,7 @@ bool is_any_old(db::Tx& tx) {
   for (const TokenTable& table : token_tables)
     if (tx.number(table.any, tx.now() - table.kept) > 0) return true;
   return !ids(tx, old_families, tx.now() - expired_kept_for, 1).empty() ||
-         !ids(tx, grants_of_deleted_apps, 1).empty() || apps::is_any_to_forget(tx) ||
+         !apps::with_consents_to_end(tx, 1).empty() || apps::is_any_to_forget(tx) ||
          !ids(tx, old_grants, tx.now() - expired_kept_for, 1).empty() ||
          personal_tokens::is_any_old(tx);
 }

@@ -229,4 +229,26 @@ TEST_CASE("letters to unverified addresses are counted for a day") {
   CHECK(f.sizes()["unverified_letters"] == 0);
 }
 
+TEST_CASE("consents to a deleted app end in batches of any size, and it isn't looked at again") {
+  for (const int batch : {1, 2, plenty}) {
+    INFO("in batches of " << batch);
+    Fixture f;
+    f.remove();
+    const apps::App other = f.world.new_app(f.bob).app;
+    f.world.tokens(f.app, f.ada);
+    f.world.tokens(f.app, f.bob);
+    f.world.tokens(other, f.ada);
+    const auto count = [&](const std::string& sql) {
+      return f.world.read([&](db::Tx& tx) { return tx.number(sql); });
+    };
+    f.world.write([&](db::Tx& tx) { apps::remove(tx, f.app); });
+    CHECK(f.is_due());
+    f.remove(batch);
+    CHECK(count("SELECT count(*) FROM grants WHERE revoked_at IS NULL") == 1);
+    CHECK(count("SELECT count(*) FROM apps WHERE deleted_at IS NOT NULL") == 1);
+    CHECK(count("SELECT count(*) FROM apps WHERE deleted_at IS NOT NULL AND consents_ended = 0") ==
+          0);
+  }
+}
+
 }  // namespace
