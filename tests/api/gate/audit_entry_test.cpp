@@ -176,7 +176,7 @@ TEST_CASE("what a person does with their connection to an app isn't told to the 
   CHECK(creations[0].app_id == creations[0].target);
 }
 
-TEST_CASE("registering and logging in have entries, and failed logins none") {
+TEST_CASE("registering and logging in have entries, and failed logins one of their own") {
   GateWorld g;
   const Answered registered = g.ask("POST", "/api/auth/register", {}, ada.dump());
   REQUIRE(registered.status == 201);
@@ -195,6 +195,17 @@ TEST_CASE("registering and logging in have entries, and failed logins none") {
   CHECK(found[0].action == "login");
   CHECK(found[1].action == "register");
   CHECK(entries(g).size() == 2);
+  // It is written later, so that the answer doesn't take longer than for an unknown address.
+  CHECK(g.security.write_entries(g.world.db) == 1);
+  const Entries failed = entries(g, {.action = "login.failed"});
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].actor == "anonymous");
+  CHECK(failed[0].operation == "login");
+  CHECK(failed[0].user_id == id);
+  CHECK(failed[0].target == id);
+  CHECK(failed[0].network == accounts::network_of("192.0.2.1"));
+  CHECK(failed[0].details == R"({"reason":"wrong_password"})");
+  CHECK(failed[0].request_id.has_value());
 }
 
 TEST_CASE("a repeated request with its Idempotency-Key, and one that changes nothing, leave none") {
