@@ -49,7 +49,7 @@ struct Entry {
   // session, console, client_token (of berth's own client), access_token (of an app),
   // personal_token, play_session; of an admin: admin_console, admin_token, internal_secret.
   std::optional<std::string> token_kind = {};
-  std::optional<std::string> token_id = {};
+  std::optional<std::string> token_id = {};  // of a login, the session that it has opened
   std::optional<std::string> network = {};
   std::optional<std::string> request_id = {};
   std::string details;  // a JSON object

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "controller/base/crypto.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
 #include "tests/api/gate_world.h"
 
@@ -194,6 +195,12 @@ TEST_CASE("registering and logging in have entries, and failed logins one of the
   }
   CHECK(found[0].action == "login");
   CHECK(found[1].action == "register");
+  // The login's entry leads to what was done in its session.
+  const auto session = g.world.read(
+      [&](db::Tx& tx) { return accounts::list_sessions(tx, id, {.page = 1, .page_size = 2}); });
+  REQUIRE(session.items.size() == 1);
+  CHECK(found[0].token_id == session.items[0].id);
+  CHECK_FALSE(found[1].token_id);
   CHECK(entries(g).size() == 2);
   // It is written later, so that the answer doesn't take longer than for an unknown address.
   CHECK(g.security.write_entries(g.world.db) == 1);
