@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "api/gate/admin_caller.h"
 #include "api/gate/authenticate.h"
 #include "api/gate/call.h"
 
@@ -113,10 +114,17 @@ Error full(Code code, const std::string& message) {
   return refusal;
 }
 
+std::function<void(db::Tx&)> check_of(const Call& call, const Services& services) {
+  if (!call.admin.empty()) return admin_check(call, services);
+  return [route = call.route, path = call.path, shown = shown_by(call.http, services),
+          &services](db::Tx& tx) { check_bearer(tx, *route, path, shown, services); };
+}
+
 std::string holder_of(const Call& call) {
   if (call.caller) return call.caller->user_id;
   if (call.play) return call.play->user_id;
   if (call.user) return call.user->id;
+  if (!call.admin_token_id.empty()) return call.admin_token_id;
   return network_of(call.address);
 }
 
@@ -198,10 +206,7 @@ void EventHub::wake_all() {
 }
 
 BearerCheck::BearerCheck(const Call& call, const Services& services)
-    : services_(services),
-      check_([route = call.route, path = call.path, shown = shown_by(call.http, services),
-              &services](db::Tx& tx) { check_bearer(tx, *route, path, shown, services); }),
-      holder_(holder_of(call)) {}
+    : services_(services), check_(check_of(call, services)), holder_(holder_of(call)) {}
 
 void BearerCheck::in(db::Tx& tx) const { check_(tx); }
 

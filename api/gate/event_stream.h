@@ -227,12 +227,13 @@ class Voice {
   std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
 };
 
-// Checks whether the token of a call still gives access to its route. Copies what it needs from the
-// call.
+// Checks whether what a call has shown still gives access to its route: its token, or below
+// /api/internal/ the session, token or secret of an admin and their role (admin_check()). Copies
+// what it needs from the call.
 class BearerCheck {
  public:
   BearerCheck(const Call& call, const Services& services);
-  // Checks the token in this transaction. Throws like authenticate().
+  // Checks it in this transaction. Throws like authenticate(), or like admin_check().
   void in(db::Tx& tx) const;
   // Checks the token if the last check is older than the interval. Returns false if the stream has
   // to end.
@@ -241,7 +242,8 @@ class BearerCheck {
   std::chrono::steady_clock::time_point next_check() const {
     return checked_ + bearer_check_interval;
   }
-  // Who holds the stream: the user behind the token; without one, the caller's network.
+  // Who holds the stream: the user behind the token, or the internal secret that an admin made;
+  // without one, the caller's network.
   const std::string& holder() const { return holder_; }
 
  private:
