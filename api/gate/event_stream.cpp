@@ -162,27 +162,31 @@ void EventHub::Subscription::tell() {
   if (!news_.exchange(true)) waker_->wake();
 }
 
-EventHub::Permit::Permit(EventHub& hub, std::string holder)
-    : hub_(hub), holder_(std::move(holder)), claim_(hub.shares_, Claimant::of_thread()) {
+EventHub::Permit::Permit(EventHub& hub, Places& places, std::string holder)
+    : hub_(hub),
+      places_(places),
+      holder_(std::move(holder)),
+      claim_(places.shares, Claimant::of_thread()) {
+  const std::string what = &places == &hub.exports_ ? "exports" : "streams";
   const Shares::Taken taken = claim_.take();
   if (taken == Shares::Taken::full)
-    throw full(Code::unavailable, "too many streams are open at the moment; try again later");
+    throw full(Code::unavailable, "too many " + what + " are open at the moment; try again later");
   if (taken == Shares::Taken::over_share)
-    throw full(Code::rate_limited,
-               "few streams are left, and your account or network has its share of them; try again "
-               "later");
+    throw full(Code::rate_limited, "few " + what +
+                                       " are left, and your account or network has its share of "
+                                       "them; try again later");
   const std::lock_guard lock(hub_.mutex_);
-  std::size_t& held = hub_.holders_[holder_];
-  if (held >= hub_.limits_.streams_of_one)
-    throw full(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
-                                       " streams of one user may be open at the same time");
+  std::size_t& held = places_.holders[holder_];
+  if (held >= places_.of_one)
+    throw full(Code::rate_limited, "at most " + std::to_string(places_.of_one) + " " + what +
+                                       " of one user may be open at the same time");
   ++held;
 }
 
 EventHub::Permit::~Permit() {
   const std::lock_guard lock(hub_.mutex_);
-  const auto held = hub_.holders_.find(holder_);
-  if (--held->second == 0) hub_.holders_.erase(held);
+  const auto held = places_.holders.find(holder_);
+  if (--held->second == 0) places_.holders.erase(held);
 }
 
 void EventHub::wake(db::Topic topic, const std::string& id) {

@@ -121,7 +121,7 @@ class EntryStream {
         reader_(reader),
         form_(form),
         bearer_(call, services),
-        permit_(services.memory.events->admit(bearer_.holder())) {}
+        permit_(services.memory.events->admit_export(bearer_.holder())) {}
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::break_off;
@@ -224,7 +224,7 @@ class LinkStream {
       : services_(services),
         after_(after),
         bearer_(call, services),
-        permit_(services.memory.events->admit(bearer_.holder())) {}
+        permit_(services.memory.events->admit_export(bearer_.holder())) {}
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::break_off;
