@@ -18,7 +18,7 @@
 namespace berth::audit {
 
 // How long entries are kept. They are removed at checkpoints of the chain: an entry goes once the
-// checkpoint behind it is as old, which is made before the first entry of a later day.
+// checkpoint behind it is as old, which is made when the entry's UTC day is over, if not before.
 inline constexpr std::chrono::days kept_for{400};
 
 // Records an action in the transaction that performs it. `details` is a JSON object. If the
