@@ -184,8 +184,13 @@ void Handlers::add_to(reconcilers::Loops& loops) {
              .failure = "how much was stored today couldn't be written down"});
   loops.add({.name = "security log",
              .interval = summaries_interval,
-             .round = [this](Round&) { security_log_.write_summaries(); },
-             .failure = "what the security log left out couldn't be summarised"});
+             .round =
+                 [this](Round& round) {
+                   security_log_.write_summaries();
+                   security_log_.write_entries(round.database());
+                 },
+             .at_end = true,
+             .failure = "the audit log's entries of failed logins couldn't be written"});
   loops.add({.name = "campaign index",
              .interval = campaigns_interval,
              .round = [this](Round& round) { campaign_index_.refresh(round.database()); },

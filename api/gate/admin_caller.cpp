@@ -1,6 +1,11 @@
 #include "api/gate/admin_caller.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "api/gate/admin_token.h"
+#include "api/gate/browser_session.h"
+#include "controller/domain/oauth/personal_tokens.h"
 
 namespace berth::api {
 namespace {
@@ -42,6 +47,31 @@ void require_admin(const Access& access, const AdminCaller& caller) {
     throw Error(Code::forbidden,
                 "this gives others access or needs a second person: it takes an admin in the "
                 "console, or a secret of berthd's configuration");
+}
+
+std::function<void(db::Tx&)> admin_check(const Call& call, const Services& services) {
+  using Way = AdminCaller::Way;
+  const Route* const route = call.route;
+  if (!call.session_id.empty()) {
+    const auto access = is_read(call.http.method) ? AdminAccess::reads : AdminAccess::changes;
+    return [&services, route, access, jwt = console_jwt(call.http, services.base_url)](db::Tx& tx) {
+      require_admin(route->guards.access,
+                    by_person(check_admin(tx, jwt, services, access), Way::console));
+    };
+  }
+  if (call.user)
+    return [route, token = bearer_token(call.http)](db::Tx& tx) {
+      Bearer admin = {.user = admin_of(tx, personal_tokens::check(tx, token))};
+      require_admin(route->guards.access, by_person(std::move(admin), Way::personal_token));
+    };
+  if (!call.admin_token_id.empty())
+    return [route, secret = std::string(call.http.headers.get("x-internal-secret"))](db::Tx& tx) {
+      const auto made = internal_secrets::find_valid(tx, secret);
+      if (!made) throw Error(Code::forbidden, "the internal secret has ended");
+      require_admin(route->guards.access,
+                    {.way = Way::made_secret, .role = made->role, .actor = made->name});
+    };
+  return [](db::Tx&) {};
 }
 
 }  // namespace berth::api

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,5 +28,11 @@ AdminCaller by_person(Bearer person, AdminCaller::Way way);
 // Throws forbidden, with a sentence that names the roles that may, unless the caller may call a
 // route with this access.
 void require_admin(const Access& access, const AdminCaller& caller);
+
+// For an answer that goes on after the gate has admitted the caller: returns what looks at their
+// session, token or secret and at their role again, and throws an Error once they would be refused.
+// A secret of the configuration doesn't end before the process does. Copies what it needs from the
+// call.
+std::function<void(db::Tx&)> admin_check(const Call& call, const Services& services);
 
 }  // namespace berth::api

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "api/gate/admin_caller.h"
 #include "api/gate/authenticate.h"
 #include "api/gate/call.h"
 
@@ -113,10 +114,17 @@ Error full(Code code, const std::string& message) {
   return refusal;
 }
 
+std::function<void(db::Tx&)> check_of(const Call& call, const Services& services) {
+  if (!call.admin.empty()) return admin_check(call, services);
+  return [route = call.route, path = call.path, shown = shown_by(call.http, services),
+          &services](db::Tx& tx) { check_bearer(tx, *route, path, shown, services); };
+}
+
 std::string holder_of(const Call& call) {
   if (call.caller) return call.caller->user_id;
   if (call.play) return call.play->user_id;
   if (call.user) return call.user->id;
+  if (!call.admin_token_id.empty()) return call.admin_token_id;
   return network_of(call.address);
 }
 
@@ -154,27 +162,31 @@ void EventHub::Subscription::tell() {
   if (!news_.exchange(true)) waker_->wake();
 }
 
-EventHub::Permit::Permit(EventHub& hub, std::string holder)
-    : hub_(hub), holder_(std::move(holder)), claim_(hub.shares_, Claimant::of_thread()) {
+EventHub::Permit::Permit(EventHub& hub, Places& places, std::string holder)
+    : hub_(hub),
+      places_(places),
+      holder_(std::move(holder)),
+      claim_(places.shares, Claimant::of_thread()) {
+  const std::string what = &places == &hub.exports_ ? "exports" : "streams";
   const Shares::Taken taken = claim_.take();
   if (taken == Shares::Taken::full)
-    throw full(Code::unavailable, "too many streams are open at the moment; try again later");
+    throw full(Code::unavailable, "too many " + what + " are open at the moment; try again later");
   if (taken == Shares::Taken::over_share)
-    throw full(Code::rate_limited,
-               "few streams are left, and your account or network has its share of them; try again "
-               "later");
+    throw full(Code::rate_limited, "few " + what +
+                                       " are left, and your account or network has its share of "
+                                       "them; try again later");
   const std::lock_guard lock(hub_.mutex_);
-  std::size_t& held = hub_.holders_[holder_];
-  if (held >= hub_.limits_.streams_of_one)
-    throw full(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
-                                       " streams of one user may be open at the same time");
+  std::size_t& held = places_.holders[holder_];
+  if (held >= places_.of_one)
+    throw full(Code::rate_limited, "at most " + std::to_string(places_.of_one) + " " + what +
+                                       " of one user may be open at the same time");
   ++held;
 }
 
 EventHub::Permit::~Permit() {
   const std::lock_guard lock(hub_.mutex_);
-  const auto held = hub_.holders_.find(holder_);
-  if (--held->second == 0) hub_.holders_.erase(held);
+  const auto held = places_.holders.find(holder_);
+  if (--held->second == 0) places_.holders.erase(held);
 }
 
 void EventHub::wake(db::Topic topic, const std::string& id) {
@@ -198,10 +210,7 @@ void EventHub::wake_all() {
 }
 
 BearerCheck::BearerCheck(const Call& call, const Services& services)
-    : services_(services),
-      check_([route = call.route, path = call.path, shown = shown_by(call.http, services),
-              &services](db::Tx& tx) { check_bearer(tx, *route, path, shown, services); }),
-      holder_(holder_of(call)) {}
+    : services_(services), check_(check_of(call, services)), holder_(holder_of(call)) {}
 
 void BearerCheck::in(db::Tx& tx) const { check_(tx); }
 

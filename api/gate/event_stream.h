@@ -77,9 +77,14 @@ class EventHub {
     std::size_t streams = 768;
     // The limit for one user: enough for a few pages with several streams each.
     std::size_t streams_of_one = 32;
+    // Exports read all the time, while streams mostly wait.
+    std::size_t exports = 32;
+    std::size_t exports_of_one = 4;
   };
   EventHub() : EventHub(Limits{}) {}
-  explicit EventHub(Limits limits) : limits_(limits), shares_(Pool::streams, limits.streams) {}
+  explicit EventHub(Limits limits)
+      : streams_{.shares = {Pool::streams, limits.streams}, .of_one = limits.streams_of_one},
+        exports_{.shares = {Pool::exports, limits.exports}, .of_one = limits.exports_of_one} {}
   EventHub(const EventHub&) = delete;
   EventHub& operator=(const EventHub&) = delete;
 
@@ -91,6 +96,12 @@ class EventHub {
     std::list<Subscription*> subscribers;  // guarded by `mutex`, and changed with the hub's as well
   };
   using Key = std::pair<db::Topic, std::string>;
+  // The places for one kind of answers that go on.
+  struct Places {
+    Shares shares;
+    const std::size_t of_one;
+    std::map<std::string, std::size_t> holders = {};  // how many each holder has, if any
+  };
 
  public:
   class Subscription {
@@ -114,16 +125,17 @@ class EventHub {
     const std::shared_ptr<Channel> channel_;
     std::atomic<bool> news_ = false;
   };
-  // The permission to keep a stream open, for the lifetime of this object.
+  // The permission to keep a stream open or to send an export, for the lifetime of this object.
   class Permit {
    public:
-    Permit(EventHub& hub, std::string holder);
+    Permit(EventHub& hub, Places& places, std::string holder);
     ~Permit();
     Permit(const Permit&) = delete;
     Permit& operator=(const Permit&) = delete;
 
    private:
     EventHub& hub_;
+    Places& places_;
     const std::string holder_;
     Shares::Claim claim_;
   };
@@ -132,7 +144,11 @@ class EventHub {
   // its share of them (base/shares.h); and unavailable if all holders together have too many. The
   // errors contain the time after which connections whose clients are gone have been noticed.
   std::unique_ptr<Permit> admit(const std::string& holder) {
-    return std::make_unique<Permit>(*this, holder);
+    return std::make_unique<Permit>(*this, streams_, holder);
+  }
+  // The same for an answer that sends what there is and ends, as fast as the client takes it.
+  std::unique_ptr<Permit> admit_export(const std::string& holder) {
+    return std::make_unique<Permit>(*this, exports_, holder);
   }
   // `waker` is woken by each wake() of this topic and id.
   std::unique_ptr<Subscription> subscribe(db::Topic topic, const std::string& id,
@@ -146,14 +162,13 @@ class EventHub {
   void wake_all();
 
   // The number of streams that are open now, for metrics.
-  std::size_t open_streams() const { return shares_.used(); }
+  std::size_t open_streams() const { return streams_.shares.used(); }
 
  private:
-  const Limits limits_;
-  Shares shares_;
+  Places streams_;  // their holders are guarded by `mutex_`
+  Places exports_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Channel>> channels_;  // only those with subscribers
-  std::map<std::string, std::size_t> holders_;  // the number of streams of each holder that has any
 };
 
 // Some events in order, and whether more may follow later.
@@ -227,12 +242,13 @@ class Voice {
   std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
 };
 
-// Checks whether the token of a call still gives access to its route. Copies what it needs from the
-// call.
+// Checks whether what a call has shown still gives access to its route: its token, or below
+// /api/internal/ the session, token or secret of an admin and their role (admin_check()). Copies
+// what it needs from the call.
 class BearerCheck {
  public:
   BearerCheck(const Call& call, const Services& services);
-  // Checks the token in this transaction. Throws like authenticate().
+  // Checks it in this transaction. Throws like authenticate(), or like admin_check().
   void in(db::Tx& tx) const;
   // Checks the token if the last check is older than the interval. Returns false if the stream has
   // to end.
@@ -241,7 +257,8 @@ class BearerCheck {
   std::chrono::steady_clock::time_point next_check() const {
     return checked_ + bearer_check_interval;
   }
-  // Who holds the stream: the user behind the token; without one, the caller's network.
+  // Who holds the stream: the user behind the token, or the internal secret that an admin made;
+  // without one, the caller's network.
   const std::string& holder() const { return holder_; }
 
  private:

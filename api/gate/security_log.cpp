@@ -73,8 +73,9 @@ bool SecurityLog::take_line(SecurityKind kind, const std::string& network, Time 
 
 bool SecurityLog::note(const SecurityEvent& event, const Request& request, Time now) {
   series(events_, event).Increment();
-  if (is_limited(event.kind) && !take_line(event.kind, accounts::network_of(request.address), now))
-    return false;
+  const std::string network = accounts::network_of(request.address);
+  failed_logins_.note(event, network, request.route, request.request_id);
+  if (is_limited(event.kind) && !take_line(event.kind, network, now)) return false;
   const Claimant& claimant = Claimant::of_thread();
   log::info("security event",
             {{"kind", name(event.kind)},

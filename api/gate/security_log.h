@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/gate/failed_logins.h"
 #include "api/gate/rate_limit.h"
 #include "api/gate/success_event.h"
 #include "controller/base/error.h"
@@ -43,6 +44,8 @@ class SecurityLog {
   // It is called from time to time, so that the line is written even if the flood has ended.
   // Returns the number of lines.
   int write_summaries(Time now = std::chrono::steady_clock::now());
+  // Writes the audit log's entries of failed logins (FailedLogins::write()).
+  int write_entries(db::Database& database) { return failed_logins_.write(database); }
 
  private:
   static constexpr size_t kinds = size_t(last_security_kind) + 1;
@@ -55,6 +58,7 @@ class SecurityLog {
   bool take_line(SecurityKind kind, const std::string& network, Time now);
 
   prometheus::Family<prometheus::Counter>& events_;
+  FailedLogins failed_logins_;
   RateLimiter networks_{Pool::logged_networks, max_networks};
   std::mutex mutex_;
   std::array<Minute, kinds> minutes_{};

@@ -158,7 +158,11 @@ Page answer_silently(const Visit& visit, const AuthorizationQuestion& question) 
   if (!visit.visitor)
     return error_to_app(visit, question, Error(Code::login_required, "nobody is logged in"));
   const auto code = visit.services.db.write([&](db::Tx& tx) {
-    return code_for(tx, question, visit.user(), visit.visitor->session_id, visit.services);
+    auto made = code_for(tx, question, visit.user(), visit.visitor->session_id, visit.services);
+    // The same entry as for GET /api/oauth/authorize of the API: the app gets a code for the
+    // person.
+    if (made) audit::record_operation(tx, "app", oauth::asking_app(tx, question.request).id);
+    return made;
   });
   return code ? back_to_app(visit, question, {{"code", code->code}})
               : error_to_app(visit, question, code.error());

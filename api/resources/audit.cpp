@@ -110,8 +110,8 @@ std::string csv_line(const json& entry) {
   return line + "\r\n";
 }
 
-// Sends all entries that match, newest first, as fast as the caller takes them. The caller's token
-// is looked at again and again; once it has ended, the answer is cut off.
+// Sends all entries that match, newest first, as fast as the caller takes them. The caller's token,
+// secret and role are looked at again and again; once they don't suffice, the answer is cut off.
 class EntryStream {
  public:
   EntryStream(const Call& call, const Services& services, audit::Filter filter, Reader reader,
@@ -121,7 +121,7 @@ class EntryStream {
         reader_(reader),
         form_(form),
         bearer_(call, services),
-        permit_(services.memory.events->admit(bearer_.holder())) {}
+        permit_(services.memory.events->admit_export(bearer_.holder())) {}
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::break_off;
@@ -216,12 +216,18 @@ Reply entries_of_app(db::Tx& tx, const Call& call, const Services& services) {
   return answer(tx, call, services, filter, Reader::app_admin);
 }
 
-// Sends the entries behind a number in the order of their numbers, up to the newest one.
+// Sends the entries behind a number in the order of their numbers, up to the newest one. Is cut off
+// like an EntryStream.
 class LinkStream {
  public:
-  LinkStream(const Services& services, std::int64_t after) : services_(services), after_(after) {}
+  LinkStream(const Call& call, const Services& services, std::int64_t after)
+      : services_(services),
+        after_(after),
+        bearer_(call, services),
+        permit_(services.memory.events->admit_export(bearer_.holder())) {}
 
   Next step(const Sink& sink) {
+    if (!bearer_.still_good()) return Next::break_off;
     std::string text;
     ActorNames names;
     const bool is_last = services_.db.read([&](db::Tx& tx) {
@@ -241,10 +247,13 @@ class LinkStream {
  private:
   const Services& services_;
   std::int64_t after_;
+  BearerCheck bearer_;
+  const std::unique_ptr<EventHub::Permit> permit_;
 };
 
 Reply stream_of_entries(db::Tx&, const Call& call, const Services& services) {
-  const auto stream = std::make_shared<LinkStream>(services, call.number("after").value_or(0));
+  const auto stream =
+      std::make_shared<LinkStream>(call, services, call.number("after").value_or(0));
   return {.stream = [stream](const Sink& sink) { return stream->step(sink); }};
 }
 

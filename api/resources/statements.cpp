@@ -117,7 +117,7 @@ class StatementStream {
         statement_(std::move(statement)),
         format_(format),
         bearer_(call, services),
-        permit_(services.memory.events->admit(bearer_.holder())) {}
+        permit_(services.memory.events->admit_export(bearer_.holder())) {}
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::break_off;

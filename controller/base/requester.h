@@ -12,7 +12,8 @@ struct Requester {
   std::string user_id = {};     // the person, if one acts or an app acts for them
   std::string app_id = {};      // the app that it is about; empty: none
   std::string token_kind = {};  // what was shown to prove who acts; empty: nothing
-  std::string token_id = {};    // its id, if it has one; never the token itself
+  // Its id, if it has one; never the token itself. Of a login, that of the session that it opens.
+  std::string token_id = {};
   std::string network = {};     // the network of the client's address
   std::string request_id = {};  // as in the log
   std::string operation = {};   // the operation's name, or the form's

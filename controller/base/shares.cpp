@@ -78,6 +78,8 @@ const PoolInfo& info(Pool pool) {
        networks, waits},
       {Pool::streams, "an event stream or a log that is followed", both,
        "the stream is answered with 429; with 503 if the pool is full"},
+      {Pool::exports, "a statement or a part of the audit log while it is sent", both,
+       "the export is answered with 429; with 503 if the pool is full"},
       {Pool::log_readers, "a log that is read from the cluster", both, answered_503},
       {Pool::heavy_reads, "a read of very many rows that runs or waits", both, answered_503},
       {Pool::deep_pages, "a page with a high number that is read or waits", both, answered_503},

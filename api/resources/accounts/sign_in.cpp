@@ -86,6 +86,8 @@ SignedIn open_session(db::Tx& tx, const std::string& user_id, const Attempt& att
   const bool is_new_network = !accounts::knows_network(tx, user_id, network);
   accounts::remember_network(tx, user_id, network);
   ClaimantOfThread::set_account(user_id);
+  // By its id, the entry of the login is found together with what was done in the session.
+  if (Requester* const requester = tx.requester()) requester->token_id = session.id;
   audit::record_operation(tx, "user", user_id);
   return {.session = std::move(session),
           .user = *accounts::find(tx, user_id),

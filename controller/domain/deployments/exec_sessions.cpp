@@ -30,9 +30,11 @@ json details_of(const Recorded& session) {
 }
 
 void record(db::Tx& tx, const Recorded& session, const char* moment, const json& details) {
-  // As for an admin who uses the console.
+  // The actor is as for an admin who uses the console. Of the end there is no request that would
+  // say whose session it was.
   audit::record(tx, "user:" + session.user_id, std::string(to_string(session.kind)) + "." + moment,
-                session.deployment_id, details.dump(-1, ' ', false, replace), session.app_id);
+                session.deployment_id, details.dump(-1, ' ', false, replace), session.app_id,
+                session.user_id);
 }
 
 }  // namespace

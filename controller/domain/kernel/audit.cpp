@@ -118,24 +118,29 @@ std::optional<std::string> or_nothing(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-void insert(db::Tx& tx, std::string_view actor, std::string_view action,
-            const std::optional<std::string>& target_kind, std::string_view target,
-            std::string_view details, const std::string& app_id, Requester* requester) {
-  static const Requester nobody;
-  const Requester& who = requester == nullptr ? nobody : *requester;
-  if (requester != nullptr) requester->records = true;
-  // Of a login, the handler has named the account meanwhile.
-  const std::string user_id =
-      !who.user_id.empty() || requester == nullptr ? who.user_id : Claimant::of_thread().account;
+void insert(db::Tx& tx, std::string_view action, const std::optional<std::string>& target_kind,
+            std::string_view target, std::string_view details, const Requester& who) {
   tx.execute_later(R"(
       INSERT INTO audit_log (id, actor, action, operation, target, target_kind, app_id, user_id,
                              token_kind, token_id, network, request_id, details, at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14))",
-                   new_uuid(tx.now()), actor, action,
+                   new_uuid(tx.now()), who.actor, action,
                    who.operation == action ? std::nullopt : or_nothing(who.operation), target,
-                   target_kind, or_nothing(app_id.empty() ? who.app_id : app_id),
-                   or_nothing(user_id), or_nothing(who.token_kind), or_nothing(who.token_id),
-                   or_nothing(who.network), or_nothing(who.request_id), details, tx.now());
+                   target_kind, or_nothing(who.app_id), or_nothing(who.user_id),
+                   or_nothing(who.token_kind), or_nothing(who.token_id), or_nothing(who.network),
+                   or_nothing(who.request_id), details, tx.now());
+}
+
+// Returns who has asked for what the transaction does; nobody outside of requests. The request has
+// its entry from now on.
+Requester recording_for(db::Tx& tx) {
+  Requester* const requester = tx.requester();
+  if (requester == nullptr) return {};
+  requester->records = true;
+  Requester who = *requester;
+  // Of a login, the handler has named the account meanwhile.
+  if (who.user_id.empty()) who.user_id = Claimant::of_thread().account;
+  return who;
 }
 
 // Stores the commitment of an entry of the chain of which something is about to be erased, unless
@@ -173,19 +178,25 @@ Entry entry_of(const db::Query& row) {
 }
 
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
-            std::string_view details, const std::string& app_id) {
-  insert(tx, actor, action, std::nullopt, target, details, app_id, tx.requester());
+            std::string_view details, const std::string& app_id, const std::string& user_id) {
+  Requester who = recording_for(tx);
+  who.actor = actor;
+  if (!app_id.empty()) who.app_id = app_id;
+  if (!user_id.empty()) who.user_id = user_id;
+  insert(tx, action, std::nullopt, target, details, who);
+}
+
+void record_for(db::Tx& tx, const Requester& who, std::string_view action, std::string_view target,
+                std::string_view details) {
+  insert(tx, action, std::nullopt, target, details, who);
 }
 
 void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view target) {
-  Requester* const requester = tx.requester();
-  if (requester == nullptr) return;
+  if (tx.requester() == nullptr) return;
+  Requester who = recording_for(tx);
   const std::string& account = Claimant::of_thread().account;
-  const std::string actor = !requester->actor.empty() ? requester->actor
-                            : !account.empty()        ? "user:" + account
-                                                      : "anonymous";
-  insert(tx, actor, requester->operation, or_nothing(std::string(target_kind)), target, "{}", "",
-         requester);
+  if (who.actor.empty()) who.actor = account.empty() ? "anonymous" : "user:" + account;
+  insert(tx, who.operation, or_nothing(std::string(target_kind)), target, "{}", who);
 }
 
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {

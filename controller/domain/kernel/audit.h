@@ -18,14 +18,19 @@
 namespace berth::audit {
 
 // How long entries are kept. They are removed at checkpoints of the chain: an entry goes once the
-// checkpoint behind it is as old, which is made before the first entry of a later day.
+// checkpoint behind it is as old, which is made when the entry's UTC day is over, if not before.
 inline constexpr std::chrono::days kept_for{400};
 
 // Records an action in the transaction that performs it. `details` is a JSON object. If the
 // transaction is one of a request, the entry also has what its requester is known for. `app_id` is
 // the app that it is about, whose admins see it; if it is empty, the one that the request is about.
+// `user_id` is the person who acts, or whose account it happens to; if it is empty, the request's.
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
-            std::string_view details = "{}", const std::string& app_id = {});
+            std::string_view details = "{}", const std::string& app_id = {},
+            const std::string& user_id = {});
+// The same for a request that is over: the entry has what is said of it here, and nothing else.
+void record_for(db::Tx& tx, const Requester& who, std::string_view action, std::string_view target,
+                std::string_view details = "{}");
 // Records the operation of the request that the transaction is for, and does nothing if it is for
 // none. `target` is an id, and `target_kind` says of what; both may be empty. Without an actor, it
 // is the claimant of the thread (base/shares.h), whom a login has named, or else "anonymous".
@@ -44,7 +49,7 @@ struct Entry {
   // session, console, client_token (of berth's own client), access_token (of an app),
   // personal_token, play_session; of an admin: admin_console, admin_token, internal_secret.
   std::optional<std::string> token_kind = {};
-  std::optional<std::string> token_id = {};
+  std::optional<std::string> token_id = {};  // of a login, the session that it has opened
   std::optional<std::string> network = {};
   std::optional<std::string> request_id = {};
   std::string details;  // a JSON object

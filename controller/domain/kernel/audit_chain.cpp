@@ -138,11 +138,27 @@ int chain_some(db::Tx& tx) {
   return int(found.size());
 }
 
+bool is_any_checkpoint_due(db::Tx& tx) {
+  const Head end = head(tx);
+  return end.number > 0 && is_checkpoint_due(newest_checkpoint(tx), end, tx.now());
+}
+
+bool store_due_checkpoint(db::Tx& tx) {
+  tx.require_serializable();
+  if (!is_any_checkpoint_due(tx)) return false;
+  store_checkpoint(tx, head(tx));
+  return true;
+}
+
 Loop chain_loop() {
   return {.name = "audit",
           .interval = std::chrono::seconds(1),
           .lease = "audit",
-          .round = [](Round& round) { round.repeat(is_any_unchained, chain_some); },
+          .round =
+              [](Round& round) {
+                round.repeat(is_any_unchained, chain_some);
+                round.repeat(is_any_checkpoint_due, store_due_checkpoint);
+              },
           .failure = "entries of the audit log couldn't be chained and will be tried again"};
 }
 

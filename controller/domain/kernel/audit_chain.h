@@ -25,14 +25,19 @@ namespace berth::audit {
 
 // How many entries are chained in one transaction.
 inline constexpr int chained_at_once = 200;
-// A checkpoint is made after so many entries, and at the first entry of a UTC day.
+// A checkpoint is made after so many entries, and when a UTC day with entries is over.
 inline constexpr std::int64_t entries_of_checkpoint = 1'000;
 
 // Gives at most chained_at_once entries their places. Returns how many got one. Only one process at
 // a time may do it (the loop's lease).
 int chain_some(db::Tx& tx);
 bool is_any_unchained(db::Tx& tx);
-// Chains what was recorded, once a second.
+// Stores a checkpoint behind the last entry if one is due, also if no entry follows: otherwise the
+// entries before a long quiet time would stay until it is over. Returns whether it was due. The
+// same process as for chain_some() has to do it.
+bool store_due_checkpoint(db::Tx& tx);
+bool is_any_checkpoint_due(db::Tx& tx);
+// Chains what was recorded and stores checkpoints, once a second.
 Loop chain_loop();
 
 // The end of the chain.

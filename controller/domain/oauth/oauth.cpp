@@ -204,7 +204,12 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
                        hash);
   if (!rows.next() || rows.text("app_id") != client.id) return bad_code("the code is unknown");
   if (!rows.null("used_at")) {
-    if (const auto family = rows.text_or_null("family_id")) revoke_family(tx, *family);
+    if (const auto family = rows.text_or_null("family_id"))
+      end_reused_family(tx, *family,
+                        {.kind = "authorization_code",
+                         .app_id = client.id,
+                         .user_id = rows.text("user_id"),
+                         .by_client = true});
     auto refusal = bad_code("the code was used before; everything that it gave was revoked");
     refusal.error().event = {.kind = SecurityKind::authorization_code_reused,
                              .reason = "family_revoked",

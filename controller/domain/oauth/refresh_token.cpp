@@ -37,7 +37,12 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     // A client that lost the answer tries again within the grace. After that, either the caller or
     // the earlier one is a thief, so all tokens of the family are revoked.
     const bool is_replay = shown->was_removed || tx.now() - *consumed >= policy.refresh_reuse_grace;
-    if (is_replay) revoke_family(tx, family.id);
+    if (is_replay)
+      end_reused_family(tx, family.id,
+                        {.kind = "refresh_token",
+                         .app_id = holder.app_id,
+                         .user_id = holder.user_id,
+                         .by_client = client.has_value()});
     return bad_refresh("the refresh token was used before",
                        is_replay ? "family_revoked" : "within_grace", holder.user_id,
                        SecurityKind::refresh_token_reused);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/apps/built_in.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/oauth/oauth.h"
 
 namespace berth::oauth {
@@ -80,12 +82,18 @@ std::optional<openid::Login> login_of(const db::Query& row) {
                        .authenticated_at = *authenticated_at};
 }
 
-void revoke_family(db::Tx& tx, const std::string& family_id) {
-  tx.execute(R"(
+bool revoke_family(db::Tx& tx, const std::string& family_id) {
+  return tx.execute(R"(
       UPDATE token_families
       SET revoked_at = $2
       WHERE id = $1 AND revoked_at IS NULL)",
-             family_id, tx.now());
+                    family_id, tx.now()) > 0;
+}
+
+void end_reused_family(db::Tx& tx, const std::string& family_id, const Reuse& reuse) {
+  if (!revoke_family(tx, family_id)) return;
+  audit::record(tx, reuse.by_client ? "app:" + reuse.app_id : "anonymous", "token.reuse", family_id,
+                nlohmann::json{{"kind", reuse.kind}}.dump(), reuse.app_id, reuse.user_id);
 }
 
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,

@@ -28,7 +28,18 @@ Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scop
 // Returns the login in a row's columns app_id, session_id and authenticated_at; nothing if the last
 // two are NULL.
 std::optional<openid::Login> login_of(const db::Query& row);
-void revoke_family(db::Tx& tx, const std::string& family_id);
+// Returns whether it hadn't been revoked before.
+bool revoke_family(db::Tx& tx, const std::string& family_id);
+// Something that works once and was used again, so that one of both callers is a thief.
+struct Reuse {
+  std::string kind;  // refresh_token, authorization_code
+  std::string app_id;
+  std::string user_id;     // whose family it is
+  bool by_client = false;  // whether the caller has authenticated as the app
+};
+// Revokes the family. Unless it had been revoked before, the audit log gets an entry: one for each
+// family, so that nobody can fill the log by sending a token again and again.
+void end_reused_family(db::Tx& tx, const std::string& family_id, const Reuse& reuse);
 
 // `narrowed` is given if the token has fewer scopes than its family.
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,

@@ -7,6 +7,7 @@
 
 #include "api/gate/admin_caller.h"
 #include "api/gate/admin_token.h"
+#include "api/gate/event_stream.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/kernel/audit.h"
@@ -275,6 +276,59 @@ TEST_CASE("an admin makes a secret in the console, and only there", "[gate_admin
         "422 validation_failed");
   a.g.world.clock.advance(24h);
   CHECK(a.outcome("GET", "/api/internal/treasury", shown) == "403 forbidden");
+}
+
+TEST_CASE("a long answer to an admin ends with their session, their secret or their role",
+          "[gate_admin_roles_test]") {
+  const auto route = std::ranges::find(routes(), "auditStream", &Route::name);
+  REQUIRE(route != routes().end());
+  // Looks again as an answer does that has begun with these fields; `end` happens meanwhile.
+  const auto refusal_after = [&](Admins& a, const Fields& fields, const auto& fill,
+                                 const std::function<void(db::Tx&)>& end) {
+    Request request = {.method = "GET",
+                       .path = "/api/internal/audit/stream",
+                       .raw_query = {},
+                       .query = {},
+                       .headers = {},
+                       .host = "api.example.org",
+                       .remote_address = "192.0.2.1",
+                       .body = ""};
+    for (const Header& field : fields) request.headers.add(field.name, field.value);
+    Call call = {.http = request, .route = &*route, .admin = "somebody"};
+    fill(call);
+    const BearerCheck check(call, a.g.services);
+    const auto look = [&] { a.g.world.read([&](db::Tx& tx) { check.in(tx); }); };
+    CHECK(berth::test::refusal(look) == "");
+    a.g.world.write(end);
+    return berth::test::refusal(look);
+  };
+  const auto in_console = [](Call& call) { call.session_id = "session"; };
+  const auto by_made_secret = [](Call& call) { call.admin_token_id = "secret"; };
+  const auto by_configuration = [](Call&) {};
+  {
+    Admins a;
+    CHECK(refusal_after(a, a.by_secret(AdminRole::support), by_made_secret, [&](db::Tx& tx) {
+            internal_secrets::revoke(tx, a.secret_ids.at(AdminRole::support), "root");
+          }) == "403 forbidden");
+  }
+  {
+    Admins a;
+    const std::string id = a.people.at(AdminRole::support).id;
+    CHECK(refusal_after(a, a.console(AdminRole::support), in_console, [&](db::Tx& tx) {
+            tx.execute("DELETE FROM sessions WHERE user_id = $1", id);
+          }) == "401 token_revoked");
+  }
+  {
+    Admins a;
+    const std::string id = a.people.at(AdminRole::support).id;
+    CHECK(refusal_after(a, a.console(AdminRole::support), in_console, [&](db::Tx& tx) {
+            accounts::give_admin_role(tx, id, std::nullopt, "root");
+          }) == "403 forbidden");
+  }
+  {
+    Admins a;
+    CHECK(refusal_after(a, a.g.admin, by_configuration, [](db::Tx&) {}) == "");
+  }
 }
 
 TEST_CASE("the audit log names the person who acted", "[gate_admin_roles_test]") {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "controller/base/crypto.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/kernel/audit.h"
 #include "tests/api/gate_world.h"
 
@@ -176,7 +177,7 @@ TEST_CASE("what a person does with their connection to an app isn't told to the 
   CHECK(creations[0].app_id == creations[0].target);
 }
 
-TEST_CASE("registering and logging in have entries, and failed logins none") {
+TEST_CASE("registering and logging in have entries, and failed logins one of their own") {
   GateWorld g;
   const Answered registered = g.ask("POST", "/api/auth/register", {}, ada.dump());
   REQUIRE(registered.status == 201);
@@ -194,7 +195,24 @@ TEST_CASE("registering and logging in have entries, and failed logins none") {
   }
   CHECK(found[0].action == "login");
   CHECK(found[1].action == "register");
+  // The login's entry leads to what was done in its session.
+  const auto session = g.world.read(
+      [&](db::Tx& tx) { return accounts::list_sessions(tx, id, {.page = 1, .page_size = 2}); });
+  REQUIRE(session.items.size() == 1);
+  CHECK(found[0].token_id == session.items[0].id);
+  CHECK_FALSE(found[1].token_id);
   CHECK(entries(g).size() == 2);
+  // It is written later, so that the answer doesn't take longer than for an unknown address.
+  CHECK(g.security.write_entries(g.world.db) == 1);
+  const Entries failed = entries(g, {.action = "login.failed"});
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].actor == "anonymous");
+  CHECK(failed[0].operation == "login");
+  CHECK(failed[0].user_id == id);
+  CHECK(failed[0].target == id);
+  CHECK(failed[0].network == accounts::network_of("192.0.2.1"));
+  CHECK(failed[0].details == R"({"reason":"wrong_password"})");
+  CHECK(failed[0].request_id.has_value());
 }
 
 TEST_CASE("a repeated request with its Idempotency-Key, and one that changes nothing, leave none") {

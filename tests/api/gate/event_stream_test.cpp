@@ -170,6 +170,19 @@ TEST_CASE("the number of streams is limited, in total and for each user") {
   CHECK(hub.open_streams() == 2);
 }
 
+TEST_CASE("exports have places of their own, in total and for each user") {
+  EventHub hub({.streams = 1, .streams_of_one = 1, .exports = 3, .exports_of_one = 2});
+  const auto stream = hub.admit("ada");
+  auto first = hub.admit_export("ada");
+  const auto second = hub.admit_export("ada");
+  CHECK_THROWS_WITH(hub.admit_export("ada"), Catch::Contains("at most 2 exports"));
+  const auto third = hub.admit_export("bob");
+  CHECK_THROWS_WITH(hub.admit_export("cyd"), Catch::Contains("too many exports"));
+  first.reset();
+  CHECK_NOTHROW(hub.admit_export("cyd"));
+  CHECK(hub.open_streams() == 1);
+}
+
 TEST_CASE("a stream continues where it was, in batches, and ends when nothing more can follow") {
   Followed f;
   f.make(250);

@@ -101,6 +101,20 @@ TEST_CASE("one account or network doesn't take all streams", "[pool:streams]") {
   CHECK_NOTHROW(open.push_back(hub.admit("root")));
 }
 
+TEST_CASE("one account or network doesn't take all exports", "[pool:exports]") {
+  EventHub hub({.exports = 96, .exports_of_one = 1000});
+  std::list<std::unique_ptr<EventHub::Permit>> open;
+  const auto opens = [&](const std::string& account, const std::string& address) {
+    return as(account, address,
+              [&] { return refusal([&] { open.push_back(hub.admit_export(account)); }); });
+  };
+  int of_crowd = 0;
+  while (opens("u" + std::to_string(of_crowd), "192.0.2.1").empty()) ++of_crowd;
+  CHECK(of_crowd == 72);
+  CHECK(opens("u1000", "192.0.2.1") == "429 rate_limited");
+  CHECK(opens("v", "198.51.100.1").empty());
+}
+
 TEST_CASE("one account or network doesn't take all sessions in containers",
           "[pool:container_sessions]") {
   ContainerSessions sessions(nullptr, {.sessions = 96, .of_account = 1000, .opening = 1});

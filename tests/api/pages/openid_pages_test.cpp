@@ -5,6 +5,7 @@
 #include "api/pages/pages.h"
 #include "controller/base/url.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/kernel/audit.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -114,6 +115,15 @@ TEST_CASE("with prompt=none the app gets an answer, and nobody sees a page") {
   const std::string answer = b.location("GET", b.question("&prompt=none"));
   CHECK_THAT(answer, Contains(redirect_uri + "?code=ac_live_") && Contains("&state=s") &&
                          Contains("&iss=https%3A%2F%2Fapi.example.org"));
+  // The code has an entry, as one over the API does; what was refused before has none.
+  const auto entries = b.g.world.read([&](db::Tx& tx) {
+    return audit::list(tx, {.user_id = b.bob.id}, {.page = 1, .page_size = 10}).items;
+  });
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].target_kind == "app");
+  CHECK(entries[0].target == b.app.id);
+  CHECK(entries[0].token_kind == "console");
+  CHECK(entries[0].token_id == b.session->id);
   CHECK_THAT(b.location("GET", b.question("&prompt=none%20login")),
              Contains("error=invalid_request"));
   b.g.world.clock.advance(61s);

@@ -172,6 +172,41 @@ TEST_CASE("entries go after 400 days, and the rest of the chain is checked from 
   CHECK(log.violations() == Sentences{"the entries up to 4 were removed before their time"});
 }
 
+TEST_CASE("entries before a quiet time go after 400 days, too") {
+  Log log;
+  log.record(2);
+  Round round(log.world.db);
+  const auto run_loop = [&] { audit::chain_loop().round(round); };
+  const auto checkpoints = [&] {
+    return log.world.read([](db::Tx& tx) { return audit::checkpoints(tx, 0, 10); });
+  };
+  run_loop();
+  CHECK(checkpoints().empty());  // the day isn't over
+  log.world.clock.advance(24h);
+  run_loop();
+  REQUIRE(checkpoints().size() == 1);
+  CHECK(checkpoints()[0].number == 2);
+  log.world.clock.advance(24h);
+  run_loop();
+  CHECK(checkpoints().size() == 1);  // nothing has followed
+  log.world.clock.advance(audit::kept_for - 24h);
+  expiry::remove_all(round);
+  CHECK(log.check().last == 0);
+  CHECK(log.violations().empty());
+  CHECK_FALSE(log.world.read(audit::is_any_old));
+  log.record(1);
+  CHECK(log.check().first == 3);
+  CHECK(log.violations().empty());
+}
+
+TEST_CASE("an empty chain gets no checkpoint from the loop") {
+  Log log;
+  Round round(log.world.db);
+  log.world.clock.advance(24h);
+  audit::chain_loop().round(round);
+  CHECK(log.world.read([](db::Tx& tx) { return audit::checkpoints(tx, -1, 10); }).empty());
+}
+
 TEST_CASE("a write that is rolled back leaves no entry, and its requester knows") {
   World world;
   Requester who;

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/kernel/audit.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -189,6 +190,12 @@ TEST_CASE("using a code twice revokes what it gave, including refreshed tokens")
   CHECK(f.check(others.access_token) == "");
   // A used code is refused even before client and verifier are checked.
   CHECK(refusal_of(f.world.exchange(f.app, code, "wrong")) == "400 invalid_grant");
+  const auto entries = f.world.read([](db::Tx& tx) {
+    return audit::list(tx, {.action = "token.reuse"}, {.page = 1, .page_size = 10}).items;
+  });
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].user_id == f.bob.id);
+  CHECK(entries[0].details == R"({"kind":"authorization_code"})");
 }
 
 TEST_CASE("another client can't revoke anything with a code that isn't its own") {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/crypto.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/oauth/oauth.h"
 #include "controller/domain/oauth/reported_tokens.h"
 #include "controller/domain/oauth/token_rows.h"
@@ -23,6 +24,11 @@ struct Fixture {
     return refusal([&] { world.check(access_token); }).empty();
   }
   std::string refresh(const std::string& token) { return refusal_of(world.refresh(app, token)); }
+  std::vector<audit::Entry> reuses() {
+    return world.read([](db::Tx& tx) {
+      return audit::list(tx, {.action = "token.reuse"}, {.page = 1, .page_size = 10}).items;
+    });
+  }
 };
 
 constexpr const char* refused = "401 invalid_grant";
@@ -105,6 +111,31 @@ TEST_CASE("reusing a token after the grace revokes its whole family, and no othe
   CHECK(f.refresh(second.refresh_token) == refused);
   CHECK(f.works(other_family.access_token));
   CHECK(f.refresh(other_family.refresh_token) == "");
+}
+
+TEST_CASE("the end of a family by reuse has one entry, with the account and who showed the token") {
+  Fixture f;
+  const auto second = f.world.refresh(f.app, f.first.refresh_token).value();
+  f.world.clock.advance(9s);
+  CHECK(f.refresh(f.first.refresh_token) == refused);
+  CHECK(f.reuses().empty());  // within the grace nothing has happened
+  f.world.clock.advance(1s);
+  for (int i = 0; i < 3; ++i) CHECK(f.refresh(f.first.refresh_token) == refused);
+  auto found = f.reuses();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].actor == "app:" + f.app.id);
+  CHECK(found[0].user_id == f.ada.id);
+  CHECK(found[0].app_id == f.app.id);
+  CHECK(found[0].details == R"({"kind":"refresh_token"})");
+  // Nobody in particular shows a token without the client's secret.
+  const auto other = f.world.tokens(f.app, f.ada);
+  REQUIRE(f.world.refresh(f.app, other.refresh_token));
+  f.world.clock.advance(10s);
+  CHECK(refusal_of(f.world.refresh(std::nullopt, other.refresh_token)) == refused);
+  found = f.reuses();
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].actor == "anonymous");
+  CHECK(found[0].target != found[1].target);
 }
 
 TEST_CASE("another client's replay revokes nothing") {

@@ -200,6 +200,21 @@ TEST_CASE("lines are found among many entries that don't match") {
   }
 }
 
+TEST_CASE("one admin has few exports at once, and each gives its place back") {
+  Log log;
+  for (const char* path : {"/api/internal/audit?format=csv", "/api/internal/audit/stream"}) {
+    INFO(path);
+    std::vector<Response> open;
+    for (size_t i = 0; i < EventHub::Limits().exports_of_one; ++i) {
+      open.push_back(log.g.respond("GET", path, log.g.admin));
+      CHECK(open.back().status == 200);
+    }
+    CHECK(log.g.ask("GET", path, log.g.admin).error() == "429 rate_limited");
+    open.clear();  // as if all clients were gone
+    CHECK(log.g.respond("GET", path, log.g.admin).status == 200);
+  }
+}
+
 TEST_CASE("a collector gets each entry once, in the order of numbers, with its hash") {
   Log log;
   log.rename(bearer(log.jwt), "one");

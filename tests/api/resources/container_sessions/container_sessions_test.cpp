@@ -204,6 +204,7 @@ TEST_CASE("a command gets its input, and its output and end arrive") {
   CHECK(s.g.services.memory.container_sessions->open() == 0);
 
   CHECK(s.recorded().size() == 2);
+  for (const audit::Entry& entry : s.recorded()) CHECK(entry.user_id == s.user.id);
   for (const char* action : {"exec.begin", "exec.end"}) {
     const json details = s.details_of(action);
     CHECK(details.at("command") == "sh");
