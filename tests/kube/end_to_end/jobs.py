@@ -184,6 +184,6 @@ class Jobs(World):
         run = self.run_command(shop, *SHELL, "sleep 1000")
         eventually(lambda: self.run_of(shop, run)["status"] == "running", "it runs", LONG)
         self.ada.delete(shop)
-        self.assertNotEqual(page("short-lived")[0], 200)
+        eventually(lambda: page("short-lived")[0] != 200, "the ingress controller has heard of it", LONG)
         eventually(lambda: not self.cluster.of_deployment(shop), "nothing is left of it", 90,
                    seen=lambda: self.cluster.of_deployment(shop))
