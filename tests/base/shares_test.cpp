@@ -81,7 +81,7 @@ TEST_CASE("each pool keeps places from one account or network for others, and a 
     CHECK(shares.used() == 0);
     CHECK(shares.counted() == 0);
   }
-  CHECK(walked == 28);
+  CHECK(walked == 29);
 }
 
 TEST_CASE("shares bind for accounts and for networks of each width") {
