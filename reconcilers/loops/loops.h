@@ -42,9 +42,9 @@ class Loops {
 
   // The first round of each loop begins at once. Throws what the start of a part throws.
   void start();
-  // Ends what was started. Once it is a loop's turn, no loop begins another round, and all are asked
-  // to end. The current round of each loop ends first; then, on the calling thread, the last one of
-  // those with `at_end` runs.
+  // Ends what was started. Once it is a loop's turn, no loop begins another round, and all are
+  // asked to end. The current round of each loop ends first; then, on the calling thread, the last
+  // one of those with `at_end` runs.
   void stop();
   // Starts the loop's next round at once, or after `rest`. Never blocks for long; may be called
   // from any thread. Throws std::invalid_argument if there is no such loop.
