@@ -36,6 +36,7 @@ class Result:
     metered: float = 0.0
     vanished: int = 0
     lost: float = 0.0  # of runs that vanished: what wasn't metered
+    late: float = 0.0  # of runs that vanished: what was metered after an end of which the kubelet told late
     missed: int = 0
     missed_seconds: float = 0.0
     without_end: int = 0  # runs of which nobody knows when they ended
@@ -66,6 +67,14 @@ def may_be_missed(run, kills):
     return end - begin <= SHORT_SECONDS or any(first <= begin and end <= last for first, last in blind_times(kills))
 
 
+def seen_running_until(run, kills):
+    """Until when berthd may have seen the run's container as running: if the kubelet told of its end late, and nobody
+    looked when it did, until the last look before. Otherwise until the end."""
+    told = run.told or run.finished
+    blind = next((kill for kill in kills if kill.watched_until <= told <= kill.back), None)
+    return max(run.finished, blind.watched_until) if blind else run.finished
+
+
 def check_interval(name, interval, run, kills, result):
     def problem(text):
         result.problems.append(f"{name} of {interval.deployment}: {text}: metered {interval}, ran {run}")
@@ -90,8 +99,9 @@ def check_interval(name, interval, run, kills, result):
             problem("ended at another time")
         return
     result.vanished += 1
-    result.lost += run.finished - interval.ended
-    if interval.ended > max(run.finished, interval.started) + START_SECONDS + EXACT:
+    result.lost += max(0.0, run.finished - interval.ended)
+    result.late += max(0.0, interval.ended - run.finished)
+    if interval.ended > max(run.finished, interval.started, seen_running_until(run, kills)) + START_SECONDS + EXACT:
         problem("is metered beyond its end")
     kill = last_kill(kills, run.finished)
     if kill is None:

@@ -44,6 +44,14 @@ class Comparison(unittest.TestCase):
         self.assertEqual(problems(Run("d", 93, 110), Interval("d", 93, 93, "vanished")), [])
         self.assertIn("for less", problems(Run("d", 91, 110), Interval("d", 91, 91, "vanished"))[0])
 
+    def test_an_end_of_which_the_kubelet_told_late_is_not_known_before(self):
+        interval = Interval("d", 10, 95, "vanished")
+        result = compare({"u/0": Run("d", 10, 80, told=105)}, {"u/0": interval}, KILLS)
+        self.assertEqual((result.problems, result.lost, result.late), ([], 0, 15))
+        self.assertIn("beyond", problems(Run("d", 10, 80, told=90), interval)[0])
+        self.assertIn("beyond", problems(Run("d", 10, 80, told=120), interval)[0])
+        self.assertIn("beyond", problems(Run("d", 10, 80, told=105), Interval("d", 10, 97, "vanished"))[0])
+
     def test_what_never_ran_or_is_missing_is_found(self):
         self.assertIn("never ran", problems(None, Interval("d", 10, 50, "finished"))[0])
         self.assertIn("isn't metered", problems(Run("d", 10, 50), None)[0])
@@ -103,8 +111,12 @@ class Watching(unittest.TestCase):
             watcher.take(change("MODIFIED", 0, None))
             watcher.take(change("MODIFIED", 1, None))  # at 4
             watcher.take(change("DELETED", 1, {"terminated": {"exitCode": 137}}))
-        times = {name: (run.seen, run.gone, run.finished) for name, run in watcher.runs().items()}
-        self.assertEqual(times, {"u/0": (2, 4, None), "u/1": (4, 5, None)})
+            watcher.take(change("ADDED", 2, {"terminated": {"startedAt": "2026-05-01T00:00:02Z",
+                                                            "finishedAt": "2026-05-01T00:00:03Z"}}))  # at 7
+            watcher.take(change("MODIFIED", 2, {"terminated": {"startedAt": "2026-05-01T00:00:02Z",
+                                                               "finishedAt": "2026-05-01T00:00:03Z"}}))
+        times = {name: (run.seen, run.gone, run.told) for name, run in watcher.runs().items()}
+        self.assertEqual(times, {"u/0": (2, 4, None), "u/1": (4, 5, None), "u/2": (7, None, 7)})
 
     def test_the_runs_of_a_pod(self):
         def pod(restarts, state, last=None):

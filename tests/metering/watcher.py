@@ -21,9 +21,11 @@ class Run:
     deployment: str
     started: float
     finished: float | None = None
-    # Between these two moments, the pod's status named the run: a kubelet with much to do tells late of a start.
+    # Between these two moments, the pod's status named the run: a kubelet with much to do tells late of a start, and of
+    # an end.
     seen: float | None = None
     gone: float | None = None
+    told: float | None = None  # when the status first had `finished`
 
 
 def seconds(text):
@@ -97,6 +99,8 @@ class Watcher(threading.Thread):
         for name, run in named.items():
             before = self.known.get(name)
             run.seen = before.seen if before else now
+            if run.finished is not None:
+                run.told = (before.told if before else None) or now
             self.known[name] = run
 
     def take(self, event, version=None):
