@@ -39,13 +39,30 @@ export function useReturn(again: () => void): void {
   }, [again]);
 }
 
-// Brings the element into view and gives it the focus if the address names it, as #tier does.
+// What stands above an element may be loading for so long.
+const loaded_within = 10_000;
+
+// Brings the element into view and gives it the focus if the address names it, as #tier does. It stays in view while what
+// is beside it loads, until the person does something.
 export function useAnchor<E extends HTMLElement>(name: string | undefined) {
   const element = useRef<E>(null);
   useEffect(() => {
-    if (!name || location.hash !== `#${name}`) return;
-    element.current?.scrollIntoView();
-    element.current?.focus({ preventScroll: true });
+    const wanted = element.current;
+    if (!wanted || !name || location.hash !== `#${name}`) return;
+    wanted.scrollIntoView();
+    wanted.focus({ preventScroll: true });
+    const around = new ResizeObserver(() => wanted.scrollIntoView());
+    around.observe(wanted.parentElement ?? wanted);
+    const over = new AbortController();
+    const stop = () => over.abort();
+    over.signal.addEventListener('abort', () => around.disconnect());
+    for (const deed of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
+      addEventListener(deed, stop, { signal: over.signal, passive: true });
+    const timer = setTimeout(stop, loaded_within);
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
   }, []);
   return element;
 }
