@@ -39,7 +39,7 @@ export function useReturn(again: () => void): void {
   }, [again]);
 }
 
-// What stands above an element may be loading for so long.
+// Milliseconds within which what stands above an element has loaded.
 const loaded_within = 10_000;
 
 // Brings the element into view and gives it the focus if the address names it, as #tier does. It stays in view while what
