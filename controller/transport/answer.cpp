@@ -23,7 +23,7 @@ bool is_servers_own(std::string_view name) {
   });
 }
 
-void append_number(std::string& text, std::size_t number) {
+void append_decimal(std::string& text, std::size_t number) {
   std::array<char, 20> digits{};
   const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   text.append(std::string_view(digits.data(), end));
@@ -106,14 +106,14 @@ void begin_head(std::string& head, const Response& response, std::string_view co
     head.append(name).append(": ").append(value).append(line_end);
   };
   head.assign("HTTP/1.1 ");
-  append_number(head, static_cast<std::size_t>(response.status));
+  append_decimal(head, static_cast<std::size_t>(response.status));
   head.append(" ").append(reason_phrase(response.status)).append(line_end).append(common_fields);
   for (const auto& [name, value] : response.headers) add(name, value);
   add("Date", http_date());
   if (response.stream || !response.body.empty()) add("Content-Type", response.content_type);
   if (response.stream || has_no_body(response.status)) return;
   head.append("Content-Length: ");
-  append_number(head, response.body.size());
+  append_decimal(head, response.body.size());
   head.append(line_end);
 }
 
