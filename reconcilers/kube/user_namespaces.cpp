@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_in(const json& object, const char* pointer) {
+std::string text_at(const json& object, const char* pointer) {
   const json::json_pointer path(pointer);
   if (!object.is_object() || !object.contains(path) || !object.at(path).is_string()) return "";
   return object.at(path).get<std::string>();
@@ -32,15 +32,15 @@ bool has_runtime(const json& node) {
   const json::json_pointer feature("/features/userNamespaces");
   if (!node.contains(handlers) || !node.at(handlers).is_array()) return false;
   return std::ranges::any_of(node.at(handlers), [&](const json& handler) {
-    return text_in(handler, "/name").empty() && handler.contains(feature) &&
+    return text_at(handler, "/name").empty() && handler.contains(feature) &&
            handler.at(feature) == true;
   });
 }
 
 // Why a node can't; an empty text if it can.
 std::string obstacle_of(const json& node) {
-  const std::string kubelet = text_in(node, "/status/nodeInfo/kubeletVersion");
-  const std::string kernel = text_in(node, "/status/nodeInfo/kernelVersion");
+  const std::string kubelet = text_at(node, "/status/nodeInfo/kubeletVersion");
+  const std::string kernel = text_at(node, "/status/nodeInfo/kernelVersion");
   if (!is_new_enough(kubelet))
     return "its kubelet is " + kubelet + ", and 1." + std::to_string(user_namespaces_minor) +
            " is needed";
@@ -54,7 +54,7 @@ std::string obstacle_of(const json& node) {
 }  // namespace
 
 UserNamespaces user_namespaces_of(const json& version, const std::vector<json>& nodes) {
-  const std::string server = text_in(version, "/gitVersion");
+  const std::string server = text_at(version, "/gitVersion");
   if (!is_new_enough(server))
     return {.possible = false,
             .why_not = "the API server is " + server + ", and 1." +
@@ -63,7 +63,7 @@ UserNamespaces user_namespaces_of(const json& version, const std::vector<json>& 
   for (const json& node : nodes)
     if (const std::string why = obstacle_of(node); !why.empty())
       return {.possible = false,
-              .why_not = "not on the node " + text_in(node, "/metadata/name") + ": " + why};
+              .why_not = "not on the node " + text_at(node, "/metadata/name") + ": " + why};
   return {.possible = true, .why_not = ""};
 }
 
