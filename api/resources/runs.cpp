@@ -104,13 +104,15 @@ Reply run_cron(db::Tx& tx, const Call& call, const Services&) {
 // The lines of a log that was kept.
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;
-  while (!text.empty()) {
-    const std::size_t size = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, size);
-    const std::size_t tab = std::min(line.find('\t'), line.size());
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) end = text.size();
+    const std::string_view line = text.substr(begin, end - begin);
+    const std::size_t tab = line.find('\t');
+    const bool has_text = tab != std::string_view::npos;
     lines.push_back({.id = std::string(line.substr(0, tab)),
-                     .text = std::string(line.substr(std::min(tab + 1, line.size())))});
-    text.remove_prefix(std::min(size + 1, text.size()));
+                     .text = has_text ? std::string(line.substr(tab + 1)) : std::string()});
+    begin = end + 1;
   }
   return lines;
 }
