@@ -31,11 +31,11 @@ struct MemberFlags {
 };
 using SharedMemberFlags = std::shared_ptr<MemberFlags>;
 
-std::string app_path(Run& run, const std::string& behind) {
+std::string path_in_app(Run& run, const std::string& behind) {
   return "/api/oauth/my-apps/" + app_id(run, "") + behind;
 }
 
-json members_of_app(Run& run) { return run.api().get(app_path(run, "/members"), As::account); }
+json members_of_app(Run& run) { return run.api().get(path_in_app(run, "/members"), As::account); }
 
 // Null in `deployments` means all of them, which a table says in words.
 json with_all(json items) {
@@ -88,7 +88,7 @@ json find_invitation(Run& run, const std::string& who) {
 }
 
 std::string path_of(Run& run, const json& member) {
-  return app_path(run, "/members/" + percent_encode(member.at("user_id").get<std::string>()));
+  return path_in_app(run, "/members/" + percent_encode(member.at("user_id").get<std::string>()));
 }
 
 json ids_of(Run& run, const std::vector<std::string>& deployments) {
@@ -112,7 +112,7 @@ void invite(Run& run, const MemberFlags& flags) {
   json body = {{"role", flags.role}};
   body[flags.who.find('@') == std::string::npos ? "username" : "email"] = flags.who;
   if (!flags.deployments.empty()) body["deployments"] = ids_of(run, flags.deployments);
-  const json answer = run.api().post(app_path(run, "/members"), body, As::account);
+  const json answer = run.api().post(path_in_app(run, "/members"), body, As::account);
   run.out().done(answer, flags.who + " is invited as " + flags.role + ", until " +
                              cell(answer, "invitation.expires_at") + ".");
 }
@@ -155,7 +155,7 @@ void transfer(Run& run, const MemberFlags& flags) {
                name, flags.yes);
   const json answer = call_with_proof(run,
                                       {.method = "POST",
-                                       .path = app_path(run, "/transfer"),
+                                       .path = path_in_app(run, "/transfer"),
                                        .as = As::account,
                                        .body = {{"user_id", member.at("user_id")}}},
                                       flags.password_stdin);
@@ -166,7 +166,7 @@ void withdraw(Run& run, const MemberFlags& flags) {
   const json invitation = find_invitation(run, flags.who);
   const std::string id = percent_encode(invitation.at("id").get<std::string>());
   const json answer = run.api().call(
-      {.method = "DELETE", .path = app_path(run, "/invitations/" + id), .as = As::account});
+      {.method = "DELETE", .path = path_in_app(run, "/invitations/" + id), .as = As::account});
   run.out().done(answer, "The invitation is withdrawn.");
 }
 

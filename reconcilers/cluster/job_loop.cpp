@@ -11,7 +11,6 @@ namespace berth::reconcilers {
 namespace {
 
 using runs::End;
-using runs::Reason;
 using runs::Run;
 
 // A refused Job is tried again after this time: a quota may have room by then.
@@ -154,13 +153,14 @@ Outcome JobLoop::reconcile(const std::string& run_id, Subject& subject) {
     if (is_over) return {};
     if (system_time() - run->inserted_at < longest_start)
       return Outcome::waiting("the cluster", after_refused_run);
-    return fail(*run, Reason::not_started,
+    return fail(*run, runs::Reason::not_started,
                 "the cluster has no Jobs, or doesn't let berth use them");
   }
   const ObjectPtr job = job_of(*run);
   if (job && label_of(*job, manifests::run_label) != run->id)
     // A database that was restored may have a cron's minute anew.
-    return is_over ? Outcome() : fail(*run, Reason::lost, "the cron has run at this minute before");
+    return is_over ? Outcome()
+                   : fail(*run, runs::Reason::lost, "the cron has run at this minute before");
   if (is_over) return job ? clean_up(*run, *job) : Outcome();
   if (!job) return run->made_at ? look_for_job(*run) : make(*run);
   if (!run->made_at || (is_suspended(*job) && !is_being_deleted(*job))) return resume(*run, *job);
@@ -192,7 +192,7 @@ Outcome JobLoop::make(const Run& run) {
       return Outcome::waiting("the cache to know the Job", soon);
     const Failure failure = meaning_of(error);
     if (failure != Failure::refused && failure != Failure::leaving && error.status != 409) throw;
-    if (is_late) return fail(run, Reason::not_started, error.what());
+    if (is_late) return fail(run, runs::Reason::not_started, error.what());
     return {Outcome::Kind::refused, 0, after_refused_run, error.what(), false};
   }
   parts_.cache.note(job);
@@ -211,7 +211,7 @@ Outcome JobLoop::resume(const Run& run, const Object& job) {
     // It hasn't started. A Secret may be refused for ever, by a quota or a webhook.
     const bool is_late = run.made_at && system_time() - *run.made_at >= longest_start;
     if (meaning_of(error) != Failure::refused || !is_late) throw;
-    return fail(run, Reason::not_started, error.what());
+    return fail(run, runs::Reason::not_started, error.what());
   }
 }
 
@@ -248,7 +248,7 @@ ObjectPtr JobLoop::job_of(const Run& run) const {
 Outcome JobLoop::look_for_job(const Run& run) {
   const auto job = parts_.client.get(kube::jobs, manifests::namespace_of(run.app_id),
                                      manifests::run_object_name(run));
-  if (!job) return fail(run, Reason::lost, "the Job is gone");
+  if (!job) return fail(run, runs::Reason::lost, "the Job is gone");
   parts_.cache.note(*job);
   return Outcome::waiting("the cache to know the Job", soon);
 }
@@ -304,7 +304,7 @@ Outcome JobLoop::look(const Run& run, const Object& job) {
 // Keeps the log and records the end in one transaction, and then removes the Job.
 Outcome JobLoop::finish(const Run& run, const Object& pod, const runs::Seen& seen) {
   std::optional<runs::Log> log;
-  if (has_written(pod) && seen.end->reason != Reason::not_started) {
+  if (has_written(pod) && seen.end->reason != runs::Reason::not_started) {
     try {
       log = read_log(pod);
     } catch (const kube::ApiError& error) {
@@ -342,7 +342,7 @@ Outcome JobLoop::clean_up(const Run& run, const Object& job) {
   return {Outcome::Kind::applied, 1, {}, "", false};
 }
 
-Outcome JobLoop::fail(const Run& run, Reason reason, const std::string& message) {
+Outcome JobLoop::fail(const Run& run, runs::Reason reason, const std::string& message) {
   const runs::Seen seen{.end = End{.at = system_time(), .reason = reason, .message = message}};
   const bool recorded = record(run, seen, {});
   return {Outcome::Kind::refused, 0, {}, message, recorded};

@@ -12,7 +12,6 @@ namespace berth::reconcilers {
 namespace {
 
 using runs::End;
-using runs::Reason;
 using runs::Run;
 
 // The kubelet's reason for a container that couldn't be started, and those of other runtimes.
@@ -50,24 +49,24 @@ End end_of(const Run& run, const Object& pod, const Object& terminated, Instant 
   end.message.erase(end.message.find_last_not_of('\n') + 1);
   const std::string reason = text_at(terminated, {"reason"});
   if (missed_deadline(pod)) {
-    end.reason = Reason::timed_out;
+    end.reason = runs::Reason::timed_out;
     end.message = timed_out_words(run);
   } else if (is_start_error(terminated)) {
-    end.reason = Reason::not_started;
+    end.reason = runs::Reason::not_started;
     end.exit_code.reset();
     if (end.message.empty()) end.message = reason;
   } else if (reason == "ContainerStatusUnknown") {
-    end.reason = Reason::lost;
+    end.reason = runs::Reason::lost;
     end.exit_code.reset();
   } else if (!text_at(pod, {"status", "reason"}).empty() ||
              (is_being_deleted(pod) && end.exit_code != 0)) {
     // It was evicted or deleted, and didn't end by itself.
-    end.reason = Reason::lost;
+    end.reason = runs::Reason::lost;
     end.message = pod_words(pod).empty() ? "the pod was deleted" : pod_words(pod);
   } else if (reason == "OOMKilled") {
-    end.reason = Reason::out_of_memory;
+    end.reason = runs::Reason::out_of_memory;
   } else if (end.exit_code != 0) {
-    end.reason = Reason::command_failed;
+    end.reason = runs::Reason::command_failed;
   } else {
     end.message.clear();
   }
@@ -75,11 +74,11 @@ End end_of(const Run& run, const Object& pod, const Object& terminated, Instant 
 }
 
 End lost(const std::string& words, Instant now) {
-  return {.at = now, .reason = Reason::lost, .message = words};
+  return {.at = now, .reason = runs::Reason::lost, .message = words};
 }
 
 End not_started(const std::string& words, Instant now) {
-  return {.at = now, .reason = Reason::not_started, .message = words};
+  return {.at = now, .reason = runs::Reason::not_started, .message = words};
 }
 
 // The words of the newest event with this reason.
@@ -141,8 +140,8 @@ JobState before_start(const Run& run, const Object& pod, const std::vector<Objec
   if (cannot_pull && now - since < pull_tried_for && !is_final(now_is.trouble->message)) {
     state.look_again = pull_tried_for - std::max(now - since, Duration(0));
   } else if (cannot_pull) {
-    state.seen.end =
-        End{.at = now, .reason = Reason::image_pull_failed, .message = now_is.trouble->message};
+    state.seen.end = End{
+        .at = now, .reason = runs::Reason::image_pull_failed, .message = now_is.trouble->message};
   } else if (now_is.trouble && (is_late || now_is.step == PodState::Step::starting)) {
     state.seen.end = not_started(now_is.trouble->message, now);
   } else if (is_late) {
@@ -165,7 +164,8 @@ JobState while_running(const Run& run, const Object& pod, Instant started, Insta
   if (grace_ends && *grace_ends + reported_within < now)
     state.seen.end = lost("the pod was deleted, and its node doesn't say how it ended", now);
   else if (now >= ends)
-    state.seen.end = End{.at = now, .reason = Reason::timed_out, .message = timed_out_words(run)};
+    state.seen.end =
+        End{.at = now, .reason = runs::Reason::timed_out, .message = timed_out_words(run)};
   else
     state.look_again = grace_ends ? std::min<Duration>(reported_within, ends - now) : ends - now;
   return state;
@@ -197,7 +197,7 @@ JobState state_of_job(const Run& run, const Object& job, const Object& pod,
     if (has_run)
       state.seen.end =
           missed_deadline(pod)
-              ? End{.at = now, .reason = Reason::timed_out, .message = timed_out_words(run)}
+              ? End{.at = now, .reason = runs::Reason::timed_out, .message = timed_out_words(run)}
               : lost(words.empty() ? "the pod has ended" : words, now);
     else
       state.seen.end = not_started(words.empty() ? "the pod has ended" : words, now);

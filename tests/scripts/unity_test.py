@@ -84,6 +84,9 @@ def main():
         count += len(names)
         twice += [f"{library}: {scope}::{name}{parameters} is in {' and '.join(sorted(where))}"
                   for (scope, name, parameters), where in names.items() if len(where) > 1]
+        twice += [f"{library}: {scope}::{name} is a function in {' and '.join(sorted(where))}, and something else in {other}"
+                  for (scope, name, parameters), where in names.items() if parameters
+                  for other in sorted(names.get((scope, name, ""), set()) - where)]
         twice += [f"{library}: {scope}::{name} of {' and '.join(sorted(where))} hides another one in {path}"
                   for scope, name, where, path in hidden(names, files, declared)]
     print(f"{count} local names in {len(libraries)} libraries")

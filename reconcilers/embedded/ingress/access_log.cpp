@@ -34,7 +34,7 @@ constexpr std::string_view before_host = "\"request\":{\"host\":\"";
 constexpr std::string_view before_duration = "\"duration\":";
 constexpr std::string_view before_status = "\"status\":";
 
-sockaddr_in loopback(int port) {
+sockaddr_in loopback_at(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(std::uint16_t(port));
@@ -43,7 +43,7 @@ sockaddr_in loopback(int port) {
 }
 
 bool bind_to(int socket, int port) {
-  const sockaddr_in address = loopback(port);
+  const sockaddr_in address = loopback_at(port);
   return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
