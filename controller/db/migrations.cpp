@@ -4,12 +4,18 @@
 #include "controller/base/log.h"
 
 namespace berth::db {
+namespace {
 
-SchemaTooOld::SchemaTooOld()
-    : UnusableSchema(
-          std::string("the database was written before version 1.0.0 of the schema; the last "
-                      "commit of berth that can read it is ") +
-          last_commit_before_schema) {}
+std::string too_old() {
+  std::string text =
+      "the database was written before version 1.0.0 of the schema; the last commit of berth that "
+      "can read it is ";
+  return text.append(last_commit_before_schema);
+}
+
+}  // namespace
+
+SchemaTooOld::SchemaTooOld() : UnusableSchema(too_old()) {}
 
 void check_applied(Applied applied, const std::vector<EmbeddedFile>& files) {
   if (!applied.empty() && !applied.contains(std::string(files.front().name))) throw SchemaTooOld();

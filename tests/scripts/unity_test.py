@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """unity_test.py BUILD: files of a library don't have the same local names.
 
-The release preset compiles more files of a library together than the preset of the tests does (CMAKE_UNITY_BUILD), so
-two constants of one name in two anonymous namespaces would break it where no test notices. So would a local function
+The presets for sanitizers compile more files of a library together than the one of the tests does (CMAKE_UNITY_BUILD),
+so two constants of one name in two anonymous namespaces would break them where no test notices. So would a local function
 that hides one of a namespace which another file uses whole (`using namespace`). Names are read by universal-ctags. Libraries whose files are grouped by hand (UNITY_GROUP) are grouped the same way by each preset, and
 compile or don't with the tests."""
 import collections
