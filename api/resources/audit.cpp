@@ -2,6 +2,7 @@
 // its chain, and its entries for a SIEM.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -110,48 +111,53 @@ std::string csv_line(const json& entry) {
   return line + "\r\n";
 }
 
-// Sends all entries that match, newest first, as fast as the caller takes them. The caller's token,
-// secret and role are looked at again and again; once they don't suffice, the answer is cut off.
-class EntryStream {
+// Sends entries part by part, as fast as the caller takes them. The caller's token, secret and role
+// are looked at again and again; once they don't suffice, the answer is cut off.
+class ExportStream {
  public:
-  EntryStream(const Call& call, const Services& services, audit::Filter filter, Reader reader,
-              TextForm form)
+  // Appends the next part to the text. Returns whether it was the last one.
+  using Part = std::function<bool(db::Tx& tx, std::string& text)>;
+
+  ExportStream(const Call& call, const Services& services, Part part)
       : services_(services),
-        filter_(std::move(filter)),
-        reader_(reader),
-        form_(form),
+        part_(std::move(part)),
         bearer_(call, services),
         permit_(services.memory.events->admit_export(bearer_.holder())) {}
 
   Next step(const Sink& sink) {
     if (!bearer_.still_good()) return Next::break_off;
     std::string text;
-    if (!has_begun_ && form_ == TextForm::csv) text = csv_head();
-    has_begun_ = true;
-    ActorNames names;
-    const bool is_last = services_.db.read([&](db::Tx& tx) {
-      const audit::Part part = audit::read(tx, filter_, before_, entries_of_step);
-      for (const audit::Entry& entry : part.entries) {
-        const json object = encode(tx, entry, reader_, names);
-        text += form_ == TextForm::csv ? csv_line(object) : dump(object) + "\n";
-      }
-      before_ = part.last;
-      return part.is_end;
-    });
+    const bool is_last = services_.db.read([&](db::Tx& tx) { return part_(tx, text); });
     if (!text.empty()) sink(text);
     return is_last ? Next::end : Next::more;
   }
 
  private:
   const Services& services_;
-  const audit::Filter filter_;
-  const Reader reader_;
-  const TextForm form_;
+  const Part part_;
   BearerCheck bearer_;
   const std::unique_ptr<EventHub::Permit> permit_;
-  std::string before_;
-  bool has_begun_ = false;
 };
+
+Reply export_of(const Call& call, const Services& services, ExportStream::Part part) {
+  const auto stream = std::make_shared<ExportStream>(call, services, std::move(part));
+  return {.stream = [stream](const Sink& sink) { return stream->step(sink); }};
+}
+
+// All entries that match, newest first.
+ExportStream::Part matching(const audit::Filter& filter, Reader reader, TextForm form) {
+  return [=, before = std::string()](db::Tx& tx, std::string& text) mutable {
+    if (before.empty() && form == TextForm::csv) text = csv_head();
+    ActorNames names;
+    const audit::Part part = audit::read(tx, filter, before, entries_of_step);
+    for (const audit::Entry& entry : part.entries) {
+      const json object = encode(tx, entry, reader, names);
+      text += form == TextForm::csv ? csv_line(object) : dump(object) + "\n";
+    }
+    before = part.last;
+    return part.is_end;
+  };
+}
 
 // An empty parameter is none: the entries without a target are very many.
 std::optional<std::string> named(const Call& call, std::string_view parameter) {
@@ -186,11 +192,11 @@ Reply answer(db::Tx& tx, const Call& call, const Services& services, const audit
                 "entries", audit::list(tx, filter, call.page()),
                 [&](const audit::Entry& entry) { return encode(tx, entry, reader, names); })};
   }
-  const auto stream = std::make_shared<EntryStream>(call, services, filter, reader, form);
-  return {.stream = [stream](const Sink& sink) { return stream->step(sink); },
-          .content_type = content_type_of(form),
-          .headers = {{"Content-Disposition",
-                       "attachment; filename=\"audit." + std::string(to_string(form)) + "\""}}};
+  Reply reply = export_of(call, services, matching(filter, reader, form));
+  reply.content_type = content_type_of(form);
+  reply.headers = {{"Content-Disposition",
+                    "attachment; filename=\"audit." + std::string(to_string(form)) + "\""}};
+  return reply;
 }
 
 Reply all_entries(db::Tx& tx, const Call& call, const Services& services) {
@@ -216,45 +222,20 @@ Reply entries_of_app(db::Tx& tx, const Call& call, const Services& services) {
   return answer(tx, call, services, filter, Reader::app_admin);
 }
 
-// Sends the entries behind a number in the order of their numbers, up to the newest one. Is cut off
-// like an EntryStream.
-class LinkStream {
- public:
-  LinkStream(const Call& call, const Services& services, std::int64_t after)
-      : services_(services),
-        after_(after),
-        bearer_(call, services),
-        permit_(services.memory.events->admit_export(bearer_.holder())) {}
-
-  Next step(const Sink& sink) {
-    if (!bearer_.still_good()) return Next::break_off;
-    std::string text;
-    ActorNames names;
-    const bool is_last = services_.db.read([&](db::Tx& tx) {
-      const auto links = audit::links(tx, after_, entries_of_step);
-      for (const audit::Link& link : links) {
-        json object = encode(tx, link.entry, Reader::platform_admin, names);
-        object["chain"] = link.chain;
-        text += dump(object) + "\n";
-        after_ = *link.entry.number;
-      }
-      return int(links.size()) < entries_of_step;
-    });
-    if (!text.empty()) sink(text);
-    return is_last ? Next::end : Next::more;
-  }
-
- private:
-  const Services& services_;
-  std::int64_t after_;
-  BearerCheck bearer_;
-  const std::unique_ptr<EventHub::Permit> permit_;
-};
-
+// The entries behind a number in the order of their numbers, up to the newest one.
 Reply stream_of_entries(db::Tx&, const Call& call, const Services& services) {
-  const auto stream =
-      std::make_shared<LinkStream>(call, services, call.number("after").value_or(0));
-  return {.stream = [stream](const Sink& sink) { return stream->step(sink); }};
+  const std::int64_t first = call.number("after").value_or(0);
+  return export_of(call, services, [after = first](db::Tx& tx, std::string& text) mutable {
+    ActorNames names;
+    const auto links = audit::links(tx, after, entries_of_step);
+    for (const audit::Link& link : links) {
+      json object = encode(tx, link.entry, Reader::platform_admin, names);
+      object["chain"] = link.chain;
+      text += dump(object) + "\n";
+      after = *link.entry.number;
+    }
+    return int(links.size()) < entries_of_step;
+  });
 }
 
 Reply check_chain(db::Tx& tx, const Call& call, const Services&) {

@@ -77,31 +77,41 @@ const ListSql with_network = {
     .rows = select_entries + R"( WHERE network = $8)" + filtered + page_of_entries,
     .sorted_by = newest_first};
 
+// A field of the filter that has an index, and the list by it.
+struct Index {
+  std::optional<std::string> Filter::*field;
+  const ListSql* list;
+};
+constexpr Index indexes[] = {{&Filter::user_id, &with_user}, {&Filter::target, &with_target},
+                             {&Filter::actor, &with_actor},  {&Filter::network, &with_network},
+                             {&Filter::app_id, &with_app},   {&Filter::action, &with_action}};
+
+// Returns the first of the indexes by which the filter asks; null if it asks by none.
+const Index* index_of(const Filter& filter) {
+  const auto found = std::ranges::find_if(
+      indexes, [&](const Index& index) { return (filter.*index.field).has_value(); });
+  return found == std::end(indexes) ? nullptr : found;
+}
+
 const ListSql& list_for(const Filter& filter) {
-  if (filter.user_id) return with_user;
-  if (filter.target) return with_target;
-  if (filter.actor) return with_actor;
-  if (filter.network) return with_network;
-  if (filter.app_id) return with_app;
-  return filter.action ? with_action : of_all;
+  const Index* const index = index_of(filter);
+  return index == nullptr ? of_all : *index->list;
 }
 
 // The part of the filter by which list_for() has an index, and the times.
 Filter indexed_part(const Filter& filter) {
   Filter part = {.from = filter.from, .until = filter.until};
-  if (filter.user_id)
-    part.user_id = filter.user_id;
-  else if (filter.target)
-    part.target = filter.target;
-  else if (filter.actor)
-    part.actor = filter.actor;
-  else if (filter.network)
-    part.network = filter.network;
-  else if (filter.app_id)
-    part.app_id = filter.app_id;
-  else
-    part.action = filter.action;
+  if (const Index* const index = index_of(filter)) part.*index->field = filter.*index->field;
   return part;
+}
+
+// Returns what `use` returns for the values of $1 to $9.
+template <typename Use>
+auto with_values(const Filter& filter, Use use) {
+  return use(filter.target.value_or(""), filter.actor.value_or(""), filter.action.value_or(""),
+             filter.from ? first_id_at(*filter.from) : "",
+             filter.until ? first_id_at(*filter.until) : last_id, filter.user_id.value_or(""),
+             filter.app_id.value_or(""), filter.network.value_or(""), filter.token_id.value_or(""));
 }
 
 // Whether the entry has the filter's texts.
@@ -200,22 +210,18 @@ void record_operation(db::Tx& tx, std::string_view target_kind, std::string_view
 }
 
 Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
-  return read_page(
-      tx, list_for(filter), page, entry_of, filter.target.value_or(""), filter.actor.value_or(""),
-      filter.action.value_or(""), filter.from ? first_id_at(*filter.from) : "",
-      filter.until ? first_id_at(*filter.until) : last_id, filter.user_id.value_or(""),
-      filter.app_id.value_or(""), filter.network.value_or(""), filter.token_id.value_or(""));
+  return with_values(filter, [&](const auto&... values) {
+    return read_page(tx, list_for(filter), page, entry_of, values...);
+  });
 }
 
 Part read(db::Tx& tx, const Filter& filter, const std::string& before, int limit) {
   const Filter by = indexed_part(filter);
   Part part;
   int looked_at = 0;
-  db::Query rows = tx.query(list_for(by).rows, by.target.value_or(""), by.actor.value_or(""),
-                            by.action.value_or(""), by.from ? first_id_at(*by.from) : "",
-                            by.until ? first_id_at(*by.until) : last_id, by.user_id.value_or(""),
-                            by.app_id.value_or(""), by.network.value_or(""),
-                            by.token_id.value_or(""), before.empty() ? last_id : before, limit, 0);
+  db::Query rows = with_values(by, [&](const auto&... values) {
+    return tx.query(list_for(by).rows, values..., before.empty() ? last_id : before, limit, 0);
+  });
   while (rows.next()) {
     ++looked_at;
     Entry entry = entry_of(rows);
