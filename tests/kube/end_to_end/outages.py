@@ -40,8 +40,9 @@ class Outages(World):
 
     def wake_the_others(self):
         """Restarts the cluster's other components, which otherwise take up to two minutes to reconnect to an API server
-        that was down."""
-        for part in ("controller-manager", "scheduler", "kubelet", "traefik"):
+        that was down. Traefik comes last: it reaches the API server through kube-proxy's rules for the Service `kubernetes`,
+        whose endpoint the API server removed when it stopped, and answers 404 for every host until then."""
+        for part in ("controller-manager", "scheduler", "network-policies", "kubelet", "kube-proxy", "traefik"):
             self.addCleanup(self.cluster.start_part, part)  # whatever happens here, other tests follow
             self.cluster.stop_part(part)
             self.cluster.start_part(part)
