@@ -19,7 +19,7 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
   libfido2-dev libhowardhinnant-date-dev libicu-dev libjemalloc-dev liboath-dev libpng-dev libqrencode-dev libturbojpeg0-dev libzxcvbn-dev libkainjow-mustache-dev
   graphviz)
 test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-cryptography python3-venv python3-yaml chromium
-  postgresql-15 pgbouncer wrk docker-registry busybox-static universal-ctags
+  postgresql-15 pgbouncer wrk docker-registry busybox-static tmux universal-ctags
   mono-mcs mono-runtime libmono-system-net-http4.0-cil libmono-system-runtime-serialization4.0-cil)
 # What runs containers on this machine, without root too.
 run=(curl jq podman runc conmon netavark aardvark-dns iptables nftables uidmap slirp4netns fuse-overlayfs caddy)

@@ -18,6 +18,7 @@ from .waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = os.environ.get("BERTHD") or str(ROOT / "build/dev/berthd")
+CLIENT = str(pathlib.Path(PROGRAM).parent / "berth")
 PATIENCE = 60  # seconds, which is generous even on a loaded machine
 # Small tiers, so that many deployments fit on a machine, and one that wants more memory is killed soon.
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, "
@@ -175,6 +176,11 @@ class Operator:
                                 {"requested_scopes": [scope for scope in self.scopes if scope != "profile:read"]}, self.session)
         assert asked["status"] == "pending", asked
         self.berthd.as_admin("POST", f"/api/internal/scope-requests/{asked['id']}/approve")
+
+    def client(self, home):
+        """Returns the variables with which the client `berth` acts for this operator; it keeps nothing but in `home`."""
+        token = self.token["Authorization"].removeprefix("Bearer ")
+        return {"HOME": home, "XDG_CONFIG_HOME": home, "BERTH_URL": self.berthd.url, "BERTH_TOKEN": token}
 
     def get_token(self):
         verifier = secrets.token_urlsafe(48)

@@ -10,7 +10,7 @@ import time
 import urllib.parse
 
 from . import world
-from .berthd import PATIENCE, ROOT, Berthd, Operator
+from .berthd import CLIENT, PATIENCE, ROOT, Berthd, Operator
 from .waiting import eventually
 from .websocket import NotUpgraded, WebSocket
 
@@ -22,6 +22,7 @@ NAMESPACE = "berth-e2e-exec"
 BUSYBOX = "/bin/busybox"
 AT_ONCE = 100
 API_SERVER = "https://127.0.0.1:6443"
+SCREEN_LIMIT = 15  # seconds until a screen shows what was typed
 
 
 class Runner(Operator):
@@ -111,6 +112,44 @@ class Session:
         causes = (self.status.get("details") or {}).get("causes") or []
         codes = [int(cause["message"]) for cause in causes if cause.get("reason") == "ExitCode"]
         return codes[0] if codes else None
+
+
+class Screen:
+    """A terminal of tmux in which a person would type, with a server of tmux for it alone. Used in a `with` block."""
+
+    def __init__(self, environment, columns, rows):
+        self.folder = tempfile.TemporaryDirectory(prefix="berth-e2e-tmux-")
+        self.environment = {**os.environ, **environment, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+        self.tmux("new-session", "-d", "-s", "screen", "-x", columns, "-y", rows, "/bin/sh")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server")
+        self.folder.cleanup()
+
+    def tmux(self, *words):
+        words = ("tmux", "-f", "/dev/null", "-S", pathlib.Path(self.folder.name) / "socket", *words)
+        return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, env=self.environment).stdout
+
+    def type(self, text, *keys):
+        """Types the text as it is, and then the keys with these names."""
+        if text:
+            self.tmux("send-keys", "-t", "screen", "-l", text)
+        if keys:
+            self.tmux("send-keys", "-t", "screen", *keys)
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-t", "screen", "-x", columns, "-y", rows)
+
+    def text(self):
+        return self.tmux("capture-pane", "-t", "screen", "-p")
+
+    def shows(self, *lines):
+        """Waits until the screen has these lines, among others."""
+        eventually(lambda: set(lines) <= {line.rstrip() for line in self.text().splitlines()}, f"the screen shows {lines}",
+                   SCREEN_LIMIT, seen=self.text)
 
 
 class Sessions(world.World):
@@ -221,6 +260,34 @@ class Sessions(world.World):
             self.ada.restart(self.shop)
             self.assertIn(session.end(), (137, 143, None))
         self.ada.wait(self.shop, "running")
+
+    def test_8_an_editor_in_a_terminal(self):
+        """What a person does with the client: the editor vi, a terminal that gets another size meanwhile, and Ctrl-C."""
+        with tempfile.TemporaryDirectory() as home, Screen(self.ada.client(home), 100, 30) as screen:
+            screen.type("PS1='outside> '", "Enter")
+            screen.shows("outside>")
+            screen.type(f"{CLIENT} exec {self.shop} -- {BUSYBOX} sh; echo it was $?", "Enter")
+            screen.shows("/ $")
+            screen.type("PS1='inside> '", "Enter")
+            screen.shows("inside>")
+            screen.type(f"{BUSYBOX} vi /tmp/note", "Enter")
+            screen.shows("~")
+            screen.type("ifirst line", "Enter")
+            screen.type("second line", "Escape")
+            # busybox' vi forgets an Escape after which the terminal's size changes at once.
+            screen.shows("first line", "second line", "- /tmp/note [Modified] 2/2 100%")
+            screen.resize(80, 20)
+            screen.type(":wq", "Enter")
+            screen.shows("inside>")
+            screen.type(f"{BUSYBOX} clear; {BUSYBOX} cat /tmp/note; {BUSYBOX} stty size", "Enter")
+            screen.shows("first line", "second line", "20 80")
+            screen.type(f"{BUSYBOX} sleep 1000", "Enter")
+            time.sleep(1)
+            screen.type("", "C-c")
+            screen.type("echo interrupted $?", "Enter")
+            screen.shows("interrupted 130")
+            screen.type("exit 7", "Enter")
+            screen.shows("it was 7", "outside>")
 
 
 class SessionAccount(world.World):

@@ -13,8 +13,7 @@ SHELL = ("/bin/busybox", "sh", "-c")
 # A web server that writes each request into its log.
 COUNTER = (*SHELL, "mkdir -p /tmp/www && exec /bin/busybox httpd -f -vv -p 3000 -h /tmp/www")
 LATEST = 2  # seconds after its minute, until a cron's run is made
-ROUNDS = 3  # of releases, while berthd is killed
-KILLS = 5  # in each round
+KILLS = 5  # of berthd in each round of releases
 RELEASE_TAKES = 12  # seconds
 LONG = 120  # seconds: what waits for containers while everything restarts
 
@@ -25,6 +24,8 @@ def moment(text):
 
 class Jobs(World):
     parts = ("controller-manager",)  # of the cluster, which are restarted
+    rounds = 3  # of releases, while berthd is killed
+    minutes = 3  # in which a cron runs, at least
 
     def run_command(self, deployment, *command, **more):
         """Starts a run. Returns its id."""
@@ -124,7 +125,7 @@ class Jobs(World):
         shop = self.ada.deploy("migrated")
         self.ada.wait(shop, "running")
         ask = "/bin/busybox wget -q -O /dev/null {}/{} || true; "
-        for number in range(ROUNDS):
+        for number in range(self.rounds):
             begun, done = f"begun-{number}", f"done-{number}"
             self.change(shop, env_vars={"ROUND": str(number)}, release_command=[
                 *SHELL, ask.format(url, begun) + f"sleep {RELEASE_TAKES}; " + ask.format(url, done)])
@@ -136,7 +137,7 @@ class Jobs(World):
             eventually(lambda: len(through()) == number + 1, "the release is through", LONG, seen=lambda: self.runs(shop)[:2])
             eventually(lambda: self.ada.status(shop)["status"] == "running", "it runs", LONG, seen=lambda: self.ada.status(shop))
             self.assertEqual((self.counted(counter, begun), self.counted(counter, done)), (1, 1), self.runs(shop)[:3])
-        self.assertEqual(len([run for run in self.runs(shop) if run["kind"] == "release"]), ROUNDS)
+        self.assertEqual(len([run for run in self.runs(shop) if run["kind"] == "release"]), self.rounds)
         self.nothing_is_left(shop)
         self.ada.delete(shop)
         self.ada.delete(counter)
@@ -155,7 +156,7 @@ class Jobs(World):
         eventually(lambda: len(ticks()) >= 1, "it has run", 3 * 60, seen=ticks)
         self.restart_parts()
         known = len(ticks())
-        eventually(lambda: len(ticks()) >= known + 2, "it runs on", 4 * 60, seen=ticks)
+        eventually(lambda: len(ticks()) >= max(known + 2, self.minutes), "it runs on", (self.minutes + 1) * 60, seen=ticks)
         minutes = sorted(moment(run["scheduled_at"]) for run in ticks())
         self.assertEqual(len(minutes), len(set(minutes)), "no minute has two runs")
         self.assertEqual({later - earlier for earlier, later in zip(minutes, minutes[1:])}, {datetime.timedelta(minutes=1)})

@@ -1,5 +1,6 @@
 """Tests of deployments with several processes and several containers of each: visitors must notice nothing of their comings
 and goings."""
+import subprocess
 import time
 
 from .cluster import REGISTRY, serves
@@ -104,3 +105,25 @@ class Processes(World):
         self.assertEqual(self.budgets(shop), [])
         served = [one for one in self.ada.ask("GET", f"/{shop}/logs")["logs"] if one["status"] == "failed"]
         self.assertEqual(served, [])
+
+    def test_4_a_drained_node_fails_no_request(self):
+        """Only for a cluster. Its single node takes new pods again as soon as `kubectl drain` has listed those to be evicted."""
+        shop = self.deployed("moved", replicas=3)
+        self.settles(shop, web=3)
+        serves("moved", FIRST)
+        before = self.pods(shop, "web")
+        self.addCleanup(self.cluster.kubectl, "uncordon", "node1")
+        with Visitors("moved") as visitors:
+            drain = subprocess.Popen([str(self.cluster.state / "tools/kubectl"), "--kubeconfig", str(self.cluster.admin), "drain", "node1",
+                                      "--pod-selector", f"berth/deployment={shop}", "--delete-emptydir-data", f"--timeout={LIMIT}s"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            eventually(lambda: self.pods(shop, "web") != before, "a pod is evicted", LIMIT)
+            self.cluster.kubectl("uncordon", "node1")
+            said, _ = drain.communicate(timeout=LIMIT + DRAINED)
+            self.assertEqual(drain.returncode, 0, said)
+            # The disruption budget lets one go at a time: the others have to be asked for again.
+            self.assertIn("disruption budget", said)
+            self.settles(shop, web=3)
+            self.assertFalse(before & self.pods(shop, "web"))
+            time.sleep(DRAINED)
+        visitors.check(self, FIRST)
