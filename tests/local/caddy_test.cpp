@@ -502,10 +502,15 @@ TEST_CASE("requests are counted by what they reach, also those that fail", "[cad
   const auto counted = [&] { return world.ingress->traffic()[{"app-1", "web", "http"}].by_class; };
   REQUIRE(eventually([&] { return counted().front() == 1; }));
   const std::int64_t unanswered = counted().back();
-  for (int i = 0; i < 500; ++i) world.status("web.apps.localhost");
+  int answered = 0;
+  for (int i = 0; i < 500; ++i) answered += world.status("web.apps.localhost") == 200 ? 1 : 0;
+  CHECK(answered == 500);
   for (int i = 0; i < 10; ++i) world.get("web.apps.localhost", "/missing");
   for (int i = 0; i < 100; ++i) world.status("random-" + std::to_string(i) + ".example");
-  CHECK(eventually([&] { return counted().front() == 501 && counted().at(2) == 10; }));
+  const bool are_counted = eventually([&] { return counted().front() == 501 && counted().at(2) == 10; });
+  INFO("counted: " << counted().front() << " successes, " << counted().at(2) << " refusals, " << counted().back()
+                   << " failures; lost: " << world.ingress->lost_requests());
+  CHECK(are_counted);
   world.objects.remove(Kind::pods, "web-1");
   REQUIRE(eventually([&] { return world.status("web.apps.localhost") == 503; }));
   CHECK(eventually([&] { return counted().back() > unanswered; }));
