@@ -507,9 +507,10 @@ TEST_CASE("requests are counted by what they reach, also those that fail", "[cad
   CHECK(answered == 500);
   for (int i = 0; i < 10; ++i) world.get("web.apps.localhost", "/missing");
   for (int i = 0; i < 100; ++i) world.status("random-" + std::to_string(i) + ".example");
-  const bool are_counted = eventually([&] { return counted().front() == 501 && counted().at(2) == 10; });
-  INFO("counted: " << counted().front() << " successes, " << counted().at(2) << " refusals, " << counted().back()
-                   << " failures; lost: " << world.ingress->lost_requests());
+  const bool are_counted =
+      eventually([&] { return counted().front() == 501 && counted().at(2) == 10; });
+  INFO("counted: " << counted().front() << " successes, " << counted().at(2) << " refusals, "
+                   << counted().back() << " failures; lost: " << world.ingress->lost_requests());
   CHECK(are_counted);
   world.objects.remove(Kind::pods, "web-1");
   REQUIRE(eventually([&] { return world.status("web.apps.localhost") == 503; }));
