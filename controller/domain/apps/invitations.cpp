@@ -165,10 +165,7 @@ void require_room_for_member(db::Tx& tx, const App& app, const accounts::User& u
       max_members_per_app)
     throw Error(Code::invalid_state,
                 "the app already has " + std::to_string(max_members_per_app) + " members");
-  if (tx.number(R"(SELECT count(*) FROM app_members WHERE user_id = $1)", user.id) >=
-      max_memberships_of_account)
-    throw Error(Code::invalid_state, "you are already a member of " +
-                                         std::to_string(max_memberships_of_account) + " apps");
+  require_room_for_membership(tx, user.id);
 }
 
 }  // namespace

@@ -275,6 +275,13 @@ void remove_member(db::Tx& tx, const MemberChange& by, const std::string& app_id
   if (!leaves) tell_removed(tx, by, own.app, user_id);
 }
 
+void require_room_for_membership(db::Tx& tx, const std::string& user_id) {
+  if (tx.number(R"(SELECT count(*) FROM app_members WHERE user_id = $1)", user_id) >=
+      max_memberships_of_account)
+    throw Error(Code::invalid_state, "you are already a member of " +
+                                         std::to_string(max_memberships_of_account) + " apps");
+}
+
 bool is_any_member(db::Tx& tx, const std::string& user_id) {
   return tx.number(R"(SELECT 1 FROM app_members WHERE user_id = $1 LIMIT 1)", user_id) > 0;
 }

@@ -90,11 +90,14 @@ void remove_member(db::Tx& tx, const MemberChange& by, const std::string& app_id
 // the limits of the new account. The caller has had the actor prove who they are. Throws
 // app_not_found; forbidden unless the app belongs to the actor; user_not_found if the other isn't a
 // member; invalid_state if they can't have it (suspended, unverified), or it changed hands less
-// than transfer_interval ago; app_limit_reached and deployment_limit_reached if the new account has
-// no room for it. Implemented in lifecycle, because it changes several modules' tables.
+// than transfer_interval ago, or the actor has no room for the membership; app_limit_reached and
+// deployment_limit_reached if the new account has no room for it. Implemented in lifecycle, because
+// it changes several modules' tables.
 App transfer(db::Tx& tx, const MemberChange& by, const std::string& app_id,
              const std::string& user_id);
 
+// Throws invalid_state if the user already is a member of max_memberships_of_account apps.
+void require_room_for_membership(db::Tx& tx, const std::string& user_id);
 // Whether the user is a member of any app, other than as the account that it belongs to.
 bool is_any_member(db::Tx& tx, const std::string& user_id);
 // Whether the user is a member of the app, other than as the account that it belongs to.

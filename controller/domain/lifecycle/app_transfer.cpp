@@ -49,6 +49,8 @@ App transfer(db::Tx& tx, const MemberChange& by, const std::string& app_id,
   // Others may be about to count what the accounts have.
   accounts::lock(tx, to.id);
   require_room(tx, to.id);
+  // The actor stays an owner, from now on as a member.
+  if (!is_member(tx, app_id, by.actor.id)) require_room_for_membership(tx, by.actor.id);
   change_owner(tx, own.app, to.id);
   deployments::give_to(tx, app_id, to.id, by.keys.data);
   campaigns::give_to(tx, app_id, to.id);

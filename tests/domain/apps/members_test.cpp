@@ -247,6 +247,24 @@ TEST_CASE("an app doesn't go to an account that has no room for it") {
   CHECK(t.transfer(t.ada, t.bob) == "");
 }
 
+TEST_CASE("who gives an app away stays a member, and needs room for it") {
+  Team t;
+  t.join(t.bob, Role::owner);
+  accounts::User other;
+  for (int i = 0; i < apps::max_memberships_of_account; ++i) {
+    if (i % apps::max_apps_per_account == 0) other = t.world.verified_user("other" + std::to_string(i));
+    const std::string app_id = t.world.new_app(other).app.id;
+    t.world.write([&](db::Tx& tx) {
+      tx.execute(R"(
+          INSERT INTO app_members (app_id, user_id, role, deployments, inserted_at, updated_at)
+          VALUES ($1, $2, 'viewer', NULL, $3, $3))",
+                 app_id, t.ada.id, tx.now());
+    });
+  }
+  CHECK(t.transfer(t.ada, t.bob) == "409 invalid_state");
+  CHECK(t.world.find_app(t.app.id).owner_id == t.ada.id);
+}
+
 TEST_CASE("an app keeps an owner whatever 32 requests do at the same time") {
   Team t;
   t.join(t.bob, Role::owner);
