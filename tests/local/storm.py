@@ -318,12 +318,21 @@ class Storm(World):
             self.ada.wait(slot.id, state, SETTLED)
             if state == "running":
                 eventually(lambda name=slot.name, text=PAGES[image]: page(name) == (200, text + "\n"), f"{slot.name} has {image}",
-                           SETTLED, seen=lambda name=slot.name: page(name))
-                eventually(lambda one=slot.id: len(self.cluster.pods(one)) == 1, f"{slot.name} has one pod", SETTLED)
+                           SETTLED, seen=lambda name=slot.name, one=slot.id: (page(name)[0], self.seen(one)))
+                eventually(lambda one=slot.id: len(self.cluster.pods(one)) == 1, f"{slot.name} has one pod", SETTLED,
+                           seen=lambda one=slot.id: self.seen(one))
                 eventually(lambda one=slot.id, color=color: color in (None, self.color(one)), f"{slot.name} has the color {color}",
                            SETTLED, seen=lambda one=slot.id: (self.color(one), self.ada.status(one)))
         wanted = 1 + sum(slot.wish is not None and slot.wish[0] == "running" for person in people for slot in person.slots)
         eventually(lambda: len(self.running()) == wanted, f"{wanted} containers run", SETTLED, seen=self.running)
+
+    def seen(self, deployment):
+        """Returns what berthd and its node say of the deployment: its status, and of each pod the age, what ends it, and the
+        states of its containers."""
+        pods = [(pod["metadata"]["name"], pod["metadata"]["creationTimestamp"], pod["metadata"].get("deletionTimestamp"),
+                 pod.get("status", {}).get("phase"), pod.get("status", {}).get("containerStatuses"))
+                for pod in self.cluster.list("pods", "-l", f"berth/deployment={deployment}")]
+        return self.ada.status(deployment), pods
 
     def color(self, deployment):
         """Returns the variable of the deployment's only container; nothing while it changes."""

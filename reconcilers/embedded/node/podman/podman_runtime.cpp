@@ -626,7 +626,8 @@ bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,
       refuse(container, failure.reason, failure.message);
       return false;
     }
-    remove_by_podman(container->name, "");
+    const UnixAnswer other = request("GET", "/containers/" + container->name + "/json");
+    remove_by_podman(container->name, other.good() ? text_at(parsed(other), "Id") : "");
   }
 }
 
@@ -891,7 +892,7 @@ void PodmanRuntime::remove_by_podman(const std::string& name, const std::string&
   for (int attempt = 1; !ending_; ++attempt) {
     const UnixAnswer answer =
         request("DELETE", "/containers/" + name + "?force=true&timeout=0&v=true");
-    if (answer.good() || answer.status == 404) return remove_control_groups(id);
+    if (answer.good() || answer.status == 404) return remove_remains(id);
     if (attempt == cleanup_attempts) {
       log::warning("podman doesn't remove a container",
                    {{"container", name}, {"reason", words_of(answer.body)}});
