@@ -54,8 +54,9 @@ std::optional<Instant> Query::instant_or_null(std::string_view column) const {
 
 int Query::index_of(std::string_view column) const {
   const std::vector<std::string>& names = statement_->columns();
-  for (size_t tried = 0; tried < names.size(); ++tried) {
-    const size_t i = (next_column_ + tried) % names.size();
+  size_t i = next_column_;
+  for (size_t tried = 0; tried < names.size(); ++tried, ++i) {
+    if (i >= names.size()) i = 0;
     if (names[i] != column) continue;
     next_column_ = i + 1;
     return int(i);

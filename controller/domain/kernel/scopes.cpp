@@ -56,6 +56,14 @@ constexpr std::array scope_table = {
 static_assert(scope_table.size() == scope_count);
 static_assert(scope_table.back().scope == Scope::admin);
 
+template <typename Holds>
+ScopeSet scopes_where(Holds&& holds) {
+  ScopeSet set;
+  for (const ScopeInfo& row : scope_table)
+    if (holds(row)) set.add(row.scope);
+  return set;
+}
+
 }  // namespace
 
 const ScopeInfo& info(Scope scope) { return scope_table.at(static_cast<size_t>(scope)); }
@@ -69,24 +77,21 @@ std::optional<Scope> parse_scope(std::string_view name) {
 }
 
 ScopeSet ScopeSet::automatic() {
-  ScopeSet set;
-  for (const ScopeInfo& row : scope_table)
-    if (row.approval == Approval::automatic) set.add(row.scope);
-  return set;
+  static const ScopeSet scopes =
+      scopes_where([](const ScopeInfo& row) { return row.approval == Approval::automatic; });
+  return scopes;
 }
 
 ScopeSet ScopeSet::identity() {
-  ScopeSet set;
-  for (const ScopeInfo& row : scope_table)
-    if (row.approval == Approval::user) set.add(row.scope);
-  return set;
+  static const ScopeSet scopes =
+      scopes_where([](const ScopeInfo& row) { return row.approval == Approval::user; });
+  return scopes;
 }
 
 ScopeSet ScopeSet::operators() {
-  ScopeSet set;
-  for (const ScopeInfo& row : scope_table)
-    if (row.bearer == Bearer::app_owner) set.add(row.scope);
-  return set;
+  static const ScopeSet scopes =
+      scopes_where([](const ScopeInfo& row) { return row.bearer == Bearer::app_owner; });
+  return scopes;
 }
 
 namespace {

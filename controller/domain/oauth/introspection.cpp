@@ -29,16 +29,18 @@ Caller caller_of(const db::Query& row, Instant now) {
   const Instant expires_at = row.instant("expires_at");
   if (!row.null("revoked_at")) throw Error(Code::token_revoked, "the token was revoked");
   check_holder(row, expires_at, now);
-  const Holder holder = holder_of(row);
+  Holder holder = holder_of(row);
+  std::string family_id = row.text("family_id");
+  std::vector<std::string> deployments = deployments_of(row);
   const auto narrowed = row.text_or_null("scopes");
-  return {.user_id = holder.user_id,
-          .app_id = holder.app_id,
-          .grant_id = holder.grant_id,
-          .family_id = row.text("family_id"),
+  return {.user_id = std::move(holder.user_id),
+          .app_id = std::move(holder.app_id),
+          .grant_id = std::move(holder.grant_id),
+          .family_id = std::move(family_id),
           .scopes = narrowed ? stored_scopes(*narrowed).cut_to(holder.scopes) : holder.scopes,
           .expires_at = std::min(expires_at, holder.family_end),
           .first_party = holder.built_in,
-          .deployments = deployments_of(row),
+          .deployments = std::move(deployments),
           .owns_app = holder.owns_app,
           .unregistered = holder.unregistered,
           .tells_of_spends = holder.tells_of_spends,

@@ -29,8 +29,10 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   if (!client && rows.flag("refresh_requires_client"))
     return std::unexpected(
         Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
-  const Family family = {
-      .id = rows.text("family_id"), .end = holder.family_end, .mark = mark_of(refresh_token)};
+  const Family family = {.id = rows.text("family_id"),
+                         .end = holder.family_end,
+                         .mark = mark_of(refresh_token),
+                         .mark_hash = shown->stored.substr(0, shown->stored.find('.'))};
   const std::optional<openid::Login> login = login_of(rows);
   const auto consumed = rows.instant_or_null("consumed_at");
   if (shown->was_removed || consumed) {
@@ -47,8 +49,9 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
                        is_replay ? "family_revoked" : "within_grace", holder.user_id,
                        SecurityKind::refresh_token_reused);
   }
+  const Instant expires_at = rows.instant("expires_at");
   try {
-    check_holder(rows, rows.instant("expires_at"), tx.now());
+    check_holder(rows, expires_at, tx.now());
   } catch (const Error& refusal) {
     // The usual message of this error tells the caller to refresh, which is what failed here.
     return bad_refresh(refusal.code == Code::token_expired
@@ -71,9 +74,13 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
       UPDATE refresh_tokens
       SET consumed_at = $2
       WHERE token_hash = $1 AND consumed_at IS NULL)",
-                    stored_refresh_token(refresh_token), tx.now());
-  // Those whose reuse ends the family in any case need no row.
-  remove_consumed_tokens(tx, family, tx.now() - policy.refresh_reuse_grace);
+                    shown->stored, tx.now());
+  // Those whose reuse ends the family in any case need no row. The one before this was consumed
+  // when this one was made; if that is too short a time ago, there is nothing to remove, and a
+  // client that refreshes all the time doesn't pay for the search.
+  const Instant made_at = expires_at - refresh_token_lifetime;  // or later
+  const Instant before_grace = tx.now() - policy.refresh_reuse_grace;
+  if (made_at <= before_grace) remove_consumed_tokens(tx, family, before_grace);
   Tokens tokens =
       add_tokens(tx, family, scopes, holder.user_id, scope ? std::optional(scopes) : std::nullopt);
   tokens.first_party = holder.built_in;

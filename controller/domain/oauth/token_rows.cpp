@@ -22,10 +22,16 @@ constexpr size_t mark_bytes = 16;
 constexpr size_t mark_length = 22;    // of these bytes in base64url
 constexpr size_t secret_length = 43;  // of the 32 bytes of random_token()
 constexpr size_t mark_hash_length = 24;
+// How many tokens of its family a refresh looks at to find consumed ones to remove. A family that
+// was refreshed many times within the grace has a row for each of them.
+constexpr int looked_at_for_removal = 64;
 
 // What the stored tokens with this mark begin with.
 std::string hash_of_mark(const std::string& mark) {
   return token_hash(std::string(refresh_prefix) + mark).substr(0, mark_hash_length);
+}
+std::string stored_with(const std::string& mark_hash, const std::string& token) {
+  return mark_hash + "." + token_hash(token);
 }
 
 // The stored tokens with this mark are those from `first` on and before `end`: a slash comes after
@@ -33,9 +39,8 @@ std::string hash_of_mark(const std::string& mark) {
 struct Range {
   std::string first, end;
 };
-Range stored_with(const std::string& mark) {
-  const std::string hash = hash_of_mark(mark);
-  return {.first = hash + ".", .end = hash + "/"};
+Range range_of(const std::string& mark_hash) {
+  return {.first = mark_hash + ".", .end = mark_hash + "/"};
 }
 
 // Whether the opening of this family also ends the surplus families of its grant. One opening in 16
@@ -115,22 +120,28 @@ std::string mark_of(const std::string& token) {
 
 std::string stored_refresh_token(const std::string& token) {
   const std::string mark = mark_of(token);
-  return mark.empty() ? token_hash(token) : hash_of_mark(mark) + "." + token_hash(token);
+  return mark.empty() ? token_hash(token) : stored_with(hash_of_mark(mark), token);
 }
 
 void remove_consumed_tokens(db::Tx& tx, const Family& family, Instant consumed) {
   if (family.mark.empty()) return;
-  const Range stored = stored_with(family.mark);
+  const Range stored = range_of(family.mark_hash);
   tx.execute_later(R"(
       DELETE FROM refresh_tokens
-      WHERE token_hash >= $1 AND token_hash < $2 AND consumed_at <= $3)",
-                   stored.first, stored.end, consumed);
+      WHERE token_hash IN (
+          SELECT token_hash
+          FROM refresh_tokens
+          WHERE token_hash >= $1 AND token_hash < $2
+          ORDER BY token_hash
+          LIMIT $4)
+        AND consumed_at <= $3)",
+                   stored.first, stored.end, consumed, looked_at_for_removal);
 }
 
 std::optional<std::string> relative_of(db::Tx& tx, const std::string& token) {
   const std::string mark = mark_of(token);
   if (mark.empty()) return std::nullopt;
-  const Range stored = stored_with(mark);
+  const Range stored = range_of(hash_of_mark(mark));
   auto rows = tx.query(R"(
       SELECT token_hash
       FROM refresh_tokens
@@ -141,12 +152,13 @@ std::optional<std::string> relative_of(db::Tx& tx, const std::string& token) {
 }
 
 std::string add_refresh_token(db::Tx& tx, const Family& family) {
-  const std::string mark = family.mark.empty() ? base64url(random_bytes(mark_bytes)) : family.mark;
+  const bool is_first = family.mark.empty();
+  const std::string mark = is_first ? base64url(random_bytes(mark_bytes)) : family.mark;
   const std::string token = random_token(std::string(refresh_prefix) + mark);
   tx.execute_later(R"(
       INSERT INTO refresh_tokens (token_hash, family_id, expires_at)
       VALUES ($1, $2, $3))",
-                   stored_refresh_token(token), family.id,
+                   stored_with(is_first ? hash_of_mark(mark) : family.mark_hash, token), family.id,
                    std::min(tx.now() + refresh_token_lifetime, family.end));
   return token;
 }
@@ -209,14 +221,16 @@ ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_op
   return bears_operators ? scopes : scopes - ScopeSet::operators();
 }
 
+// The columns stand in the order in which check_holder() and holder_of() read them, which makes
+// them cheap to find (db::Query): each call with a token reads all of them.
 const std::string select_holder = R"(
     SELECT f.revoked_at AS family_revoked_at, g.revoked_at AS grant_revoked_at,
            a.deleted_at AS app_deleted_at, f.expires_at AS family_end,
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
-           f.id AS family_id, g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes,
-           f.deployments AS family_deployments,
-           a.approved_scopes, a.built_in, a.tells_of_spends, a.unregistered_until, u.guest_of,
+           g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes, a.approved_scopes,
            CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
+           a.built_in, a.tells_of_spends, a.unregistered_until, u.guest_of,
+           f.id AS family_id, f.deployments AS family_deployments,
            )";
 const std::string of_token = R"(
     JOIN token_families f ON f.id = t.family_id
@@ -226,17 +240,21 @@ const std::string of_token = R"(
     WHERE t.token_hash = $1)";
 
 Holder holder_of(const db::Query& row) {
-  return {.grant_id = row.text("grant_id"),
-          .user_id = row.text("user_id"),
-          .app_id = row.text("app_id"),
-          .scopes = usable(stored_scopes(row.text("family_scopes")),
-                           stored_scopes(row.text("approved_scopes")), row.flag("bears_operators")),
-          .family_end = row.instant("family_end"),
-          .built_in = row.flag("built_in"),
-          .owns_app = row.flag("bears_operators") && !row.flag("built_in"),
-          .tells_of_spends = row.flag("tells_of_spends"),
-          .unregistered = !row.null("unregistered_until"),
-          .is_guest = !row.null("guest_of")};
+  Holder holder;
+  holder.family_end = row.instant("family_end");
+  holder.grant_id = row.text("grant_id");
+  holder.user_id = row.text("user_id");
+  holder.app_id = row.text("app_id");
+  const ScopeSet granted = stored_scopes(row.text("family_scopes"));
+  const ScopeSet approved = stored_scopes(row.text("approved_scopes"));
+  const bool bears_operators = row.flag("bears_operators");
+  holder.scopes = usable(granted, approved, bears_operators);
+  holder.built_in = row.flag("built_in");
+  holder.owns_app = bears_operators && !holder.built_in;
+  holder.tells_of_spends = row.flag("tells_of_spends");
+  holder.unregistered = !row.null("unregistered_until");
+  holder.is_guest = !row.null("guest_of");
+  return holder;
 }
 
 bool is_held_by(const db::Query& row, const std::string& app_id) {
@@ -245,14 +263,6 @@ bool is_held_by(const db::Query& row, const std::string& app_id) {
 
 namespace {
 
-// Whether the suspension of the account has ended the family, rather than the user or the app. A
-// caller who presents its tokens while the account is suspended gets an error that says so.
-bool was_ended_by_suspension(const db::Query& row) {
-  return row.null("grant_revoked_at") && row.null("app_deleted_at") &&
-         !row.null("family_revoked_at") && !row.null("user_suspended_at") &&
-         row.instant("family_revoked_at") >= row.instant("user_suspended_at");
-}
-
 [[noreturn]] void refuse_suspended() {
   throw Error(Code::account_suspended, "the account or the app is suspended");
 }
@@ -260,14 +270,24 @@ bool was_ended_by_suspension(const db::Query& row) {
 }  // namespace
 
 void check_holder(const db::Query& row, Instant expires_at, Instant now) {
-  if (was_ended_by_suspension(row)) refuse_suspended();
-  if (!row.null("family_revoked_at") || !row.null("grant_revoked_at") ||
-      !row.null("app_deleted_at"))
+  const auto family_revoked_at = row.instant_or_null("family_revoked_at");
+  const bool is_grant_revoked = !row.null("grant_revoked_at");
+  const bool is_app_deleted = !row.null("app_deleted_at");
+  const Instant family_end = row.instant("family_end");
+  const auto user_suspended_at = row.instant_or_null("user_suspended_at");
+  const bool is_app_suspended = !row.null("app_suspended_at");
+  // Whether the suspension of the account has ended the family, rather than the user or the app. A
+  // caller who presents its tokens while the account is suspended gets an error that says so.
+  const bool was_ended_by_suspension = !is_grant_revoked && !is_app_deleted && family_revoked_at &&
+                                       user_suspended_at &&
+                                       *family_revoked_at >= *user_suspended_at;
+  if (was_ended_by_suspension) refuse_suspended();
+  if (family_revoked_at || is_grant_revoked || is_app_deleted)
     throw Error(Code::token_revoked, "the token was revoked");
   // A family's end is absolute, so tokens that it gave shortly before expire with it.
-  if (expires_at <= now || row.instant("family_end") <= now)
+  if (expires_at <= now || family_end <= now)
     throw Error(Code::token_expired, "the token has expired; refresh it");
-  if (!row.null("user_suspended_at") || !row.null("app_suspended_at")) refuse_suspended();
+  if (user_suspended_at || is_app_suspended) refuse_suspended();
 }
 
 const std::string find_refresh_token = select_holder + R"(
@@ -276,13 +296,17 @@ const std::string find_refresh_token = select_holder + R"(
       FROM refresh_tokens t)" + of_token;
 
 std::optional<ShownRefreshToken> find_shown(db::Tx& tx, const std::string& refresh_token) {
-  auto row = tx.query(find_refresh_token, stored_refresh_token(refresh_token));
-  if (row.next()) return ShownRefreshToken{.row = std::move(row), .was_removed = false};
+  std::string stored = stored_refresh_token(refresh_token);
+  auto row = tx.query(find_refresh_token, stored);
+  if (row.next())
+    return ShownRefreshToken{
+        .stored = std::move(stored), .row = std::move(row), .was_removed = false};
   const auto relative = relative_of(tx, refresh_token);
   if (!relative) return std::nullopt;
   auto other = tx.query(find_refresh_token, *relative);
   if (!other.next()) return std::nullopt;
-  return ShownRefreshToken{.row = std::move(other), .was_removed = true};
+  return ShownRefreshToken{
+      .stored = std::move(stored), .row = std::move(other), .was_removed = true};
 }
 
 }  // namespace berth::oauth

@@ -15,8 +15,10 @@ namespace berth::oauth {
 struct Family {
   std::string id;
   Instant end;
-  // What its refresh tokens have in common (mark_of()). Empty: the next one gets a new mark.
+  // What its refresh tokens have in common (mark_of()), and what they begin with as they are
+  // stored. Empty: the next one gets a new mark.
   std::string mark = {};
+  std::string mark_hash = {};
 };
 // Each login into an app opens a family, and an unused one stays until its refresh token expires.
 // If a grant has more than this many, its oldest ones end. Only one opening in 16 checks that, so a
@@ -56,7 +58,9 @@ std::string mark_of(const std::string& token);
 // that the rows of a family stand together. For a token without a mark it is its hash.
 std::string stored_refresh_token(const std::string& token);
 std::string add_refresh_token(db::Tx& tx, const Family& family);
-// Removes the family's refresh tokens that were consumed at that time or before.
+// Removes some of the family's refresh tokens that were consumed at that time or before: at most as
+// many as a statement may cost a caller. Each call adds one row at most, so that none stays for
+// long.
 void remove_consumed_tokens(db::Tx& tx, const Family& family, Instant consumed);
 // Returns a refresh token, as it is stored, of the family whose mark the token has; nothing if the
 // family has none any more, or the token has no mark.
@@ -97,6 +101,7 @@ extern const std::string find_refresh_token;
 // The row of a refresh token that somebody has shown. If it was consumed and removed, it is the row
 // of a relative.
 struct ShownRefreshToken {
+  std::string stored;  // stored_refresh_token() of it
   db::Query row;
   bool was_removed = false;
 };

@@ -234,6 +234,30 @@ TEST_CASE("a removed token can be revoked and reported, and ends its family") {
   CHECK_FALSE(f.lives());
 }
 
+TEST_CASE("refreshes in quick succession leave rows, and later ones remove them") {
+  Fixture f;
+  const auto rows = [&] {
+    return f.world.read(
+        [](db::Tx& tx) { return tx.number("SELECT count(*) FROM refresh_tokens"); });
+  };
+  oauth::Tokens last = f.first;
+  const auto refresh_some = [&](int count, std::chrono::seconds pause) {
+    for (int i = 0; i < count; ++i) {
+      f.world.clock.advance(pause);
+      last = f.world.refresh(f.app, last.refresh_token).value();
+    }
+  };
+  refresh_some(200, 0s);
+  CHECK(rows() == 201);
+  f.world.clock.advance(f.world.policy.refresh_reuse_grace);
+  refresh_some(1, 0s);
+  CHECK(rows() <= 202 - 63);  // of the 64 that it looks at, one may be its own
+  refresh_some(4, 1min);
+  CHECK(rows() == 2);
+  CHECK(f.refresh(f.first.refresh_token) == refused);  // its row is gone
+  CHECK(f.refresh(last.refresh_token) == refused);     // so its reuse has ended the family
+}
+
 TEST_CASE("families have different marks, and none is stored as it is") {
   Fixture f;
   const std::string mark = oauth::mark_of(f.first.refresh_token);
