@@ -104,7 +104,7 @@ class Watching(unittest.TestCase):
                 "status": {"containerStatuses": [{"name": "app", "restartCount": restarts, "state": state}]}}}
 
         watcher = object.__new__(Watcher)  # without the pods of an API server
-        watcher.lock, watcher.known, watcher.present, watcher.alive = threading.Lock(), {}, {}, {}
+        watcher.lock, watcher.known, watcher.names, watcher.present, watcher.alive = threading.Lock(), {}, {}, {}, {}
         with unittest.mock.patch("watcher.time.time", side_effect=range(1, 9)):
             watcher.take(change("ADDED", 0, {"waiting": {}}))  # at 1
             watcher.take(change("MODIFIED", 0, None))

@@ -61,6 +61,7 @@ class Watcher(threading.Thread):
         self.url = url + "/api/v1/pods?labelSelector=" + urllib.parse.quote(LABEL)
         self.lock = threading.Lock()
         self.known = {}
+        self.names = {}  # of the runs of each deployment: a caller that asks for a few doesn't pay for the others
         self.present = {}  # the names of the runs that the pod's status names: uid -> set
         self.alive = {}  # pods that are there: uid -> deployment
         self.lost = None  # why changes may be missing; then nothing can be compared
@@ -70,9 +71,11 @@ class Watcher(threading.Thread):
         for pod in pods["items"]:
             self.take({"type": "ADDED", "object": pod | {"kind": "Pod"}}, self.version)
 
-    def runs(self):
+    def runs(self, deployments=None):
+        """Returns the runs of these deployments, or all of them: name -> Run."""
         with self.lock:
-            return {name: dataclasses.replace(run) for name, run in self.known.items()}
+            names = self.known if deployments is None else [name for one in deployments for name in self.names.get(one, ())]
+            return {name: dataclasses.replace(self.known[name]) for name in names}
 
     def pods(self, deployments):
         """Returns how many pods these deployments have."""
@@ -102,6 +105,8 @@ class Watcher(threading.Thread):
             if run.finished is not None:
                 run.told = (before.told if before else None) or now
             self.known[name] = run
+            if not before:
+                self.names.setdefault(run.deployment, []).append(name)
 
     def take(self, event, version=None):
         pod = event["object"]
