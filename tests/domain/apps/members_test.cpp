@@ -252,7 +252,8 @@ TEST_CASE("who gives an app away stays a member, and needs room for it") {
   t.join(t.bob, Role::owner);
   accounts::User other;
   for (int i = 0; i < apps::max_memberships_of_account; ++i) {
-    if (i % apps::max_apps_per_account == 0) other = t.world.verified_user("other" + std::to_string(i));
+    if (i % apps::max_apps_per_account == 0)
+      other = t.world.verified_user("other" + std::to_string(i));
     const std::string app_id = t.world.new_app(other).app.id;
     t.world.write([&](db::Tx& tx) {
       tx.execute(R"(

@@ -31,7 +31,7 @@ constexpr const char* podmans_parent = "libpod_parent";
 // How podman names network namespaces.
 constexpr std::string_view podmans_network = "netns-";
 constexpr auto processes_end_within = 1s;
-constexpr auto look_pause = 10ms;
+constexpr auto between_looks = 10ms;
 
 using FileId = std::pair<dev_t, ino_t>;
 std::optional<FileId> id_of(const fs::path& file) {
@@ -125,7 +125,7 @@ void remove_remains(const std::string& container_id, const fs::path& groups,
     if (processes.empty() && (!has_killed || processes_of(of_conmon).empty())) break;
     for (const pid_t pid : processes)
       if (const auto network = kill_process(pid, container_id)) isolated.insert(*network);
-    std::this_thread::sleep_for(look_pause);
+    std::this_thread::sleep_for(between_looks);
   }
   if (const auto machine = id_of("/proc/self/ns/net")) isolated.erase(*machine);
   if (!isolated.empty()) remove_networks(isolated, networks);

@@ -880,7 +880,7 @@ void PodmanRuntime::resize_now(const ContainerPtr& container, const Json& limits
   }
   {
     const std::lock_guard lock(mutex_);
-    if (container->resized_to == limits) container->resizing = done;
+    if (container->resized_to == limits) container->resizing = std::move(done);
   }
   wake(container->run);
 }
