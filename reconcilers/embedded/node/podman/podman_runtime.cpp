@@ -644,6 +644,14 @@ UnixAnswer PodmanRuntime::start_by_podman(const std::string& name) {
 
 void PodmanRuntime::look_after_start(const ContainerPtr& container) {
   const UnixAnswer answer = request("GET", "/containers/" + container->name + "/json");
+  // A podman that was killed while it started the container may have made a process that waits for
+  // ever, and then says that there is nothing to start.
+  const std::string status =
+      answer.good() ? text_at(at_path(parsed(answer), "/State"), "Status") : "";
+  if (status == "created" || status == "configured" || status == "initialized") {
+    remove_by_podman(container);
+    return refuse(container, "CreateContainerError", "podman was interrupted during the start");
+  }
   if (!answer.good()) {
     const std::lock_guard lock(mutex_);
     container->state.stage = RunState::Stage::running;
