@@ -58,9 +58,8 @@ std::string mark_of(const std::string& token);
 // that the rows of a family stand together. For a token without a mark it is its hash.
 std::string stored_refresh_token(const std::string& token);
 std::string add_refresh_token(db::Tx& tx, const Family& family);
-// Removes some of the family's refresh tokens that were consumed at that time or before: at most as
-// many as a statement may cost a caller. Each call adds one row at most, so that none stays for
-// long.
+// Looks at 64 of the family's refresh tokens, and removes those that were consumed at that time or
+// before. A refresh adds one, so that a call for each refresh leaves none for long.
 void remove_consumed_tokens(db::Tx& tx, const Family& family, Instant consumed);
 // Returns a refresh token, as it is stored, of the family whose mark the token has; nothing if the
 // family has none any more, or the token has no mark.

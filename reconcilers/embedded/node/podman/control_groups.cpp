@@ -40,19 +40,24 @@ std::optional<FileId> id_of(const fs::path& file) {
   return FileId(found.st_dev, found.st_ino);
 }
 
-// The groups of this name that exist.
-std::vector<fs::path> groups_of(const std::string& name, const fs::path& root) {
+// Podman's parents of groups that exist.
+std::vector<fs::path> parents_of_groups(const fs::path& root) {
   std::error_code ignored;
-  std::vector<fs::path> hierarchies{root};
+  std::vector<fs::path> parents{root / podmans_parent};
   // With version 1, each controller has a hierarchy of its own.
   for (auto at = fs::directory_iterator(root, ignored); at != fs::directory_iterator();
        at.increment(ignored))
-    if (fs::is_directory(at->path() / podmans_parent, ignored)) hierarchies.push_back(at->path());
+    if (fs::is_directory(at->path() / podmans_parent, ignored))
+      parents.push_back(at->path() / podmans_parent);
+  return parents;
+}
+
+// The groups of this name that exist.
+std::vector<fs::path> groups_in(const std::vector<fs::path>& parents, const std::string& name) {
+  std::error_code ignored;
   std::vector<fs::path> groups;
-  for (const fs::path& hierarchy : hierarchies) {
-    const fs::path group = hierarchy / podmans_parent / name;
-    if (fs::is_directory(group, ignored)) groups.push_back(group);
-  }
+  for (const fs::path& parent : parents)
+    if (fs::is_directory(parent / name, ignored)) groups.push_back(parent / name);
   return groups;
 }
 
@@ -113,8 +118,9 @@ void remove_group(const fs::path& group) {
 void remove_remains(const std::string& container_id, const fs::path& groups,
                     const fs::path& networks) {
   if (container_id.empty()) return;
-  const std::vector<fs::path> own = groups_of("libpod-" + container_id, groups);
-  const std::vector<fs::path> of_conmon = groups_of("libpod-conmon-" + container_id, groups);
+  const std::vector<fs::path> parents = parents_of_groups(groups);
+  const std::vector<fs::path> own = groups_in(parents, "libpod-" + container_id);
+  const std::vector<fs::path> of_conmon = groups_in(parents, "libpod-conmon-" + container_id);
   std::set<FileId> isolated;
   bool has_killed = false;
   const auto until = std::chrono::steady_clock::now() + processes_end_within;

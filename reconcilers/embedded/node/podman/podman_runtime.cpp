@@ -86,6 +86,11 @@ std::string host_name() {
   return lower_case(name.data());
 }
 
+// By podman's word for the state of a container: it was made, and its program wasn't started.
+bool has_never_run(std::string_view state) {
+  return state == "created" || state == "configured" || state == "initialized";
+}
+
 // The address by which the machine reaches others.
 std::string first_address() {
   const auto all = machine_addresses();
@@ -412,8 +417,8 @@ void PodmanRuntime::adopt(const Json& listed) {
   container->id = text_at(listed, "Id");
   const std::string state = text_at(listed, "State");
   // One that was created and never started is none: berthd ended in between.
-  if (container->run.uid.empty() || container->run.number < 0 || state == "created" ||
-      state == "configured" || state == "initialized" || state == "removing") {
+  if (container->run.uid.empty() || container->run.number < 0 || has_never_run(state) ||
+      state == "removing") {
     remove_by_podman(container->id, container->id);
     return;
   }
@@ -644,11 +649,10 @@ UnixAnswer PodmanRuntime::start_by_podman(const std::string& name) {
 
 void PodmanRuntime::look_after_start(const ContainerPtr& container) {
   const UnixAnswer answer = request("GET", "/containers/" + container->name + "/json");
+  const Json inspected = answer.good() ? parsed(answer) : Json();
   // A podman that was killed while it started the container may have made a process that waits for
   // ever, and then says that there is nothing to start.
-  const std::string status =
-      answer.good() ? text_at(at_path(parsed(answer), "/State"), "Status") : "";
-  if (status == "created" || status == "configured" || status == "initialized") {
+  if (has_never_run(text_at(at_path(inspected, "/State"), "Status"))) {
     remove_by_podman(container);
     return refuse(container, "CreateContainerError", "podman was interrupted during the start");
   }
@@ -657,7 +661,7 @@ void PodmanRuntime::look_after_start(const ContainerPtr& container) {
     container->state.stage = RunState::Stage::running;
     container->state.started_at = timestamp();
   } else {
-    take_running(container, parsed(answer));
+    take_running(container, inspected);
   }
   bool runs = false;
   pid_t pid = 0;
