@@ -81,7 +81,10 @@ constexpr size_t kept_of_other_text = 64;
 std::string network_of(std::string_view address) {
   auto parsed = parse_ip_address(address);
   if (!parsed) return std::string(address.substr(0, kept_of_other_text));
-  if (parsed->family == AF_INET) return to_string(*parsed);
+  // inet_pton() takes no IPv4 address but in the usual notation, so the text stays as it is. Every
+  // request that changes something comes by here.
+  if (parsed->family == AF_INET)
+    return address.find(':') == std::string_view::npos ? std::string(address) : to_string(*parsed);
   std::fill(parsed->bytes.begin() + network_bytes, parsed->bytes.end(), std::uint8_t(0));
   return to_string(*parsed) + "/64";
 }
