@@ -86,7 +86,7 @@ local-full: ## all tests on one machine with podman and Caddy, and the benchmark
 e2e: ## the end-to-end test on that Kubernetes, which is left up or down as it was
 	@scripts/install-deps.sh test
 	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON -DBERTH_BENCH=ON >/dev/null
-	@cmake --build --preset dev --target berthd berth test_kube_client test_reconcilers
+	@cmake --build --preset dev --target berthd berth bench_apply test_kube_client test_reconcilers
 	@BERTHD=$(abspath build/dev/berthd) tests/kube/run-e2e
 
 scale: cluster ## 1,000 deployments on that Kubernetes beside a bare client of it, as a table

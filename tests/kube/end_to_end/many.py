@@ -5,12 +5,13 @@ import http.client
 import json
 import os
 import pathlib
+import secrets
 import threading
 import time
 import unittest
 
-from .berthd import Berthd, Operator
-from .cluster import Cluster
+from .berthd import PROGRAM, Berthd, Operator
+from .cluster import Cluster, run
 from .waiting import eventually
 
 IMAGE = "docker.io/library/pretended:1"
@@ -83,6 +84,18 @@ def remove(cluster, instance):
                pause=2)
 
 
+def run_bare(program, cluster, deployments, operators, verb):
+    """Has the bare client (tests/bench/apply.cpp) create or apply what berthd makes for so many deployments, and removes it.
+    Returns what the client measured."""
+    instance = "bare-" + secrets.token_hex(4)
+    keys = cluster.state / "pki"
+    try:
+        return json.loads(run(program, "https://127.0.0.1:6443", keys / "ca.crt", keys / "admin.crt", keys / "admin.key",
+                              instance, IMAGE, operators, deployments // operators, CONNECTIONS, verb, limit=LIMIT))
+    finally:
+        remove(cluster, instance)
+
+
 def settle(cluster):
     """Waits until berthd's writes have stopped arriving at the API server. Returns all that have arrived."""
     seen, since = cluster.writes(), time.monotonic()
@@ -131,11 +144,15 @@ def restart(berthd, cluster, deployments):
 
 class Many(unittest.TestCase):
     OPERATORS, DEPLOYMENTS = 5, 100
+    BARE_DEPLOYMENTS = 10
 
     def test_many_deployments_and_a_restart(self):
         cluster = Cluster()
         cluster.start_part("kwok")
         self.addCleanup(cluster.stop_part, "kwok")
+        # tests/kube/scale compares the two.
+        bare = run_bare(pathlib.Path(PROGRAM).parent / "bench_apply", cluster, self.BARE_DEPLOYMENTS, self.OPERATORS, "create")
+        self.assertGreaterEqual(bare["writes"], 3 * self.BARE_DEPLOYMENTS)
         with Berthd(cluster) as berthd:
             try:
                 figures = measure(berthd, cluster, self.DEPLOYMENTS, self.OPERATORS)

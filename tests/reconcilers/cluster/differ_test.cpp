@@ -39,7 +39,13 @@ std::vector<json> all_objects() {
                                         .ingress_class = "traefik",
                                         .wildcard_tls_secret = "wildcard"};
   auto objects = manifests::of_deployment(state, settings);
-  const auto more = manifests::of_namespace("a-1", {1, 1024, 1000, 1024, 1000}, settings);
+  const deployments::AppSize size = {.deployments = 1,
+                                     .containers = 1,
+                                     .memory_mb = 1024,
+                                     .cpu_millicores = 1000,
+                                     .largest_memory_mb = 1024,
+                                     .largest_cpu_millicores = 1000};
+  const auto more = manifests::of_namespace("a-1", size, settings);
   objects.insert(objects.end(), more.begin(), more.end());
   return objects;
 }
