@@ -1,8 +1,11 @@
 """One machine as the end-to-end tests' cluster: what they ask of a Kubernetes is answered by the API server within berthd,
 and containers are podman's below its data directory."""
+import contextlib
 import json
 import os
 import pathlib
+import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -21,9 +24,35 @@ GROUPS = {"pods": "/api/v1", "services": "/api/v1", "secrets": "/api/v1", "names
 PLURALS = {"service": "services", "quota": "resourcequotas", "pod": "pods", "deployment": "deployments"}
 
 
+LOOK_AT_PROCESSES = 0.1  # seconds
+LOOKS_AT_CONTAINERS = 10  # looks at the processes for one at the list of containers, which takes podman a while
+
+
 def podman(data):
     """Returns the beginning of a command that asks the podman of this data directory."""
     return ["podman", "--url", f"unix://{data}/local/podman.sock"]
+
+
+class Run:
+    """A run of a pod's container: when its first process began, in seconds since 1970, and when it had ended."""
+
+    def __init__(self, pod, process):
+        self.pod, self.status = pod, pathlib.Path(f"/proc/{process}/stat")
+        begun = int(self.fields()[19]) / os.sysconf("SC_CLK_TCK")  # seconds after the machine (proc(5), starttime)
+        self.started = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + begun
+        self.finished = None
+
+    def fields(self):
+        """Returns the fields of proc(5) from the state on."""
+        return self.status.read_text().rpartition(")")[2].split()
+
+    def look(self):
+        if self.finished is None:
+            try:
+                over = self.fields()[0] in "ZX"
+            except OSError:
+                over = True
+            self.finished = time.time() if over else None
 
 
 class Node(Cluster):
@@ -116,6 +145,32 @@ class Node(Cluster):
         """Returns podman's containers, with these labels."""
         filters = [word for name, value in labels.items() for word in ("--filter", f"label={name}={value}")]
         return json.loads(run(*podman(self.berthd.data), "ps", "--all", "--format", "json", *filters) or "[]")
+
+    @contextlib.contextmanager
+    def watched_runs(self):
+        """The same as a cluster's, by the kernel's times of the containers' first processes."""
+        runs, over = {}, threading.Event()  # container's id -> Run
+        watching = threading.Thread(target=self.watch_runs, args=(runs, over))
+        watching.start()
+        try:
+            yield lambda deployment: [(run.started, run.finished) for run in list(runs.values())
+                                      if run.pod.startswith(f"berth-{deployment}-")]
+        finally:
+            over.set()
+            watching.join()
+
+    def watch_runs(self, runs, over):
+        number = 0
+        while not over.wait(LOOK_AT_PROCESSES):
+            number += 1
+            if number % LOOKS_AT_CONTAINERS == 0:
+                with contextlib.suppress(RuntimeError):  # podman's service ends with berthd
+                    for one in self.containers():
+                        pod = (one["Labels"] or {}).get("berth.pod")
+                        if one["State"] == "running" and one["Id"] not in runs and pod:
+                            runs[one["Id"]] = Run(pod, one["Pid"])
+            for run in runs.values():
+                run.look()
 
     def execute(self, namespace, pod, *command):
         return run(*self.within(namespace, pod), *command)

@@ -64,6 +64,7 @@ class Watcher(threading.Thread):
         self.names = {}  # of the runs of each deployment: a caller that asks for a few doesn't pay for the others
         self.present = {}  # the names of the runs that the pod's status names: uid -> set
         self.alive = {}  # pods that are there: uid -> deployment
+        self.is_over = False
         self.lost = None  # why changes may be missing; then nothing can be compared
         with urllib.request.urlopen(self.url) as answer:
             pods = json.load(answer)
@@ -82,8 +83,12 @@ class Watcher(threading.Thread):
         with self.lock:
             return sum(deployment in deployments for deployment in self.alive.values())
 
+    def end(self):
+        """Ends the thread, once the API server's next answer or the end of its connection wakes it."""
+        self.is_over = True
+
     def run(self):
-        while self.lost is None:
+        while self.lost is None and not self.is_over:
             try:
                 with urllib.request.urlopen(f"{self.url}&watch=true&allowWatchBookmarks=true"
                                             f"&resourceVersion={self.version}") as answer:

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import ssl
 import subprocess
+import sys
 import tempfile
 import urllib.error
 import urllib.parse
@@ -15,6 +16,9 @@ import urllib.request
 from .waiting import eventually
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(HERE.parent / "metering"))
+from watcher import Watcher  # noqa: E402
+
 SCRIPT = HERE / "cluster"
 # The tests of one machine (tests/local) have a registry and an ingress controller elsewhere.
 REGISTRY = os.environ.get("BERTH_E2E_REGISTRY", "127.0.0.1:5000")
@@ -111,6 +115,30 @@ class Cluster:
         """Returns the ids of the pods that aren't being deleted."""
         return sorted(pod["metadata"]["uid"] for pod in self.list("pods", "-l", f"berth/deployment={deployment}")
                       if "deletionTimestamp" not in pod["metadata"])
+
+    @contextlib.contextmanager
+    def without_login(self):
+        """Yields a URL at which the API server answers this machine without a login, for as long as the block lasts."""
+        proxy = subprocess.Popen([self.state / "tools/kubectl", "--kubeconfig", self.admin, "proxy", "--port", "0"],
+                                 stdout=subprocess.PIPE, text=True)
+        try:
+            yield "http://" + proxy.stdout.readline().split()[-1]  # Starting to serve on 127.0.0.1:PORT
+        finally:
+            proxy.terminate()
+            proxy.wait()
+
+    @contextlib.contextmanager
+    def watched_runs(self):
+        """Yields a function that returns when each container of a deployment ran in this block, by the runtime's own times:
+        (from, to), without the end of those that still run."""
+        with self.without_login() as url:
+            watcher = Watcher(url)
+            watcher.start()
+            try:
+                yield lambda deployment: [(run.started, run.finished) for run in watcher.runs([deployment]).values()]
+                assert watcher.lost is None, watcher.lost
+            finally:
+                watcher.end()
 
     def start_part(self, part):
         run(SCRIPT, "start-part", part)
