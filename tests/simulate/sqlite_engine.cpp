@@ -6,6 +6,7 @@
 #include "controller/db/sqlite/database.h"
 #include "tests/db/fault_vfs.h"
 #include "tests/simulate/engine.h"
+#include "tests/store.h"
 
 namespace berth::simulate {
 namespace {
@@ -30,6 +31,8 @@ class SqliteEngine final : public Engine {
         if (std::filesystem::exists(before.string() + suffix))
           std::filesystem::copy_file(before.string() + suffix, file().string() + suffix);
       disk_.heal();
+    } else {
+      test::provide_sqlite_file(file());  // all migrations would take a third of a seed's time
     }
     database_.emplace(file(), clock, db::sqlite::Options{.readers = 1, .vfs = disk_.name()});
     if (before != file())
