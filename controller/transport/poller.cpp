@@ -1,5 +1,6 @@
 #include "controller/transport/poller.h"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -28,6 +29,7 @@ Poller::Poller(Call call)
   epoll_event wanted{.events = EPOLLIN, .data = {.fd = wake_.get()}};
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &wanted) != 0) fail("epoll_ctl");
   thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), "connections");
 }
 
 Poller::~Poller() {

@@ -1,5 +1,7 @@
 #include "reconcilers/cluster/engine.h"
 
+#include <pthread.h>
+
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "controller/db/request_limits.h"
@@ -140,6 +142,7 @@ void Engine::start() {
   jobs_.start();
   images_.start();
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+  pthread_setname_np(keeper_.native_handle(), "keeper");
 }
 
 void Engine::stop() {

@@ -1,5 +1,7 @@
 #include "reconcilers/cluster/informer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 
 #include "controller/base/log.h"
@@ -10,6 +12,7 @@ namespace {
 // A watch that ends sooner than this without any event counts as a failure, so that the informer
 // pauses before the next try.
 constexpr std::chrono::milliseconds shortest_watch{500};
+constexpr size_t longest_thread_name = 15;  // pthread_setname_np(3)
 
 }  // namespace
 
@@ -26,6 +29,8 @@ Informer::Informer(kube::Client& client, const kube::Resource& resource, Need ne
 
 void Informer::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  const std::string name = "watch " + std::string(resource_.plural);
+  pthread_setname_np(thread_.native_handle(), name.substr(0, longest_thread_name).c_str());
 }
 
 InformerState Informer::state() const {

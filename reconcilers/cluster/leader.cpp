@@ -1,5 +1,6 @@
 #include "reconcilers/cluster/leader.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,6 +92,7 @@ Leader::~Leader() { stop(); }
 
 void Leader::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  pthread_setname_np(thread_.native_handle(), "lease");
 }
 
 void Leader::stop() {

@@ -1,5 +1,6 @@
 #include "controller/db/sqlite/database.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 
 #include <stdexcept>
@@ -97,6 +98,7 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
   open_readers(Readers::ordinary, options_.readers);
   open_readers(Readers::heavy, options_.heavy_readers);
   thread_ = std::thread([this] { writer_loop(); });
+  pthread_setname_np(thread_.native_handle(), "writer");
 }
 
 void Database::open_readers(Readers which, unsigned count) {
