@@ -78,6 +78,14 @@ void MeteringLoop::clean_up(Round& round) {
   const auto remove_some = [&](db::Tx& tx) { return metering::remove_old(tx, options_.rows); };
   while (!round.is_stopping() && round.write(remove_some) > 0) {
   }
+  std::string last;
+  do {
+    const auto old = round.read(
+        [&](db::Tx& tx) { return metering::find_old_days(tx, last, options_.deployments); });
+    if (!old.deployments.empty())
+      round.write([&](db::Tx& tx) { return metering::remove_old_days(tx, old.deployments); });
+    last = old.last;
+  } while (!round.is_stopping() && !last.empty());
   next_clean_up_ = SteadyClock::now() + options_.clean_up;
 }
 

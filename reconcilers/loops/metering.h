@@ -26,9 +26,11 @@ class MeteringLoop {
   struct Options {
     // Apps in one transaction, which holds up other writes for some milliseconds.
     int batch = 50;
-    // How often old rows are looked for, and how many of each table go in one transaction.
+    // How often old rows are looked for, how many intervals go in one transaction, and of how many
+    // deployments the days go.
     std::chrono::milliseconds clean_up = std::chrono::hours(1);
     int rows = 1'000;
+    int deployments = 100;
   };
 
   explicit MeteringLoop(std::string data_key) : MeteringLoop(std::move(data_key), Options()) {}

@@ -470,20 +470,46 @@ void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
 void count_until_now(db::Tx& tx, const std::string& app_id) { count_to(tx, app_id, tx.now()); }
 
 int remove_old(db::Tx& tx, int most) {
-  const int ended = tx.execute(R"(
+  return tx.execute(R"(
       DELETE FROM meter_intervals
       WHERE (pod, restart) IN (SELECT pod, restart
                                FROM meter_intervals
                                WHERE ended_at IS NOT NULL AND ended_at <= $1
                                LIMIT $2))",
-                               tx.now() - intervals_kept_for, most);
-  return ended + tx.execute(R"(
-      DELETE FROM meter_days
-      WHERE (deployment_id, day, process, item) IN (SELECT deployment_id, day, process, item
-                                                    FROM meter_days
-                                                    WHERE day < $1 AND pending_milliseconds = 0
-                                                    LIMIT $2))",
-                            utc_day(tx.now()) - days_kept, most);
+                    tx.now() - intervals_kept_for, most);
+}
+
+OldDays find_old_days(db::Tx& tx, const std::string& after, int most) {
+  auto rows = tx.query(R"(
+      SELECT d.id,
+             CASE WHEN EXISTS (SELECT 1
+                               FROM meter_days m
+                               WHERE m.deployment_id = d.id AND m.day < $3
+                                 AND m.pending_milliseconds = 0)
+                  THEN 1 ELSE 0 END AS has_old
+      FROM deployments d
+      WHERE d.id > $1
+      ORDER BY d.id
+      LIMIT $2)",
+                       after, most, utc_day(tx.now()) - days_kept);
+  OldDays found;
+  int looked = 0;
+  for (; rows.next(); ++looked) {
+    found.last = rows.text("id");
+    if (rows.flag("has_old")) found.deployments.push_back(found.last);
+  }
+  if (looked < most) found.last.clear();
+  return found;
+}
+
+int remove_old_days(db::Tx& tx, const std::vector<std::string>& deployment_ids) {
+  int removed = 0;
+  for (const std::string& id : deployment_ids)
+    removed += tx.execute(R"(
+        DELETE FROM meter_days
+        WHERE deployment_id = $1 AND day < $2 AND pending_milliseconds = 0)",
+                          id, utc_day(tx.now()) - days_kept);
+  return removed;
 }
 
 }  // namespace berth::metering

@@ -82,7 +82,7 @@ bool would_change(db::Tx& tx, const std::string& deployment_id, const std::vecto
 // so it is counted until then and no further. The leader calls set_watched_until() every
 // `watch_interval` while its informer of pods is in step. A time before the present one changes
 // nothing.
-inline constexpr Duration watch_interval = std::chrono::seconds(10);
+inline constexpr Duration watch_interval = std::chrono::seconds(5);
 void set_watched_until(db::Tx& tx, Instant at);
 // The start of 1970 if nobody ever was in step.
 Instant watched_until(db::Tx& tx);
@@ -140,8 +140,18 @@ void count_open(db::Tx& tx, const std::string& app_id, Instant until);
 // Does the same until now, whether or not anybody has seen the cluster.
 void count_until_now(db::Tx& tx, const std::string& app_id);
 
-// Removes intervals that ended more than intervals_kept_for ago, and days older than
-// settlement.h's days_kept, `most` rows of each at most. Returns how many rows went.
+// Removes intervals that ended more than intervals_kept_for ago, `most` at most. Returns how many.
 int remove_old(db::Tx& tx, int most);
+
+// Deployments that have days older than settlement.h's days_kept.
+struct OldDays {
+  std::vector<std::string> deployments;
+  std::string last;  // the last deployment that was looked at; empty if no more are to be looked at
+};
+// Looks at `most` deployments, those after the id `after`, in ascending order. Days have no index
+// by their day, which would take a third of their room.
+OldDays find_old_days(db::Tx& tx, const std::string& after, int most);
+// Removes these deployments' old days, but for those that aren't settled. Returns how many.
+int remove_old_days(db::Tx& tx, const std::vector<std::string>& deployment_ids);
 
 }  // namespace berth::metering

@@ -267,7 +267,11 @@ TEST_CASE("old intervals and days are removed, and not recorded again") {
   f.record({run("b/0", f.at(0s), f.at(1h))});
   f.pass(36 * 24h, false);
   const auto removed = [&] {
-    return f.write([](db::Tx& tx) { return metering::remove_old(tx, 100); });
+    return f.write([](db::Tx& tx) {
+      const auto old = metering::find_old_days(tx, "", 100);
+      CHECK(old.last.empty());  // there is one deployment
+      return metering::remove_old(tx, 100) + metering::remove_old_days(tx, old.deployments);
+    });
   };
   CHECK(removed() == 2);
   CHECK(removed() == 0);
@@ -279,6 +283,35 @@ TEST_CASE("old intervals and days are removed, and not recorded again") {
   CHECK(f.uses(f.id).empty());
   f.give(1);  // the audit compares the days before the newest one of the ledger
   CHECK(f.broken_invariants().empty());
+}
+
+TEST_CASE("old days are found some deployments at a time") {
+  MeteringWorld f;
+  f.give(1'000'000);
+  std::vector<std::string> ids;
+  for (const char* name : {"first", "second", "third"}) {
+    ids.push_back(f.deploy_on("hourly", name).id);
+    f.begin(ids.back());
+  }
+  std::ranges::sort(ids);
+  f.pass(1h);
+  for (const std::string& id : ids) f.stop(f.app, id);
+  f.pass(1h);
+  f.clock.advance((metering::days_kept + 1) * 24h);
+  const auto find = [&](const std::string& after) {
+    return f.read([&](db::Tx& tx) { return metering::find_old_days(tx, after, 2); });
+  };
+  const auto some = find("");
+  CHECK(some.deployments == std::vector{ids[0], ids[1]});
+  CHECK(some.last == ids[1]);
+  const auto rest = find(some.last);
+  CHECK(rest.deployments == std::vector{ids[2]});
+  CHECK(rest.last.empty());
+  CHECK(f.write([&](db::Tx& tx) { return metering::remove_old_days(tx, some.deployments); }) == 2);
+  CHECK(find("").deployments.empty());
+  CHECK(f.uses(ids[0]).empty());
+  CHECK(f.uses(ids[2]).empty());  // too long ago to be asked for
+  CHECK(find(ids[1]).deployments == std::vector{ids[2]});
 }
 
 TEST_CASE("what isn't known isn't recorded a day before it would be removed, or later") {
