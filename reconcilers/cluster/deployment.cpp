@@ -650,6 +650,15 @@ bool DeploymentLoop::record(const Deployment& row, const Observation& seen) {
   return stored;
 }
 
+void DeploymentLoop::look_at_runs(const std::string& id) {
+  const KeyedMutex::Lock lock(parts_.deployments, id);
+  parts_.database.read([&](db::Tx& tx) {
+    const auto row = deployments::find(tx, id);
+    parts_.runs.look(tx, id, row ? &*row : nullptr);
+  });
+  record_runs(id);
+}
+
 void DeploymentLoop::record_runs(const std::string& id) {
   const auto news = parts_.runs.news(id);
   if (!news) return;

@@ -240,6 +240,7 @@ void Engine::stall_until_leading(const std::string& id) {
 
 void Engine::begin_to_lead() {
   runs_.begin_to_lead();
+  has_looked_at_runs_ = false;
   scan_again_ = true;
   wake_stalled();
 }
@@ -343,9 +344,29 @@ void Engine::scan_runs() {
         jobs_.enqueue(run);
 }
 
+// Tells the meter what runs, before the reconciles of all deployments have their turn: until the
+// meter has everything, what ends while nobody leads is charged only up to the time at which the
+// process before this one was in step.
+void Engine::look_at_runs() {
+  if (!leads() || has_looked_at_runs_) return;
+  has_looked_at_runs_ = true;
+  try {
+    const auto open =
+        database_.read([](db::Tx& tx) { return metering::deployments_with_open(tx); });
+    if (open.empty()) return;
+    std::set<std::string> ids = cache_.store(kube::pods).deployments();
+    ids.insert(open.begin(), open.end());
+    for (const std::string& id : ids) loop_.look_at_runs(id);
+  } catch (const std::exception&) {
+    has_looked_at_runs_ = false;
+    throw;
+  }
+}
+
 bool Engine::scan() {
   runs_.doubt();
   try {
+    look_at_runs();
     const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
     for (const std::string& id : rows) queue_.add(id);
     const auto metered =

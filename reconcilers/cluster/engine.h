@@ -137,6 +137,7 @@ class Engine {
   void wake_stalled();
   void keep(const std::stop_token& stop);
   void keep_watch();
+  void look_at_runs();
   bool scan();
   void scan_runs();
 
@@ -167,6 +168,7 @@ class Engine {
   // Failed because the cluster was unreachable, or wait for this process to lead.
   std::set<std::string> stalled_;
   std::atomic<bool> scan_again_ = false;
+  std::atomic<bool> has_looked_at_runs_ = false;  // since this process leads
 
   std::jthread keeper_;
 };
