@@ -42,9 +42,13 @@ class Result:
     without_end: int = 0  # runs of which nobody knows when they ended
 
 
-def last_kill(kills, moment):
-    """The last kill before the moment, or just after it: what had ended just before wasn't recorded yet."""
-    return next((kill for kill in reversed(kills) if kill.at <= moment + SHORT_SECONDS), None)
+def kill_that_hid(kills, moment):
+    """The kill because of which nobody may have seen what ended at the moment: the last one before it, or just after it,
+    since what had just ended wasn't recorded yet. If a process that was still beginning is killed, the one before it
+    counts as well; of several, the one before which the cluster was in step least long."""
+    near = [kill for kill in kills if kill.at <= moment + SHORT_SECONDS]
+    hid = [kill for kill in near if moment <= kill.back + AROUND_KILL] or near[-1:]
+    return min(hid, key=lambda kill: kill.watched_until, default=None)
 
 
 def blind_times(kills):
@@ -103,7 +107,7 @@ def check_interval(name, interval, run, kills, result):
     result.late += max(0.0, interval.ended - run.finished)
     if interval.ended > max(run.finished, interval.started, seen_running_until(run, kills)) + START_SECONDS + EXACT:
         problem("is metered beyond its end")
-    kill = last_kill(kills, run.finished)
+    kill = kill_that_hid(kills, run.finished)
     if kill is None:
         # The status of a container that restarts quickly names the last two runs only.
         if run.finished - interval.ended > SHORT_SECONDS:

@@ -44,6 +44,13 @@ class Comparison(unittest.TestCase):
         self.assertEqual(problems(Run("d", 93, 110), Interval("d", 93, 93, "vanished")), [])
         self.assertIn("for less", problems(Run("d", 91, 110), Interval("d", 91, 91, "vanished"))[0])
 
+    def test_what_vanished_between_two_kills_may_have_been_seen_by_the_first_process_alone(self):
+        kills = [*KILLS, Kill(at=118, watched_until=111, back=130)]
+        run = Run("d", 10, 116)
+        self.assertEqual(problems(run, Interval("d", 10, 95, "vanished"), kills), [])
+        self.assertIn("for less", problems(run, Interval("d", 10, 90, "vanished"), kills)[0])
+        self.assertIn("for less", problems(Run("d", 10, 122), Interval("d", 10, 95, "vanished"), kills)[0])
+
     def test_an_end_of_which_the_kubelet_told_late_is_not_known_before(self):
         interval = Interval("d", 10, 95, "vanished")
         result = compare({"u/0": Run("d", 10, 80, told=105)}, {"u/0": interval}, KILLS)
