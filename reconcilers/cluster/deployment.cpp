@@ -651,7 +651,8 @@ bool DeploymentLoop::record(const Deployment& row, const Observation& seen) {
 }
 
 void DeploymentLoop::look_at_runs(const std::string& id) {
-  const KeyedMutex::Lock lock(parts_.deployments, id);
+  const KeyedMutex::Lock lock(parts_.deployments, id, std::try_to_lock);
+  if (!lock.owns()) return;  // its reconcile is under way or comes next, and ends with this
   parts_.database.read([&](db::Tx& tx) {
     const auto row = deployments::find(tx, id);
     parts_.runs.look(tx, id, row ? &*row : nullptr);

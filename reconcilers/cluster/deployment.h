@@ -56,8 +56,8 @@ class DeploymentLoop {
 
   // Wakes every deployment of an app whose namespace, or an object shared in it, has changed.
   void app_changed(const std::string& app_id);
-  // Tells the meter what has run of the deployment, and does nothing else for it. Throws what the
-  // database throws.
+  // Tells the meter what has run of the deployment, and does nothing else for it. Doesn't wait for
+  // its reconcile if that is under way. Throws what the database throws.
   void look_at_runs(const std::string& id);
   // Returns the ids of deployments that have objects with berth's labels on the cluster but no row.
   // Those objects are never touched.

@@ -21,10 +21,14 @@ class KeyedMutex {
     Lock(KeyedMutex& all, const std::string& key) : all_(all), key_(key), entry_(all.enter(key)) {
       entry_.mutex.lock();
     }
+    // Doesn't wait: owns() says whether it is locked.
+    Lock(KeyedMutex& all, const std::string& key, std::try_to_lock_t)
+        : all_(all), key_(key), entry_(all.enter(key)), owns_(entry_.mutex.try_lock()) {}
     ~Lock() {
-      entry_.mutex.unlock();
+      if (owns_) entry_.mutex.unlock();
       all_.leave(key_);
     }
+    bool owns() const { return owns_; }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
@@ -32,6 +36,7 @@ class KeyedMutex {
     KeyedMutex& all_;
     const std::string key_;
     Entry& entry_;
+    bool owns_ = true;
   };
 
  private:
