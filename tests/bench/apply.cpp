@@ -165,15 +165,15 @@ Work work_for(const std::string& instance, const std::string& image, int apps, i
   Work work;
   for (int i = 0; i < apps; ++i) {
     const std::string app = berth::new_uuid(clock.now());
-    work.tenants.push_back(berth::manifests::of_namespace(
-        app,
-        {.deployments = each,
-         .containers = each,
-         .memory_mb = each * memory_mb,
-         .cpu_millicores = each * cpu_millicores,
-         .largest_memory_mb = memory_mb,
-         .largest_cpu_millicores = cpu_millicores},
-        settings));
+    work.tenants.push_back(
+        berth::manifests::of_namespace(app,
+                                       {.deployments = each,
+                                        .containers = each,
+                                        .memory_mb = each * memory_mb,
+                                        .cpu_millicores = each * cpu_millicores,
+                                        .largest_memory_mb = memory_mb,
+                                        .largest_cpu_millicores = cpu_millicores},
+                                       settings));
     for (int j = 0; j < each; ++j) {
       berth::deployments::DesiredState state;
       state.deployment.id = berth::new_uuid(clock.now());

@@ -2,6 +2,8 @@
 // bench_meter FOLDER [DEPLOYMENTS [DAYS]]. The clock is moved a second at a time, and the metering
 // loop's functions are called as often as the loop calls them. Billing has nothing to do: the tier
 // has no price for 30 days.
+#include "controller/domain/deployments/metering/meter.h"
+
 #include <ctime>
 #include <filesystem>
 #include <iomanip>
@@ -14,7 +16,6 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/deployments.h"
-#include "controller/domain/deployments/metering/meter.h"
 #include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/ledger/ledger.h"
@@ -30,11 +31,11 @@ constexpr int usual_days = 7;
 constexpr int deployments_of_app = 20;
 constexpr std::int64_t points_per_hour = 7;
 constexpr std::int64_t points_of_app = 10'000'000;
-constexpr int apps_of_round = 50;             // as the loop takes them
+constexpr int apps_of_round = 50;                    // as the loop takes them
 constexpr Duration round = std::chrono::seconds(1);  // of the loop
 constexpr Duration clean_up_interval = std::chrono::hours(1);
 constexpr int rows_at_once = 200;
-constexpr double most_cpu = 2, most_disk = 60;       // the goals: % of a core, MB in 30 days
+constexpr double most_cpu = 2, most_disk = 60;  // the goals: % of a core, MB in 30 days
 
 class Platform {
  public:
@@ -117,9 +118,8 @@ class Platform {
     seen.status = deployments::Status::running;
     database_.write([&](db::Tx& tx) {
       deployments::record(tx, made.id, made.generation, seen);
-      metering::record(
-          tx, made.id,
-          {{.name = name + "-pod/0", .started_at = tx.now(), .ended_at = {}}}, {});
+      metering::record(tx, made.id,
+                       {{.name = name + "-pod/0", .started_at = tx.now(), .ended_at = {}}}, {});
     });
   }
 
@@ -131,8 +131,8 @@ class Platform {
       }
       look();
       if (clock_.now() >= next_clean_up_) {
-        while (database_.write([](db::Tx& tx) { return app_events::remove_old(tx, rows_at_once); }) >
-               0) {
+        while (database_.write(
+                   [](db::Tx& tx) { return app_events::remove_old(tx, rows_at_once); }) > 0) {
         }
         next_clean_up_ = clock_.now() + clean_up_interval;
       }
@@ -141,8 +141,7 @@ class Platform {
 
   void look() {
     for (;;) {
-      const auto apps =
-          database_.read([](db::Tx& tx) { return metering::due(tx, apps_of_round); });
+      const auto apps = database_.read([](db::Tx& tx) { return metering::due(tx, apps_of_round); });
       if (apps.empty()) return;
       database_.write([&](db::Tx& tx) {
         for (const std::string& app : apps) {
@@ -160,7 +159,8 @@ class Platform {
                        tx.number("SELECT sum(points) FROM meter_settlements"));
     });
     std::cout << std::fixed << std::setprecision(3)
-              << "| deployments | apps | measured days | points charged in all | CPU of a core | goal | disk in 30 "
+              << "| deployments | apps | measured days | points charged in all | CPU of a core | "
+                 "goal | disk in 30 "
                  "days | goal |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n| "
               << rows.first << " | " << apps_ << " | " << days << " | " << rows.second << " | "
               << cpu << " % | ≤ " << most_cpu << " %: " << verdict(cpu, most_cpu) << " | " << disk

@@ -419,6 +419,7 @@ std::vector<DayUse> uses(db::Tx& tx, const std::string& deployment_id, std::int6
       }
   }
   std::vector<DayUse> all;
+  all.reserve(days.size());
   for (auto& [key, use] : days) all.push_back(std::move(use));
   return all;
 }
