@@ -344,16 +344,12 @@ void Engine::scan_runs() {
         jobs_.enqueue(run);
 }
 
-// Tells the meter what runs, before the reconciles of all deployments have their turn: until the
-// meter has everything, what ends while nobody leads is charged only up to the time at which the
-// process before this one was in step.
-void Engine::look_at_runs() {
-  if (!leads() || has_looked_at_runs_) return;
-  has_looked_at_runs_ = true;
+// Tells the meter what runs of the deployments with open runs and of those with pods, before the
+// reconciles of all deployments have their turn: until the meter has everything, what ends while
+// nobody leads is charged only up to the time at which the process before this one was in step.
+void Engine::look_at_runs(const std::vector<std::string>& open) {
+  if (!leads() || has_looked_at_runs_.exchange(true) || open.empty()) return;
   try {
-    const auto open =
-        database_.read([](db::Tx& tx) { return metering::deployments_with_open(tx); });
-    if (open.empty()) return;
     std::set<std::string> ids = cache_.store(kube::pods).deployments();
     ids.insert(open.begin(), open.end());
     for (const std::string& id : ids) loop_.look_at_runs(id);
@@ -366,11 +362,11 @@ void Engine::look_at_runs() {
 bool Engine::scan() {
   runs_.doubt();
   try {
-    look_at_runs();
-    const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
-    for (const std::string& id : rows) queue_.add(id);
     const auto metered =
         database_.read([](db::Tx& tx) { return metering::deployments_with_open(tx); });
+    look_at_runs(metered);
+    const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
+    for (const std::string& id : rows) queue_.add(id);
     for (const std::string& id : metered) queue_.add(id);
     const auto claimed =
         database_.read([](db::Tx& tx) { return custom_domains::deployments_with_claims(tx); });

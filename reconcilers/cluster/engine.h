@@ -137,7 +137,7 @@ class Engine {
   void wake_stalled();
   void keep(const std::stop_token& stop);
   void keep_watch();
-  void look_at_runs();
+  void look_at_runs(const std::vector<std::string>& open);
   bool scan();
   void scan_runs();
 

@@ -75,7 +75,9 @@ void MeteringLoop::look_at_together(Round& round, const std::vector<std::string>
 
 void MeteringLoop::clean_up(Round& round) {
   if (SteadyClock::now() < next_clean_up_) return;
-  const auto remove_some = [&](db::Tx& tx) { return metering::remove_old(tx, options_.rows); };
+  const auto remove_some = [&](db::Tx& tx) {
+    return metering::remove_old_intervals(tx, options_.rows);
+  };
   while (!round.is_stopping() && round.write(remove_some) > 0) {
   }
   std::string last;

@@ -33,6 +33,7 @@
 #include "berthd/data_dir.h"
 #include "controller/db/sqlite/database.h"
 #include "controller/domain/accounts/accounts.h"
+#include "tests/bench/people.h"
 
 namespace berth {
 namespace {
@@ -72,14 +73,7 @@ World prepare(const Plan& plan) {
   World world;
   database.write([&](db::Tx& tx) {
     for (int i = 0; i < plan.members; ++i) {
-      const std::string name = "member" + std::to_string(i);
-      const auto user = accounts::register_user(tx,
-                                                {.email = name + "@example.org",
-                                                 .username = name,
-                                                 .password_hash = "none",
-                                                 .referral_code = {}},
-                                                {}, keys, "http://localhost");
-      accounts::mark_verified(tx, user.id);
+      const auto user = bench::new_user(tx, keys, "member" + std::to_string(i));
       const auto session =
           accounts::open_session(tx, user.id, "127.0.0.1", "bench", std::chrono::hours(24));
       world.tokens.push_back(accounts::session_jwt(session, keys));

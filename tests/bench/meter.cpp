@@ -1,7 +1,7 @@
 // What it costs to meter deployments that run all the time, as a table:
-// bench_meter FOLDER [DEPLOYMENTS [DAYS]]. The clock is moved a second at a time, and the metering
-// loop's functions are called as often as the loop calls them. Billing has nothing to do: the tier
-// has no price for 30 days.
+// bench_meter FOLDER [DEPLOYMENTS [DAYS]]. It leaves the database in the folder. The clock is moved
+// a second at a time, and the metering loop's functions are called as often as the loop calls them.
+// Billing has nothing to do: the tier has no price for 30 days.
 #include "controller/domain/deployments/metering/meter.h"
 
 #include <ctime>
@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "controller/db/sqlite/database.h"
-#include "controller/domain/accounts/accounts.h"
-#include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/metering/settlement.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/webhooks/app_events.h"
+#include "tests/bench/people.h"
 
 using namespace berth;
 namespace fs = std::filesystem;
@@ -81,21 +80,8 @@ class Platform {
  private:
   apps::App new_app(const std::string& name) {
     return database_.write([&](db::Tx& tx) {
-      const auto owner = accounts::register_user(tx,
-                                                 {.email = name + "@example.org",
-                                                  .username = name,
-                                                  .password_hash = "no hash",
-                                                  .referral_code = {}},
-                                                 {}, keys_, "https://api.example.org");
-      accounts::mark_verified(tx, owner.id);
-      const apps::App app = apps::create(tx, owner.id,
-                                         {.app_name = "App of " + name,
-                                          .app_description = "",
-                                          .logo_url = {},
-                                          .website_url = {},
-                                          .redirect_uris = {"https://example.org/callback"},
-                                          .allowed_scopes = {Scope::profile_read}})
-                                .app;
+      const apps::App app =
+          bench::new_app(tx, bench::new_user(tx, keys_, name), "https://example.org/callback");
       ledger::mint(tx, ledger::app_account(app.id), points_of_app, "benchmark");
       return app;
     });
@@ -186,10 +172,11 @@ int main(int argc, char** argv) {
     std::cerr << "usage: bench_meter FOLDER [DEPLOYMENTS [DAYS]]\n";
     return 2;
   }
-  const fs::path folder = fs::path(argv[1]) / "meter-bench";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
-  Platform(folder / "berth.db", argc > 2 ? std::stoi(argv[2]) : usual_deployments)
+  const fs::path file = fs::path(argv[1]) / "berth.db";
+  if (fs::exists(file)) {
+    std::cerr << file << " is there already\n";
+    return 2;
+  }
+  Platform(file, argc > 2 ? std::stoi(argv[2]) : usual_deployments)
       .run(argc > 3 ? std::stoi(argv[3]) : usual_days);
-  fs::remove_all(folder);
 }

@@ -14,11 +14,10 @@
 
 #include "controller/base/crypto.h"
 #include "controller/db/sqlite/database.h"
-#include "controller/domain/accounts/accounts.h"
-#include "controller/domain/apps/apps.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/lifecycle/expiry.h"
 #include "controller/domain/oauth/oauth.h"
+#include "tests/bench/people.h"
 
 using namespace berth;
 namespace fs = std::filesystem;
@@ -77,16 +76,7 @@ class Simulation {
       ledger::open_account(tx, ledger::issuance());
     });
     const accounts::User owner = new_user("operator");
-    app_ = database_.write([&](db::Tx& tx) {
-      return apps::create(tx, owner.id,
-                          {.app_name = "My game",
-                           .app_description = "",
-                           .logo_url = {},
-                           .website_url = {},
-                           .redirect_uris = {redirect_uri},
-                           .allowed_scopes = {Scope::profile_read}})
-          .app;
-    });
+    app_ = database_.write([&](db::Tx& tx) { return bench::new_app(tx, owner, redirect_uri); });
     for (int i = 0; i < users; ++i)
       users_.push_back({.account = new_user("player" + std::to_string(i))});
   }
@@ -111,17 +101,7 @@ class Simulation {
 
  private:
   accounts::User new_user(const std::string& name) {
-    const accounts::SignupBonus bonus;
-    return database_.write([&](db::Tx& tx) {
-      const auto user = accounts::register_user(tx,
-                                                {.email = name + "@example.org",
-                                                 .username = name,
-                                                 .password_hash = "no hash",
-                                                 .referral_code = {}},
-                                                bonus, keys_, "https://api.example.org");
-      accounts::mark_verified(tx, user.id);
-      return user;
-    });
+    return database_.write([&](db::Tx& tx) { return bench::new_user(tx, keys_, name); });
   }
 
   void call(db::Tx& tx, User& user) {

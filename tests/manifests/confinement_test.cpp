@@ -36,13 +36,7 @@ size_t count(const std::vector<Object>& objects, const std::string& kind) {
 }
 
 std::vector<Object> in_namespace(const manifests::Settings& settings) {
-  const deployments::AppSize size = {.deployments = 1,
-                                     .containers = 1,
-                                     .memory_mb = 512,
-                                     .cpu_millicores = 500,
-                                     .largest_memory_mb = 512,
-                                     .largest_cpu_millicores = 500};
-  return manifests::of_namespace("app-1", size, settings);
+  return manifests::of_namespace("app-1", test::size_of_one(512, 500), settings);
 }
 
 json policy(const manifests::Settings& settings) {

@@ -56,13 +56,8 @@ TEST_CASE("a deployment becomes a secret, a service, a deployment and an ingress
 
 TEST_CASE("every object and the pods carry berth's labels and a hash") {
   auto objects = manifests::of_deployment(state_of(), settings);
-  const deployments::AppSize size = {.deployments = 1,
-                                     .containers = 1,
-                                     .memory_mb = 512,
-                                     .cpu_millicores = 500,
-                                     .largest_memory_mb = 512,
-                                     .largest_cpu_millicores = 500};
-  const auto shared = manifests::of_namespace(state_of().deployment.app_id, size, settings);
+  const auto shared =
+      manifests::of_namespace(state_of().deployment.app_id, test::size_of_one(512, 500), settings);
   for (const Object& object : objects) {
     CHECK(object["metadata"]["labels"]["berth/deployment"] == state_of().deployment.id);
     CHECK(object["metadata"]["labels"]["app.kubernetes.io/name"] == "shop");

@@ -17,4 +17,14 @@ inline deployments::DesiredState shop() {
   return state;
 }
 
+// The size of an app with one deployment of one container.
+inline deployments::AppSize size_of_one(int memory_mb, int cpu_millicores) {
+  return {.deployments = 1,
+          .containers = 1,
+          .memory_mb = memory_mb,
+          .cpu_millicores = cpu_millicores,
+          .largest_memory_mb = memory_mb,
+          .largest_cpu_millicores = cpu_millicores};
+}
+
 }  // namespace berth::test

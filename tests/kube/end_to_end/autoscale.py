@@ -1,17 +1,17 @@
 """Deployments with `scale` get containers by the requests in flight, which the ingress controller's counters tell: Traefik's
 on a cluster, Caddy's log on one machine (tests/local/e2e)."""
-import contextlib
 import http.client
-import sqlite3
 import threading
 import time
 
-from .berthd import PATIENCE, Operator
+from .berthd import PATIENCE
 from .cluster import INGRESS
 from .waiting import eventually
 from .world import World
 
-from compare import check_charges  # tests/metering
+# Of tests/metering, whose folder cluster.py adds to the path.
+from compare import START_SECONDS, check_charges
+from records import charges_of, intervals_of, open_runs
 
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, max-deployments: 1000, "
          "max-replicas: 5, custom-domain: true, auto-approve: true}]")
@@ -19,7 +19,6 @@ POINTS_PER_HOUR = 3600  # a point a second
 METERED = {"name": "Metered", "slug": "metered", "memory_limit_mb": 64, "cpu_limit_millicores": 200, "monthly_cost_points": 0,
            "points_per_hour": POINTS_PER_HOUR, "max_replicas": 5, "auto_approve": True}
 GIVEN = 10**9  # points of the app
-START_SECONDS = 1.0  # what a start may cost or save
 SECONDS = 1  # that an answer takes
 IN_FLIGHT = 4  # requests that one container is to have at most
 MOST = 5  # containers
@@ -145,36 +144,23 @@ class Autoscale(World):
         self.assertEqual(entries[0]["from"], 1)
         self.assertLessEqual(len(entries), 6)
 
-    def rows(self, sql, *values):
-        with contextlib.closing(sqlite3.connect(f"file:{self.berthd.data}/berth.db?mode=ro", uri=True, timeout=60)) as db:
-            return db.execute(sql, values).fetchall()
+    def charges(self):
+        return charges_of(self.berthd.data, GIVEN)
 
-    def charged(self):
-        """Returns the milliseconds that the app's containers are metered for, the points settled for them, and those that
-        have left its account."""
-        return self.rows("""
-            SELECT (SELECT sum(i.ended_at - i.started_at)
-                    FROM meter_intervals i JOIN deployments d ON d.id = i.deployment_id WHERE d.app_id = a.owner),
-                   (SELECT sum(s.points) FROM meter_settlements s WHERE s.app_id = a.owner),
-                   ? - a.balance
-            FROM ledger_accounts a WHERE a.kind = 'app' AND a.owner = ?""", GIVEN, self.ada.app["id"])[0]
+    def is_settled(self):
+        return open_runs(self.berthd.data) == 0 and not check_charges(self.charges(), POINTS_PER_HOUR)
 
     def check_charges(self, deployment, runs):
         """Compares what is metered and charged with what ran, when everything has ended."""
-        eventually(self.is_settled, "what was metered is charged", PATIENCE, seen=self.charged)
-        metered = self.rows("SELECT started_at / 1000.0, ended_at / 1000.0 FROM meter_intervals WHERE deployment_id = ?", deployment)
+        eventually(self.is_settled, "what was metered is charged", PATIENCE, seen=self.charges)
+        metered = [(one.started, one.ended) for one in intervals_of(self.berthd.data).values() if one.deployment == deployment]
         ran = runs(deployment)
         print(f"      {len(ran)} containers ran {sum(end - start for start, end in ran):.1f} s and are metered for "
-              f"{sum(end - start for start, end in metered):.1f} s, {self.charged()[1]} points", flush=True)
+              f"{sum(end - start for start, end in metered):.1f} s, {self.charges()[self.ada.app['id']][1]} points", flush=True)
         self.assertEqual(len(metered), len(ran))
         for ours, theirs in zip(zip(*metered), zip(*ran)):  # all starts, all ends
             for one, other in zip(sorted(ours), sorted(theirs)):
                 self.assertAlmostEqual(one, other, delta=START_SECONDS)
-
-    def is_settled(self):
-        charged, open_runs = self.charged(), self.rows("SELECT count(*) FROM meter_intervals WHERE ended_at IS NULL")[0][0]
-        return open_runs == 0 and None not in charged and not check_charges({self.ada.app["id"]: charged}, POINTS_PER_HOUR)
-
 
     def test_02_a_number_replaces_the_scale_and_the_other_way_round(self):
         calm = self.ada.deploy("calm", scale={"min": 2, "max": MOST, "in_flight": IN_FLIGHT})

@@ -1,6 +1,5 @@
 """Runs berthd as a process, and provides operators as clients of its API."""
 import base64
-import ctypes
 import hashlib
 import json
 import os
@@ -13,7 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from .cluster import REGISTRY
+from .cluster import REGISTRY, die_with_parent
 from .waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -23,14 +22,6 @@ PATIENCE = 60  # seconds, which is generous even on a loaded machine
 # Small tiers, so that many deployments fit on a machine, and one that wants more memory is killed soon.
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, "
          "max-deployments: 1000, custom-domain: true, auto-approve: true}]")
-
-
-PR_SET_PDEATHSIG = 1  # prctl(2)
-
-
-def die_with_parent():
-    """Makes the kernel end the process with its parent, so that a killed test leaves no process behind."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class NoAnswer(Exception):

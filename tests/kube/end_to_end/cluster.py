@@ -1,10 +1,12 @@
 """Access to the cluster of this folder with an administrator's rights."""
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import ssl
 import subprocess
 import sys
@@ -30,6 +32,13 @@ SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 KINDS = ("deployments.apps,replicasets.apps,jobs.batch,pods,services,endpointslices.discovery.k8s.io,"
          "ingresses.networking.k8s.io,secrets,certificates.cert-manager.io,resourcequotas,limitranges,"
          "networkpolicies.networking.k8s.io,serviceaccounts,poddisruptionbudgets.policy")
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def die_with_parent():
+    """Makes the kernel end the process with its parent, so that a killed test leaves no process behind."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def run(*command, check=True, limit=SCRIPT_LIMIT, **options):
@@ -120,7 +129,7 @@ class Cluster:
     def without_login(self):
         """Yields a URL at which the API server answers this machine without a login, for as long as the block lasts."""
         proxy = subprocess.Popen([self.state / "tools/kubectl", "--kubeconfig", self.admin, "proxy", "--port", "0"],
-                                 stdout=subprocess.PIPE, text=True)
+                                 stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         try:
             yield "http://" + proxy.stdout.readline().split()[-1]  # Starting to serve on 127.0.0.1:PORT
         finally:

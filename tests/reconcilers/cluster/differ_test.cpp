@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "manifests/manifests.h"
+#include "tests/manifests/shop.h"
 
 using namespace berth;
 using namespace berth::reconcilers;
@@ -39,13 +40,7 @@ std::vector<json> all_objects() {
                                         .ingress_class = "traefik",
                                         .wildcard_tls_secret = "wildcard"};
   auto objects = manifests::of_deployment(state, settings);
-  const deployments::AppSize size = {.deployments = 1,
-                                     .containers = 1,
-                                     .memory_mb = 1024,
-                                     .cpu_millicores = 1000,
-                                     .largest_memory_mb = 1024,
-                                     .largest_cpu_millicores = 1000};
-  const auto more = manifests::of_namespace("a-1", size, settings);
+  const auto more = manifests::of_namespace("a-1", test::size_of_one(1024, 1000), settings);
   objects.insert(objects.end(), more.begin(), more.end());
   return objects;
 }

@@ -470,7 +470,7 @@ void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
 
 void count_until_now(db::Tx& tx, const std::string& app_id) { count_to(tx, app_id, tx.now()); }
 
-int remove_old(db::Tx& tx, int most) {
+int remove_old_intervals(db::Tx& tx, int most) {
   return tx.execute(R"(
       DELETE FROM meter_intervals
       WHERE (pod, restart) IN (SELECT pod, restart

@@ -141,7 +141,7 @@ void count_open(db::Tx& tx, const std::string& app_id, Instant until);
 void count_until_now(db::Tx& tx, const std::string& app_id);
 
 // Removes intervals that ended more than intervals_kept_for ago, `most` at most. Returns how many.
-int remove_old(db::Tx& tx, int most);
+int remove_old_intervals(db::Tx& tx, int most);
 
 // Deployments that have days older than settlement.h's days_kept.
 struct OldDays {

@@ -270,7 +270,8 @@ TEST_CASE("old intervals and days are removed, and not recorded again") {
     return f.write([](db::Tx& tx) {
       const auto old = metering::find_old_days(tx, "", 100);
       CHECK(old.last.empty());  // there is one deployment
-      return metering::remove_old(tx, 100) + metering::remove_old_days(tx, old.deployments);
+      return metering::remove_old_intervals(tx, 100) +
+             metering::remove_old_days(tx, old.deployments);
     });
   };
   CHECK(removed() == 2);
