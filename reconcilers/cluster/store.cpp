@@ -110,6 +110,12 @@ size_t Store::size() const {
   return objects_.size();
 }
 
+std::uint64_t Store::revision(const std::string& name_space, const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = objects_.find(name_space + "/" + name);
+  return found == objects_.end() ? 0 : found->second.revision;
+}
+
 bool Store::put(Object object) {
   const std::lock_guard lock(mutex_);
   return put_locked(slimmed(std::move(object)));
@@ -158,7 +164,7 @@ std::vector<ObjectPtr> Store::replace(std::vector<Object> objects,
           is_older(version_of(object), kept.version))
         continue;
     }
-    changed.push_back(set_locked(key, slimmed(std::move(object))));
+    changed.push_back(set_locked(key, slimmed(std::move(object)), ++last_revision_));
   }
   std::vector<std::string> gone;
   for (const auto& [key, kept] : objects_) {
@@ -177,25 +183,26 @@ bool Store::put_locked(Object&& object) {
   const auto deleted = deleted_.find(uid_of(object));
   if (deleted != deleted_.end() && number_of(version) <= deleted->second) return false;
   const std::string key = key_of(object);
-  bool changed = true;
+  std::uint64_t same = 0;  // the revision of what is known, if nothing has changed
   if (const auto known = objects_.find(key); known != objects_.end()) {
     const Kept& kept = known->second;
     if (kept.uid == uid_of(object) && (kept.version == version || is_older(version, kept.version)))
       return false;
     object["metadata"]["resourceVersion"] = kept.version;
-    changed = object.dump() != kept.text;
+    if (object.dump() == kept.text) same = kept.revision;
     object["metadata"]["resourceVersion"] = version;
   }
-  set_locked(key, std::move(object));
-  return changed;
+  set_locked(key, std::move(object), same > 0 ? same : ++last_revision_);
+  return same == 0;
 }
 
-ObjectPtr Store::set_locked(const std::string& key, Object&& object) {
+ObjectPtr Store::set_locked(const std::string& key, Object&& object, std::uint64_t revision) {
   erase_locked(key);
   Kept kept{.text = object.dump(),
             .uid = uid_of(object),
             .version = version_of(object),
             .deployment = label_of(object, manifests::deployment_label),
+            .revision = revision,
             .noted = {},
             .tree = {}};
   kept.text.shrink_to_fit();

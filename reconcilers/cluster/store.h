@@ -36,6 +36,10 @@ class Store {
   std::set<std::string> deployments() const;
   std::set<std::string> deployments_in(const std::string& name_space) const;
   size_t size() const;
+  // A number that is another one whenever the object is, apart from its resourceVersion; 0 if there
+  // is no such object. Unlike the version, it stays while only the object's hidden parts change
+  // (slimmed()).
+  std::uint64_t revision(const std::string& name_space, const std::string& name) const;
 
   // Takes an object from a watch. Returns false if nothing that is kept has changed: a newer
   // version was known, this very object has been deleted since, or only a quota's numbers changed.
@@ -63,7 +67,7 @@ class Store {
   static constexpr size_t max_deleted = 4096;
   static constexpr std::chrono::seconds deleted_for{60};  // how long they are remembered at least
 
-  static constexpr size_t most_trees = 1024;  // how many objects are also kept as trees at most
+  static constexpr size_t most_trees = 256;  // how many objects are also kept as trees at most
   static constexpr std::chrono::seconds trees_kept_for{5};
 
   struct Kept {
@@ -71,18 +75,20 @@ class Store {
     std::string uid;
     std::string version;
     std::string deployment;  // the label's value; may be empty
+    std::uint64_t revision = 0;
     std::optional<SteadyClock::time_point> noted;
     mutable std::weak_ptr<const Object> tree;
   };
 
   bool put_locked(Object&& object);
-  ObjectPtr set_locked(const std::string& key, Object&& object);
+  ObjectPtr set_locked(const std::string& key, Object&& object, std::uint64_t revision);
   void erase_locked(const std::string& key);
   ObjectPtr tree_locked(const Kept& kept) const;
   void remember_locked(const Kept& kept, const ObjectPtr& tree) const;
 
   mutable std::mutex mutex_;
   std::map<std::string, Kept> objects_;  // by namespace/name
+  std::uint64_t last_revision_ = 0;
   std::unordered_map<std::string, std::set<std::string>> keys_of_deployment_;
   // The trees that were made last and when they were made, oldest first.
   mutable std::deque<std::pair<SteadyClock::time_point, ObjectPtr>> trees_;

@@ -23,7 +23,9 @@ Tenancy::Made Tenancy::make(const std::string& app_id) {
   const auto size = size_of(app_id);
   // The deployment was destroyed after the caller read its row.
   if (size.deployments == 0) return {};
+  if (is_settled(app_id, size)) return {.ready = true, .result = {}};
   std::vector<Object> objects = manifests::of_namespace(app_id, size, settings_);
+  Settled settled = settled_as(size, objects);
   const auto is_leaving = [&] {
     const ObjectPtr live = cache_.find(objects.front());
     return live && is_being_deleted(*live);
@@ -37,7 +39,37 @@ Tenancy::Made Tenancy::make(const std::string& app_id) {
   made.result.add(binding);
   made.rights_are_new = binding.applied > 0;
   if (!made.rights_are_new) made.result.add(applier_.apply({objects.begin() + 1, objects.end()}));
+  const Applier::Result& result = made.result;
+  if (result.applied == 0 && !result.again && !result.fought_over && !made.quota_is_wide) {
+    const std::lock_guard remembering(mutex_);
+    settled_.insert_or_assign(app_id, std::move(settled));
+  }
   return made;
+}
+
+// The revisions are those from before the comparison, so a change beside it isn't missed.
+Tenancy::Settled Tenancy::settled_as(const deployments::AppSize& size,
+                                     const std::vector<Object>& objects) const {
+  Settled settled{.size = size, .parts = {}};
+  for (const Object& object : objects) {
+    const kube::Resource& resource = kube::resource_of(object);
+    settled.parts.push_back(
+        {.resource = &resource,
+         .name_space = namespace_of(object),
+         .name = name_of(object),
+         .revision = cache_.store(resource).revision(namespace_of(object), name_of(object))});
+  }
+  return settled;
+}
+
+bool Tenancy::is_settled(const std::string& app_id, const deployments::AppSize& size) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = settled_.find(app_id);
+  return found != settled_.end() && found->second.size == size &&
+         std::ranges::all_of(found->second.parts, [&](const Settled::Part& part) {
+           const Store& store = cache_.store(*part.resource);
+           return store.revision(part.name_space, part.name) == part.revision;
+         });
 }
 
 void Tenancy::bind_rights(const std::string& app_id) {
@@ -64,6 +96,10 @@ ObjectPtr Tenancy::live_binding(const std::string& app_id) const {
 bool Tenancy::remove_if_empty(const std::string& app_id) {
   const KeyedMutex::Lock lock(apps_, app_id);
   if (size_of(app_id).deployments > 0) return true;
+  {
+    const std::lock_guard forgetting(mutex_);
+    settled_.erase(app_id);
+  }
   const std::string name = manifests::namespace_of(app_id);
   if (has_orphans(name)) return true;
   const ObjectPtr cached = cache_.store(kube::namespaces).find("", name);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "controller/db/database.h"
 #include "manifests/manifests.h"
@@ -55,6 +58,20 @@ class Tenancy {
   // How long the API server may take to act on a new RoleBinding.
   static constexpr std::chrono::seconds rights_take_effect{30};
 
+  // The objects of an app's namespace when there was nothing to be changed about them.
+  struct Settled {
+    struct Part {
+      const kube::Resource* resource = nullptr;
+      std::string name_space;
+      std::string name;
+      std::uint64_t revision = 0;
+    };
+    deployments::AppSize size;
+    std::vector<Part> parts;
+  };
+
+  Settled settled_as(const deployments::AppSize& size, const std::vector<Object>& objects) const;
+  bool is_settled(const std::string& app_id, const deployments::AppSize& size) const;
   ObjectPtr live_binding(const std::string& app_id) const;
   deployments::AppSize size_of(const std::string& app_id);
   bool keep_room(const std::string& app_id, Object& quota);
@@ -67,6 +84,11 @@ class Tenancy {
   Applier& applier_;
   const manifests::Settings& settings_;
   KeyedMutex apps_;
+
+  // Each reconcile of a deployment asks for its app's namespace, which rarely needs anything. So
+  // its objects aren't made and compared again until one of them or the app's size has changed.
+  mutable std::mutex mutex_;
+  std::map<std::string, Settled> settled_;  // by app; without those whose namespace was removed
 };
 
 }  // namespace berth::reconcilers

@@ -129,11 +129,26 @@ TEST_CASE("the numbers of a quota don't count as a change") {
   CHECK(store.put(quota));
   quota["metadata"]["resourceVersion"] = "2";
   quota["status"]["used"]["pods"] = "1";
+  const auto revision = store.revision("ns", "quota");
+  CHECK(revision > 0);
   CHECK_FALSE(store.put(quota));
   CHECK(version_in(store, "quota") == 2);
+  CHECK(store.revision("ns", "quota") == revision);
   quota["metadata"]["resourceVersion"] = "3";
   quota["spec"]["hard"]["pods"] = "1";
   CHECK(store.put(quota));
+  CHECK(store.revision("ns", "quota") > revision);
+}
+
+TEST_CASE("an object that comes back under its name has another revision") {
+  Store store;
+  CHECK(store.revision("ns", "a") == 0);
+  store.put(object("a", 1, "u-1"));
+  const auto first = store.revision("ns", "a");
+  store.erase(object("a", 2, "u-1"));
+  CHECK(store.revision("ns", "a") == 0);
+  store.put(object("a", 3, "u-2"));
+  CHECK(store.revision("ns", "a") > first);
 }
 
 TEST_CASE("repairs that the API server doesn't take cost nothing") {
