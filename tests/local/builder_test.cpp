@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "controller/base/source_archive.h"
+#include "reconcilers/embedded/node/process.h"
 #include "tests/local/node.h"
 
 using namespace berth;
@@ -106,9 +107,21 @@ TEST_CASE("a build makes an image, within limits and cut off from the machine", 
   CHECK(b.says("1024"));
   CHECK(b.node.podman("GET", "/images/" + app + "/json").status == 404);
 
+  // The rules that keep builds from the machine are set again for the next build.
+  const auto has_rules = [] {
+    return embedded::run({.args = {"nft", "list", "table", "inet", "berth_builds"},
+                          .env = plain_environment()})
+        .good();
+  };
+  const bool can_have_rules = has_rules();
+  embedded::run(
+      {.args = {"nft", "delete", "table", "inet", "berth_builds"}, .env = plain_environment()});
+  CHECK_FALSE(has_rules());
+
   // What didn't change is taken from the cache, and the image is another one all the same.
   const Built again = b.build("two", text);
   CHECK(b.says("Using cache"));
+  CHECK(has_rules() == can_have_rules);
   CHECK(again.image != built.image);
   CHECK(b.builder->images().size() == 2);
   b.builder->remove(built.image);
@@ -145,7 +158,9 @@ TEST_CASE("a build that fails, needs too much or takes too long says so", "[podm
     std::ofstream out(b.dir / "others", std::ios::binary);
     for (int written = 0; written < 200; ++written) out << std::string(1 << 20, 'x');
   });
-  CHECK(b.build("slow", "FROM base:1\nRUN sleep 97531\n").failure == BuildFailure::timed_out);
+  // Nothing in the Containerfile hides a step from berth.
+  CHECK(b.build("slow", "FROM base:1\nENV BERTH_APP=x\nRUN sleep 97531\n").failure ==
+        BuildFailure::timed_out);
   CHECK_FALSE(runs("97531"));
   CHECK(b.builder->images().empty());
 }

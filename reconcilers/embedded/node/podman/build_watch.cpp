@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "controller/base/text.h"
+#include "reconcilers/embedded/apiserver/types.h"
 #include "reconcilers/embedded/node/file_text.h"
+#include "reconcilers/embedded/node/podman/build_network.h"
+#include "reconcilers/embedded/node/podman/firewall.h"
 #include "reconcilers/embedded/node/podman/measure.h"
 
 namespace berth::embedded::podman {
@@ -55,17 +58,22 @@ std::set<fs::path> layers_in(const fs::path& directory) {
 
 std::uint64_t less(std::uint64_t from, std::uint64_t what) { return from > what ? from - what : 0; }
 
-bool is_step_of(const fs::path& process, const std::string& app) {
+// Whether the process is podman's beside a step of the build, or of any build of the data directory
+// if `mark` is empty. podman has the step's configuration among its temporary files.
+bool is_step_of(const fs::path& process, const fs::path& directory,
+                const std::optional<std::int64_t>& mark) {
   const std::string words = file_text(process / "cmdline");
   if (!std::string_view(words).substr(0, words.find('\0')).ends_with(step_program)) return false;
-  if (app.empty()) return true;
   std::error_code gone;
-  const fs::path directory = fs::read_symlink(process / "cwd", gone);
-  if (gone) return false;
-  const json config = json::parse(file_text(directory / "config.json"), nullptr, false);
-  if (!config.is_object() || !config.contains("process")) return false;
-  const json env = config.at("process").value("env", json::array());
-  return std::ranges::find(env, json("BERTH_APP=" + app)) != env.end();
+  const fs::path bundle = fs::read_symlink(process / "cwd", gone);
+  if (gone || !bundle.string().starts_with(fs::weakly_canonical(directory, gone).string() + "/"))
+    return false;
+  if (!mark) return true;
+  const json config = json::parse(file_text(bundle / "config.json"), nullptr, false);
+  const json& limits = at_path(config, "/process/rlimits");
+  return std::ranges::any_of(limits, [&](const json& limit) {
+    return limit.value("type", "") == "RLIMIT_LOCKS" && limit.value("hard", json()) == json(*mark);
+  });
 }
 
 std::vector<int> children_of(const fs::path& process) {
@@ -81,15 +89,15 @@ std::vector<int> children_of(const fs::path& process) {
 
 }  // namespace
 
-BuildWatch::BuildWatch(fs::path directory, std::string app, const BuildOrder::Limits& limits,
-                       std::stop_token stop)
-    : directory_(std::move(directory)),
-      app_(std::move(app)),
-      ends_(std::chrono::steady_clock::now() + limits.time),
+BuildWatch::BuildWatch(Watched watched, std::stop_token stop)
+    : directory_(std::move(watched.directory)),
+      mark_(mark_of(watched.build)),
+      ends_(std::chrono::steady_clock::now() + watched.limits.time),
       // A build may write its image twice: into the step's files, and into the layer of it.
-      most_bytes_(2 * std::uint64_t(limits.image_bytes)),
+      most_bytes_(2 * std::uint64_t(watched.limits.image_bytes)),
       reserve_(std::min(reserve_bytes, free_in(directory_) / 2)),
       layers_before_(layers_in(directory_)),
+      tables_(watched.keeps_rules ? watch_tables() : Descriptor()),
       stop_(std::move(stop)),
       measure_below_(less(free_in(directory_), most_bytes_)),
       thread_([this] { serve(); }) {}
@@ -106,6 +114,7 @@ BuildWatch::~BuildWatch() {
 void BuildWatch::serve() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, look_again, [this] { return over_; })) {
+    if (tables_.valid() && was_table_removed(tables_.get())) keep_rules_of_builds();
     if (why_ == Why::nothing) {
       if (stop_.stop_requested())
         why_ = Why::stopped;
@@ -115,13 +124,13 @@ void BuildWatch::serve() {
         why_ = Why::out_of_room;
     }
     if (why_ == Why::nothing) continue;
-    kill_steps(app_);
+    kill_steps(directory_, mark_);
     cancel_.cancel();
   }
   if (why_ == Why::nothing) return;
   // podman may just have begun a step.
   const auto end = std::chrono::steady_clock::now() + longest_stop;
-  while (kill_steps(app_) > 0 && std::chrono::steady_clock::now() < end)
+  while (kill_steps(directory_, mark_) > 0 && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(stop_pause);
 }
 
@@ -139,12 +148,19 @@ bool BuildWatch::has_no_room() {
   return false;
 }
 
-int BuildWatch::kill_steps(const std::string& app) {
+std::int64_t BuildWatch::mark_of(const std::string& build) {
+  // Large enough to be no limit that anybody sets, and positive.
+  constexpr std::int64_t at_least = std::int64_t{1} << 40;
+  return at_least + std::int64_t(std::hash<std::string>()(build) >> 2);
+}
+
+int BuildWatch::kill_steps(const fs::path& directory, const std::optional<std::int64_t>& mark) {
   int killed = 0;
   std::error_code failed;
   for (fs::directory_iterator each("/proc", failed), end; !failed && each != end;
        each.increment(failed)) {
-    if (!parse_number<int>(each->path().filename().string()) || !is_step_of(each->path(), app))
+    if (!parse_number<int>(each->path().filename().string()) ||
+        !is_step_of(each->path(), directory, mark))
       continue;
     for (const int child : children_of(each->path())) killed += ::kill(child, SIGKILL) == 0 ? 1 : 0;
   }

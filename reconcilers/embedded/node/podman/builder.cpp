@@ -1,7 +1,5 @@
 #include "reconcilers/embedded/node/podman/builder.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,12 +10,11 @@
 #include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/embedded/node/containerfile.h"
+#include "reconcilers/embedded/node/podman/build_network.h"
 #include "reconcilers/embedded/node/podman/build_watch.h"
 #include "reconcilers/embedded/node/podman/confinement.h"
-#include "reconcilers/embedded/node/podman/firewall.h"
 #include "reconcilers/embedded/node/podman/service.h"
 #include "reconcilers/embedded/node/podman/words.h"
-#include "reconcilers/embedded/node/process.h"
 #include "reconcilers/embedded/node/unix_http.h"
 
 namespace berth::embedded::podman {
@@ -28,12 +25,6 @@ using namespace std::chrono_literals;
 using nlohmann::json;
 
 constexpr const char* build_label = "berth.build";
-
-// Of all builds together: a network outside of the blocks of the apps' networks.
-constexpr const char* build_network = "berth-build";
-constexpr const char* build_bridge = "bthbuild0";
-constexpr const char* build_range = "10.207.255.0/24";
-constexpr const char* build_gateway = "10.207.255.1";
 
 constexpr int most_processes_of_build = 1'024;
 constexpr int most_open_files = 4'096;
@@ -65,28 +56,6 @@ std::string error_in(const std::string& body) {
     if (const auto found = answer.find(name); found != answer.end() && found->is_string())
       return found->get<std::string>();
   return "unknown error";
-}
-
-// Everything from a build to the machine's addresses and to those that aren't the internet's is
-// dropped, but for names, which the network's gateway knows.
-std::string firewall_of_builds() {
-  const std::string from = "    iifname \"" + std::string(build_bridge) + "\" ";
-  return "table inet berth_builds {}\n"
-         "delete table inet berth_builds\n"
-         "table inet berth_builds {\n"
-         "  chain forward {\n"
-         "    type filter hook forward priority -10; policy accept;\n" +
-         from + "ip daddr { " + joined(not_public(AF_INET), ", ") + " } drop\n" + from +
-         "meta nfproto ipv6 drop\n" + from +
-         "tcp dport 25 drop\n"
-         "  }\n"
-         "  chain input {\n"
-         "    type filter hook input priority -10; policy accept;\n" +
-         from + "ip daddr " + build_gateway + " meta l4proto { tcp, udp } th dport 53 accept\n" +
-         from +
-         "drop\n"
-         "  }\n"
-         "}\n";
 }
 
 // Reads what podman streams: JSON objects, one a line, with words for the log, or an error.
@@ -186,7 +155,8 @@ Query build_query(const BuildOrder& order, const std::string& containerfile,
       {"HostUIDMapping", false}, {"HostGIDMapping", false}, {"UIDMap", users}, {"GIDMap", users}};
   const json ulimits =
       json::array({limit("nofile", most_open_files), limit("nproc", most_processes_of_build),
-                   limit("fsize", order.limits.image_bytes), limit("core", 0)});
+                   limit("fsize", order.limits.image_bytes), limit("core", 0),
+                   limit("locks", BuildWatch::mark_of(order.id))});
   const std::string memory = std::to_string(order.limits.memory_bytes);
   json security = json::array();
   if (fs::exists(calls)) security.push_back("seccomp=" + calls.string());
@@ -226,7 +196,8 @@ class PodmanBuilder final : public Builder {
                   const std::string& body = {}) const {
     return http_.call({.method = method, .target = libpod_api + target, .body = body});
   }
-  void ensure_network();
+  // Returns whether builds have a way to the internet.
+  bool ensure_network();
   Built take_base(const std::string& image, const BuildLog& log, BuildWatch& watch) const;
   Built run_build(const BuildOrder& order, const std::string& containerfile, const fs::path& source,
                   const BuildLog& log, BuildWatch& watch) const;
@@ -235,7 +206,6 @@ class PodmanBuilder final : public Builder {
   const BuilderOptions options_;
   const UnixHttp http_;
   std::mutex network_mutex_;
-  bool has_network_ = false;
 };
 
 Built PodmanBuilder::build(const BuildOrder& order, const BuildLog& log, std::stop_token stop) {
@@ -243,14 +213,18 @@ Built PodmanBuilder::build(const BuildOrder& order, const BuildLog& log, std::st
   const Containerfile instructions = Containerfile::parse(contents.containerfile_text);
   if (const std::string wrong = instructions.refusal(order.registries); !wrong.empty())
     return failed_build(BuildFailure::containerfile_wrong, wrong);
-  ensure_network();
-  const std::string app = app_of(order.repository);
+  const bool has_way_out = ensure_network();
   const fs::path plain = order.source.string() + ".tar";
-  BuildWatch watch(options_.directory, app, order.limits, std::move(stop));
+  BuildWatch watch({.directory = options_.directory,
+                    .build = order.id,
+                    .limits = order.limits,
+                    .keeps_rules = has_way_out},
+                   std::move(stop));
   try {
     for (const std::string& base : instructions.bases())
       if (Built failed = take_base(base, log, watch); !failed.message.empty()) return failed;
-    rewrite(order.source, plain, contents.containerfile, instructions.to_text(app));
+    rewrite(order.source, plain, contents.containerfile,
+            instructions.to_text(app_of(order.repository)));
     const Built built = run_build(order, contents.containerfile, plain, log, watch);
     fs::remove(plain);
     return built;
@@ -289,7 +263,7 @@ std::vector<std::string> PodmanBuilder::images() {
 }
 
 void PodmanBuilder::clean_up() {
-  BuildWatch::kill_steps("");
+  BuildWatch::kill_steps(options_.directory);
   const UnixAnswer answer = call("GET", "/containers/json?all=true&external=true");
   if (!answer.good()) throw std::runtime_error("podman: " + error_in(answer.body));
   for (const json& container : json::parse(answer.body))
@@ -299,27 +273,34 @@ void PodmanBuilder::clean_up() {
   call("POST", "/images/prune" + query_text({{"filters", filters.dump()}}));
 }
 
-// Without nft, builds have no way out at all.
-void PodmanBuilder::ensure_network() {
+// Without nft's rules, builds have no way out at all. The rules are set for each build, because the
+// machine may have been booted, or somebody may have removed them.
+bool PodmanBuilder::ensure_network() {
   const std::lock_guard lock(network_mutex_);
-  if (has_network_) return;
-  const CommandResult rules =
-      run({.args = {"nft", "-f", "-"}, .env = plain_environment(), .input = firewall_of_builds()});
-  if (!rules.good())
-    log::warning("builds have no network, because nft can't set its rules",
-                 {{"error", rules.errors}});
-  if (!call("GET", std::string("/networks/") + build_network + "/exists").good()) {
-    const json wanted = {{"name", build_network},
-                         {"driver", "bridge"},
-                         {"network_interface", build_bridge},
-                         {"subnets", {{{"subnet", build_range}}}},
-                         {"dns_enabled", true},
-                         {"internal", !rules.good()},
-                         {"options", {{"isolate", "true"}}}};
-    const UnixAnswer made = call("POST", "/networks/create", wanted.dump());
-    if (!made.good()) throw std::runtime_error("podman: " + error_in(made.body));
+  const std::string trouble = set_rules_of_builds();
+  const bool has_way_out = trouble.empty();
+  if (!has_way_out)
+    log::warning("builds have no network, because nft can't set its rules", {{"error", trouble}});
+  const std::string path = std::string("/networks/") + build_network;
+  if (const UnixAnswer known = call("GET", path + "/json"); known.good()) {
+    const bool is_internal = json::parse(known.body).value("internal", false);
+    if (is_internal != has_way_out) return has_way_out;
+    // One that something is being built in stays.
+    if (!call("DELETE", path).good()) {
+      if (is_internal) return false;
+      throw std::runtime_error("the rules of the builds' network can't be set: " + trouble);
+    }
   }
-  has_network_ = true;
+  const json wanted = {{"name", build_network},
+                       {"driver", "bridge"},
+                       {"network_interface", build_bridge},
+                       {"subnets", {{{"subnet", build_range}}}},
+                       {"dns_enabled", true},
+                       {"internal", !has_way_out},
+                       {"options", {{"isolate", "true"}}}};
+  const UnixAnswer made = call("POST", "/networks/create", wanted.dump());
+  if (!made.good()) throw std::runtime_error("podman: " + error_in(made.body));
+  return has_way_out;
 }
 
 // Pulls a base image, unless it is there and no newer one can be had. The result has a message if

@@ -7,10 +7,6 @@
 
 namespace berth::embedded::podman {
 
-// The table of nftables that keeps builds from the machine. All data directories share it, because
-// it names the bridge of builds.
-inline constexpr const char* table_of_builds = "berth_builds";
-
 struct BuilderOptions {
   std::filesystem::path socket;     // of podman's service
   std::filesystem::path directory;  // the data directory's `local`, where podman stores images

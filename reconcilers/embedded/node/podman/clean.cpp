@@ -15,7 +15,7 @@
 #include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/embedded/node/file_text.h"
-#include "reconcilers/embedded/node/podman/builder.h"
+#include "reconcilers/embedded/node/podman/build_network.h"
 #include "reconcilers/embedded/node/podman/confinement.h"
 #include "reconcilers/embedded/node/podman/podman_runtime.h"
 #include "reconcilers/embedded/node/podman/words.h"
@@ -208,7 +208,7 @@ void clean(const RuntimeOptions& options) {
   for (const std::string& mount : mounts_below(directory)) ::umount2(mount.c_str(), MNT_DETACH);
   Firewall firewall({}, service.environment());
   if (root) firewall.remove(table_of(instance_of(directory)));
-  if (root) firewall.remove(table_of_builds);
+  if (root) remove_rules_of_builds();
   const std::string why = root ? "" : remove_files_of_containers(directory, service);
   std::vector<std::string> left;
   for (const char* name : own_files) {

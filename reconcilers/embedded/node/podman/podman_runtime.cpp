@@ -229,7 +229,7 @@ PodmanRuntime::~PodmanRuntime() {
 
 // Calls. ------------------------------------------------------------------------------------------
 
-UnixAnswer PodmanRuntime::call(UnixCall call) {
+UnixAnswer PodmanRuntime::call(UnixCall call, Repeat repeat) {
   if (call.cancel == nullptr) call.cancel = &cancel_;
   for (int attempt = 1;; ++attempt) {
     const Daemon asked = service_.daemon();
@@ -249,6 +249,7 @@ UnixAnswer PodmanRuntime::call(UnixCall call) {
         service_.give_up(asked);
       }
       ensure_service();
+      if (repeat == Repeat::no) throw;
     }
   }
 }
@@ -515,6 +516,8 @@ void PodmanRuntime::refuse(const ContainerPtr& container, const std::string& rea
     container->state.reason = reason;
     container->state.message = message;
     *container->log_end = true;
+    // No container has the image, so it may be removed until the next try, which pulls it again.
+    pulls_under_way_.erase(key_of(container->run));
   }
   wake(container->run);
 }
@@ -636,10 +639,31 @@ bool PodmanRuntime::create(const ContainerPtr& container, const Start& start,
   }
 }
 
+// Starts the container if it has never run. podman itself would also start one again that has ended
+// since an earlier request whose answer was lost, and a command would run twice.
+UnixAnswer PodmanRuntime::start_once(const std::string& name) {
+  constexpr int has_started = 304;  // "container already started"
+  UnixCall start;
+  start.method = "POST";
+  start.target = libpod_api + ("/containers/" + name) + "/start";
+  start.silence = patience;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return call(start, Repeat::no);
+    } catch (const UnixHttpError& error) {
+      if (error.kind() == UnixHttpError::Kind::cancelled || attempt == most_attempts || ending_)
+        throw;
+    }
+    const UnixAnswer answer = request("GET", "/containers/" + name + "/json");
+    if (answer.good() && !has_never_run(text_at(at_path(parsed(answer), "/State"), "Status")))
+      return {.status = has_started, .body = {}};
+  }
+}
+
 UnixAnswer PodmanRuntime::start_by_podman(const std::string& name) {
   // While podman cleans up after the pod's container before, that one still has the pod's address.
   for (int attempt = 1;; ++attempt) {
-    UnixAnswer answer = request("POST", "/containers/" + name + "/start");
+    UnixAnswer answer = start_once(name);
     if (answer.good() || attempt == cleanup_attempts || ending_ ||
         words_of(answer.body).find("already allocated") == std::string::npos)
       return answer;
@@ -1002,12 +1026,16 @@ FirewallPlan PodmanRuntime::firewall_plan() const {
   return plan;
 }
 
+// A plan is set before the next one is made: an older one that is set later would leave out what
+// has started in between.
 void PodmanRuntime::set_rules() {
   {
     const std::lock_guard lock(mutex_);
     rules_pending_ = false;
   }
-  if (service_.machine().root) firewall_.set(firewall_plan());
+  if (!service_.machine().root) return;
+  const std::lock_guard one_at_a_time(rules_mutex_);
+  firewall_.set(firewall_plan());
 }
 
 // Each change of the rules is a new table, too, so that what happens within a moment is looked at

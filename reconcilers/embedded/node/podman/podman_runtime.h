@@ -118,8 +118,10 @@ class PodmanRuntime final : public Runtime {
 
   // Calls.
 
-  // podman's service; starts it if it isn't there, and tries again. Throws UnixHttpError.
-  UnixAnswer call(UnixCall call);
+  // podman's service; starts it if it isn't there, and tries again unless the call must not be
+  // repeated. Throws UnixHttpError.
+  enum class Repeat { yes, no };
+  UnixAnswer call(UnixCall call, Repeat repeat = Repeat::yes);
   UnixAnswer request(const std::string& method, const std::string& target,
                      const std::string& body = "");
   void ensure_service();
@@ -138,6 +140,7 @@ class PodmanRuntime final : public Runtime {
   // Returns false if the container couldn't be created; its state says why.
   bool create(const ContainerPtr& container, const Start& start, const Network& network);
   void resize_now(const ContainerPtr& container, const Json& limits);
+  UnixAnswer start_once(const std::string& name);
   UnixAnswer start_by_podman(const std::string& name);
   void look_after_start(const ContainerPtr& container);
   void take_running(const ContainerPtr& container, const Json& inspected);
@@ -192,6 +195,7 @@ class PodmanRuntime final : public Runtime {
   Service service_;
   Networks networks_;
   Firewall firewall_;
+  std::mutex rules_mutex_;     // taken before `mutex_`
   int inotify_instances_ = 0;  // that a container may have
   UnixCancel cancel_;
   std::atomic<bool> ending_ = false;
