@@ -163,7 +163,9 @@ Outcome JobLoop::reconcile(const std::string& run_id, Subject& subject) {
                    : fail(*run, runs::Reason::lost, "the cron has run at this minute before");
   if (is_over) return job ? clean_up(*run, *job) : Outcome();
   if (!job) return run->made_at ? look_for_job(*run) : make(*run);
-  if (!run->made_at || (is_suspended(*job) && !is_being_deleted(*job))) return resume(*run, *job);
+  const bool waits = is_suspended(*job) && !is_being_deleted(*job);
+  if (waits && run->started_at) return look_at_forgotten(*run);
+  if (!run->made_at || waits) return resume(*run, *job);
   return look(*run, *job);
 }
 
@@ -250,6 +252,17 @@ Outcome JobLoop::look_for_job(const Run& run) {
                                      manifests::run_object_name(run));
   if (!job) return fail(run, runs::Reason::lost, "the Job is gone");
   parts_.cache.note(*job);
+  return Outcome::waiting("the cache to know the Job", soon);
+}
+
+// A Job that is suspended although its container has started: somebody has suspended it, or the
+// cluster was restored from a backup. It would run a second time if it was resumed.
+Outcome JobLoop::look_at_forgotten(const Run& run) {
+  const auto job = parts_.client.get(kube::jobs, manifests::namespace_of(run.app_id),
+                                     manifests::run_object_name(run));
+  if (job && is_suspended(*job))
+    return fail(run, runs::Reason::lost, "the Job was suspended after it had started");
+  if (job) parts_.cache.note(*job);
   return Outcome::waiting("the cache to know the Job", soon);
 }
 

@@ -59,6 +59,7 @@ class JobLoop {
   Outcome resume(const runs::Run& run, const Object& job);
   int start(const runs::Wanted& wanted, const Object& job);
   Outcome look_for_job(const runs::Run& run);
+  Outcome look_at_forgotten(const runs::Run& run);
   Outcome look(const runs::Run& run, const Object& job);
   Outcome finish(const runs::Run& run, const Object& pod, const runs::Seen& seen);
   Outcome clean_up(const runs::Run& run, const Object& job);

@@ -121,8 +121,17 @@ void Disk::change(const Key& key, std::optional<std::string> text, std::uint64_t
   version_ = version;
 }
 
-bool Disk::flush() {
-  if (pending_.empty()) return true;
+bool Disk::flush() { return pending_.empty() || try_to_write(); }
+
+// In WAL mode, a commit with FULL syncs the whole log, with the commits before it.
+bool Disk::sync() {
+  database_->exec(R"(PRAGMA synchronous = FULL)");
+  const bool written = try_to_write();
+  database_->exec(R"(PRAGMA synchronous = NORMAL)");
+  return written;
+}
+
+bool Disk::try_to_write() {
   try {
     write();
     pending_.clear();

@@ -54,8 +54,12 @@ class Disk {
   // Writes what was changed. Returns false if that isn't possible; the changes are kept for the
   // next time then.
   bool flush();
+  // As flush(), and returns only when the disk itself has all that was written, so that even a
+  // power cut loses none of it. Takes as long as the disk does.
+  bool sync();
 
  private:
+  bool try_to_write();
   void open();
   void begin_anew(const std::string& why);
   void write();

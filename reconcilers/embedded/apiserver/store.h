@@ -92,6 +92,8 @@ class Store {
   void keep_on(Disk& disk);
   // Writes what has changed to disk. Returns false if that isn't possible.
   bool save() { return disk_ == nullptr || disk_->flush(); }
+  // As save(), and waits until not even a power cut loses it.
+  bool sync() { return disk_ == nullptr || disk_->sync(); }
 
   // Null if there is no such object.
   ObjectPtr find(const Key& key) const;

@@ -294,8 +294,10 @@ void Container::start(const Look& look) {
     due_ = look.now + config_retry * look.node.timing.second;
     return;
   }
-  // What leads to this must be known after a crash.
-  if (!look.node.store.save()) {
+  // What leads to this must be known after a crash; what leads to a command that may run only once,
+  // after a power cut, too.
+  const bool is_once = text_at(look.pod["spec"], "restartPolicy") == "Never";
+  if (is_once ? !look.node.store.sync() : !look.node.store.save()) {
     stage_ = Stage::misconfigured;
     due_ = look.now + config_retry * look.node.timing.second;
     return;

@@ -252,6 +252,22 @@ TEST_CASE("a run whose Job or pod somebody deletes is lost, and never starts aga
   CHECK(tenant.cluster.count("create", "jobs") == 2);
 }
 
+TEST_CASE("a run whose Job somebody suspends is lost, and never starts again") {
+  Tenant tenant;
+  REQUIRE(tenant.world.is(tenant.id, Status::running));
+  const std::string run = tenant.run({"sleep", "10000"});
+  REQUIRE(tenant.is_running(run));
+  const Object job = tenant.world.object(kube::jobs, tenant.id);
+  tenant.world.client().merge(
+      {{"apiVersion", kube::jobs.api_version},
+       {"kind", kube::jobs.kind},
+       {"metadata", {{"name", name_of(job)}, {"namespace", namespace_of(job)}}},
+       {"spec", {{"suspend", true}}}});
+  REQUIRE(tenant.ends(run, runs::Status::failed));
+  CHECK(tenant.row(run).reason == runs::Reason::lost);
+  CHECK(tenant.is_clean());
+}
+
 TEST_CASE("a deployment that is deleted takes its runs with it") {
   Tenant tenant;
   REQUIRE(tenant.world.is(tenant.id, Status::running));
