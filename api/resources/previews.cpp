@@ -28,6 +28,9 @@ previews::Wanted decode(const json& body) {
 }
 
 Reply create_preview(db::Tx& tx, const Call& call, const Services& services) {
+  if (!call.caller->deployments.empty())
+    throw Error(Code::forbidden,
+                "a preview is another deployment, and the caller may only use some of the app's");
   const auto preview = previews::create(tx, actor_of(call), call.id(), decode(call.body),
                                         services.rules.deployments, services.keys.data);
   json body = {{"preview", encode(preview, services)}};

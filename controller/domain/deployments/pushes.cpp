@@ -190,10 +190,14 @@ bool has_failed_without_fault(db::Tx& tx, const Deployment& deployment) {
                  run->reason == runs::Reason::cancelled_by_owner);
 }
 
+// What is wrong with the new image, also while the old one serves.
+std::optional<Reason> trouble_of(const Deployment& deployment) {
+  return deployment.reason == Reason::rollout_failed ? deployment.cause : deployment.reason;
+}
+
 std::string why(const Deployment& deployment) {
-  const auto reason =
-      deployment.reason == Reason::rollout_failed ? deployment.cause : deployment.reason;
-  return reason ? std::string(to_string(*reason)) : "it didn't run in time";
+  const auto trouble = trouble_of(deployment);
+  return trouble ? std::string(to_string(*trouble)) : "it didn't run in time";
 }
 
 void mail_rollback(db::Tx& tx, const Deployment& deployment, const std::string& reason,
@@ -423,6 +427,9 @@ Verdict judge(db::Tx& tx, const std::string& id, const Rules& rules, const std::
     store(tx, id, *row);
     return Verdict::waits;
   }
+  if (trouble_of(*deployment) == Reason::image_pull_failed &&
+      tx.now() < *row->trial_until - trial_time + pull_tried_for)
+    return Verdict::waits;
   const std::string reason = why(*deployment);
   const std::string digest = row->trial_digest;
   row->rejected.push_back(digest);

@@ -31,6 +31,9 @@ inline constexpr int hurried_times = 10;
 // A registry that doesn't answer is asked again after a minute, twice that, and so on up to this.
 inline constexpr Duration longest_pause = std::chrono::hours(1);
 inline constexpr Duration trial_time = std::chrono::minutes(10);
+// A registry may refuse for a moment, or send its hook before it serves the image. Until the pull
+// has been tried for this long, that isn't the image's fault.
+inline constexpr Duration pull_tried_for = std::chrono::minutes(2);
 inline constexpr std::size_t max_rejected = 20;
 // Of several rollbacks within this time, the owner gets a mail for the first one: who pushes broken
 // images all day isn't told each minute. The deployment's log has all of them.

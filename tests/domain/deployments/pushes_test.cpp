@@ -96,6 +96,11 @@ TEST_CASE_METHOD(Fixture, "a new image that fails is rolled back and never rolle
   const auto cause = GENERATE(Reason::crash_loop, Reason::image_pull_failed);
   const bool serves = GENERATE(true, false);
   fails(cause, serves ? Reason::rollout_failed : cause);
+  if (cause == Reason::image_pull_failed) {
+    clock.advance(pushes::pull_tried_for - 1ms);
+    CHECK(judged() == pushes::Verdict::waits);
+    clock.advance(1ms);
+  }
   const auto failed = now().generation;
   CHECK(judged() == pushes::Verdict::rolled_back);
   CHECK(now().generation == failed + 1);
