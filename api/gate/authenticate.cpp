@@ -76,10 +76,7 @@ std::optional<apps::Membership> app_for(db::Tx& tx, const Access& access,
   if (access.for_app == Access::ForApp::none) return std::nullopt;
   if (access.for_app == Access::ForApp::one_or_all && wanted.empty()) return std::nullopt;
   apps::Membership own = apps::choose(tx, user_id, wanted);
-  if (own.app.suspended) throw Error(Code::account_suspended, "the app is suspended");
-  // The app's own tokens are refused then, too (oauth::check_access_token).
-  if (own.app.owner_id != user_id && account_of(tx, own.app.owner_id).suspended)
-    throw Error(Code::account_suspended, "the account that the app belongs to is suspended");
+  require_not_suspended(tx, own.app, user_id);
   apps::require_role(own, access.role.value_or(apps::Role::owner));
   return own;
 }
@@ -321,6 +318,12 @@ Shown shown_by(const Request& request, const Services& services) {
   return {.token = is_console ? std::move(jwt) : bearer_token(request),
           .is_console = is_console,
           .app = std::move(app)};
+}
+
+void require_not_suspended(db::Tx& tx, const apps::App& app, const std::string& user_id) {
+  if (app.suspended) throw Error(Code::account_suspended, "the app is suspended");
+  if (app.owner_id != user_id && account_of(tx, app.owner_id).suspended)
+    throw Error(Code::account_suspended, "the account that the app belongs to is suspended");
 }
 
 namespace {

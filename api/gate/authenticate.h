@@ -52,6 +52,9 @@ Shown shown_by(const Request& request, const Services& services);
 Bearer check_bearer(db::Tx& tx, const Route& route, const PathValues& path, const Shown& shown,
                     const Services& services);
 
+// Throws account_suspended if the app is suspended, or the account of somebody else that it belongs
+// to. The app's own tokens are refused then, too (oauth::check_access_token).
+void require_not_suspended(db::Tx& tx, const apps::App& app, const std::string& user_id);
 // Returns the account of the user behind a token. Throws token_revoked if it was deleted.
 accounts::User account_of(db::Tx& tx, const std::string& user_id);
 

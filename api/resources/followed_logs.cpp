@@ -2,6 +2,7 @@
 // connections to a server, and a console in many tabs may show many logs.
 #include <algorithm>
 
+#include "api/gate/authenticate.h"
 #include "api/gate/event_stream.h"
 #include "api/resources/shared.h"
 #include "controller/domain/apps/members.h"
@@ -123,8 +124,17 @@ class LogsStream {
         !deployments_.empty() && std::ranges::find(deployments_, id) == deployments_.end();
     if (is_excluded || (is_person_ && !apps::may_use(tx, user_id_, row->app_id, id)))
       throw Error(Code::forbidden, "the caller may only use other deployments of the app");
+    if (app_id_.empty()) check_app(tx, row->app_id);
     if (row->status == deployments::Status::destroyed)
       throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
+  }
+  // What the gate would ask of the app if the request named it.
+  void check_app(db::Tx& tx, const std::string& app_id) const {
+    const apps::Membership own = apps::membership(tx, user_id_, app_id);
+    require_not_suspended(tx, own.app, user_id_);
+    if (!apps::scopes_of(own.role, own.app.approved_scopes).grants(Scope::logs_read))
+      throw Error(Code::insufficient_scope,
+                  "the app " + own.app.app_name + " lacks the scope logs:read");
   }
   void end_those_without_a_deployment() {
     services_.db.read([&](db::Tx& tx) {

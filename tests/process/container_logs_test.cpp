@@ -175,6 +175,27 @@ TEST_CASE("while a log is followed, a lasting failure is told, and the log goes 
   for (size_t i = 1; i < events.size(); ++i) CHECK(events[i].name == "message");
 }
 
+TEST_CASE("logs of all of a person's apps are sent but those of an app that is suspended") {
+  World w;
+  const std::string id = deploy(w.ada.api, order("shop", "docker.io/library/talking:1"));
+  wait_until_status(w.ada.api, id, "running");
+  Client session(w.berthd, w.ada.user.jwt);
+  const json wanted = {{"name", "logs"}, {"scopes", {"logs:read"}}};
+  const std::string token = expect(201, session.post("/api/auth/tokens", wanted)).body["token"];
+  const std::string path = "/api/deploy/container-logs?logs=" + id;
+  const EventStream stream(w.berthd, path, token);
+  CHECK(stream.events(3).at(2).name == "line");
+  expect(200, Client(w.berthd).ask({.method = "POST",
+                                    .path = "/api/internal/apps/" + w.ada.app.id + "/suspend",
+                                    .body = R"({"reason": "a test"})",
+                                    .headers = admin(w.berthd)}));
+  CHECK(stream.ends());
+  const EventStream refused(w.berthd, path, token);
+  CHECK(refused.events(1).at(0).name == "end");
+  CHECK(refused.events(1).at(0).data.find("account_suspended") != std::string::npos);
+  CHECK(refused.ends());
+}
+
 TEST_CASE("a log's end, its newest lines, and refusals") {
   World w;
   const std::string path = w.run("docker.io/library/hello:1");
