@@ -157,6 +157,7 @@ Page add_passkey(Visit& visit) {
                                              .bound_to = creation_binding(session_id),
                                              .answer = creation_in(credential_in(visit))};
         services.db.write([&](db::Tx& tx) {
+          accounts::require_session(tx, session_id);
           passkeys::add(tx, visit.user(), party, wanted, services.keys, services.base_url);
           accounts::note_second_factor(tx, session_id);
         });

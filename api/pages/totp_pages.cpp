@@ -95,6 +95,7 @@ Page enable_totp(Visit& visit) {
       visit,
       [&] {
         return codes_page(visit, services.db.write([&](db::Tx& tx) {
+          accounts::require_session(tx, visit.visitor->session_id);
           auto codes = two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
                                           services.base_url);
           accounts::note_second_factor(tx, visit.visitor->session_id);
@@ -128,7 +129,8 @@ Page new_recovery_codes(Visit& visit) {
   return unless_refused(
       visit,
       [&] {
-        api::require_proof(visit.user(), visit.visitor->session_id, proof_in(visit), services);
+        api::require_factor_proof(visit.user(), visit.visitor->session_id, proof_in(visit),
+                                  services);
         return codes_page(visit, services.db.write([&](db::Tx& tx) {
           return two_factor::new_recovery_codes(tx, visit.user(), services.keys, services.base_url);
         }));

@@ -20,6 +20,7 @@ void ask_for_email_change(const accounts::User& user, const EmailChange& change,
       {.password = change.password, .totp_code = change.totp_code, .address = change.address},
       services);
   services.db.write([&](db::Tx& tx) {
+    accounts::require_session(tx, change.session_id);
     const auto current = accounts::find(tx, user.id);
     if (!current) throw Error(Code::user_not_found, "there is no such user");
     accounts::email_changes::ask(tx, *current, change.new_email, services.keys, services.base_url);

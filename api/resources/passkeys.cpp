@@ -45,6 +45,7 @@ Reply add_passkey(const Call& call, const Services& services) {
                                        .bound_to = creation_binding(call.session_id),
                                        .answer = creation_in(call.body.at("credential"))};
   const auto passkey = services.db.write([&](db::Tx& tx) {
+    accounts::require_session(tx, call.session_id);
     auto added = passkeys::add(tx, *call.user, party, wanted, services.keys, services.base_url);
     accounts::note_second_factor(tx, call.session_id);
     audit::record_operation(tx, "passkey", added.id);

@@ -72,6 +72,7 @@ Reply make_token(const Call& call, const Services& services) {
       .lifetime = std::chrono::days(call.body.value(
           "expires_in_days", std::int64_t(personal_tokens::usual_lifetime.count())))};
   return services.db.write([&](db::Tx& tx) -> Reply {
+    accounts::require_session(tx, call.session_id);
     decode_target(tx, call, wanted);
     const accounts::User user = account_of(tx, call.user->id);
     require_may_make(tx, wanted.scopes, wanted.lifetime, user, call.session_id);

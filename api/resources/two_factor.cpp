@@ -41,6 +41,7 @@ Reply enable_totp(const Call& call, const Services& services) {
   require_factor_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("logging in now requires a code; keep the recovery codes in a safe place",
                       services.db.write([&](db::Tx& tx) {
+                        accounts::require_session(tx, call.session_id);
                         auto codes = two_factor::enable(tx, *call.user, call.body.at("code"),
                                                         services.keys, services.base_url);
                         accounts::note_second_factor(tx, call.session_id);
@@ -67,7 +68,7 @@ Reply step_up(const Call& call, const Services& services) {
 }
 
 Reply new_recovery_codes(const Call& call, const Services& services) {
-  require_proof(*call.user, call.session_id, proof_in(call), services);
+  require_factor_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("these are the new recovery codes; the old ones no longer work",
                       services.db.write([&](db::Tx& tx) {
                         audit::record_operation(tx, "user", call.user->id);

@@ -189,11 +189,17 @@ Stopped stop(db::Tx& tx, const std::string& token) {
     throw refused_token("is unknown or was used before", "unknown");
   if (change->asked_at + undone_within <= tx.now())
     throw refused_token("has expired", "token_expired");
+  // The change itself may have been withdrawn in favour of a newer one that was confirmed.
+  const bool was_confirmed = tx.number(R"(
+                                 SELECT count(*)
+                                 FROM email_changes
+                                 WHERE user_id = $1 AND asked_at >= $2 AND confirmed_at IS NOT NULL)",
+                                       change->user_id, change->asked_at) > 0;
   if (tx.execute(R"(DELETE FROM email_changes WHERE user_id = $1 AND asked_at >= $2)",
                  change->user_id, change->asked_at) == 0)
     throw db::Overtaken("the change of address was stopped already");
-  const Stopped stopped = {.user_id = change->user_id,
-                           .was_confirmed = change->confirmed_at.has_value()};
+  const Stopped stopped = {
+      .user_id = change->user_id, .was_confirmed = was_confirmed, .asked_at = change->asked_at};
   if (!stopped.was_confirmed) return stopped;
   set_email(tx, change->user_id, change->old_email);
   remove_email_tokens(tx, change->user_id, EmailPurpose::reset_password);

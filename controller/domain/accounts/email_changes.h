@@ -32,13 +32,14 @@ void ask(db::Tx& tx, const User& user, const std::string& new_email, const Keys&
 // taken the address meanwhile).
 User confirm(db::Tx& tx, const std::string& token, const SignupBonus& bonus, const Keys& keys);
 
-// Stops the change by the token that was mailed to the old address. If the change was confirmed,
-// the account gets its old address back, all of its sessions end, and newer changes are reverted,
-// too; the caller ends everything else. The token works until undone_within is over. Throws
+// Stops the change by the token that was mailed to the old address, and all newer changes with it.
+// If one of them was confirmed, the account gets the old address back, and all of its sessions end;
+// the caller ends everything else. The token works until undone_within is over. Throws
 // validation_failed (field `token`).
 struct Stopped {
   std::string user_id;
   bool was_confirmed = false;
+  Instant asked_at;  // when the change was asked for that the token belongs to
 };
 Stopped stop(db::Tx& tx, const std::string& token);
 

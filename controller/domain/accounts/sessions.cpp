@@ -57,6 +57,11 @@ std::optional<Instant> authenticated_at(db::Tx& tx, const std::string& session_i
   return rows.next() ? std::optional(rows.instant("authenticated_at")) : std::nullopt;
 }
 
+void require_session(db::Tx& tx, const std::string& session_id) {
+  if (!authenticated_at(tx, session_id))
+    throw Error(Code::token_revoked, "the session has ended meanwhile");
+}
+
 void note_proof(db::Tx& tx, const std::string& session_id) {
   tx.execute(R"(UPDATE sessions SET authenticated_at = $2 WHERE id = $1)", session_id, tx.now());
 }

@@ -45,6 +45,9 @@ inline constexpr std::chrono::minutes proof_fresh_for{10};
 bool has_fresh_proof(db::Tx& tx, const std::string& session_id);
 // Returns when that was; nothing if there is no such session.
 std::optional<Instant> authenticated_at(db::Tx& tx, const std::string& session_id);
+// Throws token_revoked if the session has ended. To be called in the transaction that gives its
+// user another way in: while a password was being checked, a new one may have ended all sessions.
+void require_session(db::Tx& tx, const std::string& session_id);
 // Records that the user has just entered one in this session.
 void note_proof(db::Tx& tx, const std::string& session_id);
 

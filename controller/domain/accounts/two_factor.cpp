@@ -232,4 +232,14 @@ void forget(db::Tx& tx, const std::string& user_id) {
   passkeys::forget(tx, user_id);
 }
 
+void forget_if_newer(db::Tx& tx, const std::string& user_id, Instant since) {
+  const bool had_one = tx.number(R"(
+                           SELECT (SELECT count(*) FROM users WHERE id = $1 AND totp_enabled_at < $2)
+                                + (SELECT count(*)
+                                   FROM passkeys
+                                   WHERE user_id = $1 AND created_at < $2))",
+                                 user_id, since) > 0;
+  if (!had_one) forget(tx, user_id);
+}
+
 }  // namespace berth::two_factor

@@ -49,5 +49,8 @@ bool take_code(db::Tx& tx, const std::string& user_id, const std::string& code, 
 
 // Deletes the user's secret, recovery codes and passkeys without asking for a code.
 void forget(db::Tx& tx, const std::string& user_id);
+// The same, if the user had no second factor before `since`. Somebody who knows the password alone
+// may have added the first one, but none to one that was there.
+void forget_if_newer(db::Tx& tx, const std::string& user_id, Instant since);
 
 }  // namespace berth::two_factor

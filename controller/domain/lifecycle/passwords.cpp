@@ -25,6 +25,9 @@ constexpr double guesses_of_one_word = 1e8;
 // A part with at most this many characters doesn't count as a second word.
 constexpr int most_of_filler = 2;
 constexpr size_t min_own_word = 3;  // characters; a shorter part of a name is in many passwords
+// Whoever changes an account's address may have added a second factor of their own this long
+// before.
+constexpr Duration factors_doubted_for = std::chrono::days(7);
 // Only the beginning of a password is judged: common passwords are short, and zxcvbn's time grows
 // with the square of the length (1 ms for 64 bytes).
 constexpr size_t looked_at_bytes = 64;
@@ -226,6 +229,7 @@ email_changes::Stopped stop_email_change(db::Tx& tx, const std::string& token) {
   const email_changes::Stopped stopped = email_changes::stop(tx, token);
   if (!stopped.was_confirmed) return stopped;
   end_ways_in(tx, stopped.user_id);
+  two_factor::forget_if_newer(tx, stopped.user_id, stopped.asked_at - factors_doubted_for);
   if (const auto user = find(tx, stopped.user_id)) request_reset(tx, user->email);
   return stopped;
 }

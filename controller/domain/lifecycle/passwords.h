@@ -76,8 +76,9 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
                     const Keys& keys, const std::string& base_url);
 
 // Stops a change of the account's address (email_changes.h). If it was confirmed, whoever made it
-// knows the password: everything that was let in with it ends, and the old address, which the
-// account has again, gets a mail to choose a new password. Throws validation_failed (field
+// knows the password: everything that was let in with it ends, second factors go if the account had
+// none a week before the change, and the old address, which the account has again, gets a mail to
+// choose a new password. Throws validation_failed (field
 // `token`).
 email_changes::Stopped stop_email_change(db::Tx& tx, const std::string& token);
 

@@ -207,6 +207,34 @@ TEST_CASE("the old address stops a change, and undoes it for a week") {
   CHECK(f.mail("ada@example.org").token.starts_with("pr_"));
 }
 
+TEST_CASE("the link of a change that was withdrawn undoes the one that was confirmed instead") {
+  Fixture f;
+  const auto ada = f.verified("ada@example.org", "ada");
+  CHECK(f.ask(ada, "thief@example.net") == "");
+  const std::string stop = f.mail("ada@example.org").token;
+  f.world.clock.advance(1s);
+  CHECK(f.ask(ada, "further@example.net") == "");
+  CHECK(f.confirm(f.mail("further@example.net").token) == "");
+  CHECK(f.stop(stop) == "");
+  CHECK(f.email(ada) == "ada@example.org");
+  CHECK_FALSE(f.finds("further@example.net", ada));
+}
+
+TEST_CASE("a second factor that came shortly before the change goes when it is undone") {
+  Fixture f;
+  const auto ada = f.verified("ada@example.org", "ada");
+  const bool is_old = GENERATE(false, true);
+  f.world.write([&](db::Tx& tx) {
+    tx.execute("UPDATE users SET totp_enabled_at = $2 WHERE id = $1", ada.id, tx.now());
+  });
+  f.world.clock.advance(is_old ? Duration(std::chrono::days(8)) : Duration(1h));
+  CHECK(f.ask(ada, "thief@example.net") == "");
+  const std::string stop = f.mail("ada@example.org").token;
+  CHECK(f.confirm(f.mail("thief@example.net").token) == "");
+  CHECK(f.stop(stop) == "");
+  CHECK(f.world.find_user(ada.id).totp_enabled == is_old);
+}
+
 TEST_CASE("after a week the old address is free, and the row is removed") {
   Fixture f;
   const auto ada = f.verified("ada@example.org", "ada");

@@ -232,6 +232,26 @@ TEST_CASE(
   CHECK(p.ask("GET", "/api/deploy/tiers", {token}) == "403 forbidden");
 }
 
+TEST_CASE("a token for one deployment makes no preview of it, which would be another one") {
+  Person p;
+  const std::string shop = p.deploy(p.app, "shop");
+  const json scopes = {"deploy:read", "deploy:write"};
+  const std::string path = "/api/deploy/apps/" + shop + "/previews";
+  const std::string body = R"({"name": "other"})";
+  CHECK(p.ask("POST", path, {p.with(scopes, {{"deployment_id", shop}})}, body) == "403 forbidden");
+  CHECK(p.ask("POST", path, {p.with(scopes)}, body) == "201");
+}
+
+TEST_CASE("a session that has ended meanwhile gives no other way in") {
+  Person p;
+  const std::string session = p.g.world.log_in(p.user).id;
+  p.g.world.write([&](db::Tx& tx) {
+    CHECK_NOTHROW(accounts::require_session(tx, session));
+    accounts::end_sessions(tx, p.user.id);
+    CHECK_THROWS_AS(accounts::require_session(tx, session), Error);
+  });
+}
+
 TEST_CASE("a personal token opens nothing of the account and moves none of its points") {
   Person p;
   json every = json::array();
