@@ -78,7 +78,7 @@ Connection set_session_access(db::Tx& tx, const std::string& user_id, const std:
                               play::SessionAccess access) {
   tx.execute(R"(
       UPDATE grants
-      SET session_access = $2
+      SET session_access = $2, session_offered = 1
       WHERE id = $1 AND revoked_at IS NULL)",
              get(tx, user_id, app_id).grant_id, to_string(access));
   return get(tx, user_id, app_id);
@@ -89,7 +89,7 @@ std::optional<play::SessionAccess> session_access(db::Tx& tx, const std::string&
   auto rows = tx.query(R"(
       SELECT session_access
       FROM grants
-      WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL)",
+      WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL AND session_offered = 1)",
                        user_id, app_id);
   if (!rows.next()) return std::nullopt;
   return db::enum_of<play::SessionAccess>(rows, "session_access");
@@ -107,7 +107,8 @@ void end_grant(db::Tx& tx, const std::string& grant_id) {
   if (!app_id.empty()) oauth::count_app_users(tx, app_id, -1);
   tx.execute(R"(
       UPDATE grants
-      SET revoked_at = $2, scopes = '', daily_spend_limit = NULL, session_access = 'full'
+      SET revoked_at = $2, scopes = '', daily_spend_limit = NULL, session_access = 'full',
+          session_offered = 0
       WHERE id = $1)",
              grant_id, tx.now());
 }

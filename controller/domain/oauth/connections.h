@@ -45,7 +45,7 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
 Connection set_session_access(db::Tx& tx, const std::string& user_id, const std::string& app_id,
                               play::SessionAccess access);
 // Returns what the app may do with its session tokens at present; nothing if the user hasn't
-// connected the app.
+// connected the app, or hasn't seen yet that it may get any.
 std::optional<play::SessionAccess> session_access(db::Tx& tx, const std::string& user_id,
                                                   const std::string& app_id);
 // Ends the consent, and with it every token and code that came from it, at once.

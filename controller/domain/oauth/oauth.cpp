@@ -152,6 +152,20 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
   return *scopes;
 }
 
+namespace {
+
+// Whether the user knows that the app, which takes session tokens, may get one: they see it now, or
+// have seen it before.
+bool offers_session(db::Tx& tx, const std::string& grant_id, const AuthorizationRequest& request) {
+  if (openid::prompts(request, "none"))
+    return tx.number(R"(SELECT session_offered FROM grants WHERE id = $1)", grant_id) == 1;
+  tx.execute(R"(UPDATE grants SET session_offered = 1 WHERE id = $1 AND session_offered = 0)",
+             grant_id);
+  return true;
+}
+
+}  // namespace
+
 std::expected<AuthorizationCode, Error> authorize(
     db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
     const std::optional<play::SessionAccess>& session_access, const std::string& session_id) {
@@ -166,6 +180,7 @@ std::expected<AuthorizationCode, Error> authorize(
     app = apps::store_unregistered(tx, *request.document);
   }
   const std::string grant_id = consent(tx, app.id, user.id, *scopes);
+  const bool with_session = app.session_tokens && offers_session(tx, grant_id, request);
   if (session_access)
     tx.execute(R"(
         UPDATE grants
@@ -184,7 +199,7 @@ std::expected<AuthorizationCode, Error> authorize(
                                        authenticated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10))",
              token_hash(code), grant_id, request.redirect_uri, scopes->text(),
-             request.code_challenge, tx.now() + code_lifetime, app.session_tokens,
+             request.code_challenge, tx.now() + code_lifetime, with_session,
              with_login(request.nonce), with_login(session_id), proven);
   return AuthorizationCode{.code = code, .redirect_uri = request.redirect_uri};
 }

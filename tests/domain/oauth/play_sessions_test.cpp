@@ -150,6 +150,34 @@ TEST_CASE("an app that enables session tokens gets none for an earlier consent")
   CHECK(f.world.tokens(with, f.bob).session_token);
 }
 
+TEST_CASE("without a page, an app gets session tokens only from those who have seen that it does") {
+  Fixture f;
+  const auto carol = f.world.verified_user("carol");
+  f.world.tokens(with_session_tokens(f, false), carol);
+  const apps::App with = with_session_tokens(f, true);
+  const auto silently = [&] {
+    auto request = f.world.authorization(with);
+    request.prompt = "none";
+    const std::string session = f.world.log_in(carol).id;
+    const std::string code = f.world.write(
+        [&](db::Tx& tx) { return oauth::authorize(tx, carol, request, {}, session).value().code; });
+    return f.world.exchange(with, code).value().session_token.has_value();
+  };
+  const auto chosen = [&] {
+    return f.world.read(
+        [&](db::Tx& tx) { return connections::session_access(tx, carol.id, with.id); });
+  };
+  CHECK_FALSE(silently());
+  CHECK_FALSE(chosen());
+  CHECK(f.world.tokens(with, carol).session_token);
+  CHECK(chosen() == play::SessionAccess::full);
+  CHECK(silently());
+  f.world.write([&](db::Tx& tx) { connections::disconnect(tx, carol.id, with.id); });
+  f.world.tokens(with_session_tokens(f, false), carol);
+  with_session_tokens(f, true);
+  CHECK_FALSE(silently());
+}
+
 TEST_CASE("the user decides what an app may do with its session tokens, at once") {
   Fixture f;
   const auto access = [&] { return f.session(f.token).access; };
