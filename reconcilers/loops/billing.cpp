@@ -97,7 +97,26 @@ void BillingLoop::retry_releases(Round& round, const std::string& app_id) {
   }
 }
 
+// An app whose points are moved all the time can have the whole write given up, on PostgreSQL after
+// many attempts. The deployments are then looked at one by one, so that it doesn't hold up the
+// others.
 void BillingLoop::look_at(Round& round, const std::vector<std::string>& ids) {
+  try {
+    look_at_together(round, ids);
+  } catch (const std::exception& failure) {
+    if (round.is_stopping()) throw;
+    if (ids.size() > 1) {
+      for (const std::string& id : ids) look_at(round, {id});
+      return;
+    }
+    round.write([&](db::Tx& tx) { billing::postpone(tx, ids.front(), tx.now() + retry); });
+    log::error("a deployment's billing couldn't be stored and will be tried again",
+               {{"deployment", ids.front()}, {"error", failure.what()}});
+    ++failures_;
+  }
+}
+
+void BillingLoop::look_at_together(Round& round, const std::vector<std::string>& ids) {
   std::vector<billing::Outcome> outcomes;
   std::uint64_t failures = 0;
   round.write([&](db::Tx& tx) {

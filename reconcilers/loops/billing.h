@@ -71,6 +71,7 @@ class BillingLoop {
   void retry_releases(Round& round, const std::string& app_id);
   int look_at_due(Round& round);
   void look_at(Round& round, const std::vector<std::string>& ids);
+  void look_at_together(Round& round, const std::vector<std::string>& ids);
 
   const std::string data_key_;
   const Options options_;

@@ -3,6 +3,7 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_changes.h"
+#include "controller/domain/accounts/bonuses.h"
 #include "controller/domain/accounts/guests.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/app_changes.h"
@@ -10,6 +11,7 @@
 #include "controller/domain/apps/members.h"
 #include "controller/domain/deployments/new_owner.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/ledger/ledger.h"
 
 namespace berth::apps {
 namespace {
@@ -49,6 +51,8 @@ App transfer(db::Tx& tx, const MemberChange& by, const std::string& app_id,
   // Others may be about to count what the accounts have.
   accounts::lock(tx, to.id);
   require_room(tx, to.id);
+  // The owner may spend what the app has, as if it had been given to them.
+  bonuses::let_reach(tx, to.id, ledger::bonus(tx, ledger::app_account(app_id)));
   // The actor stays an owner, from now on as a member.
   if (!is_member(tx, app_id, by.actor.id)) require_room_for_membership(tx, by.actor.id);
   change_owner(tx, own.app, to.id);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "controller/domain/accounts/bonuses.h"
 #include "controller/domain/apps/invitations.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/user_admin.h"
@@ -244,6 +245,32 @@ TEST_CASE("an app doesn't go to an account that has no room for it") {
   CHECK(t.transfer(t.ada, t.bob) == "429 deployment_limit_reached");
   CHECK(t.world.find_app(t.app.id).owner_id == t.ada.id);
   t.world.destroy(own, other.id);
+  CHECK(t.transfer(t.ada, t.bob) == "");
+}
+
+TEST_CASE("an app's bonus points reach who gets the app, and count against their limit") {
+  Team t;
+  t.join(t.bob, Role::owner);
+  t.world.mint(ledger::treasury(), 1'000);
+  const auto give = [&](std::int64_t points) {
+    t.world.write([&](db::Tx& tx) {
+      REQUIRE(ledger::post(tx, {.kind = "deployment_refund",
+                                .from = ledger::treasury(),
+                                .to = ledger::app_account(t.app.id),
+                                .amount = points,
+                                .memo = "test",
+                                .mark = ledger::Mark::bonus}));
+    });
+  };
+  give(bonuses::most_received + 1);
+  CHECK(t.transfer(t.ada, t.bob) == "422 bonus_locked");
+  t.world.write([&](db::Tx& tx) {
+    REQUIRE(ledger::post(tx, {.kind = "tier_change",
+                              .from = ledger::app_account(t.app.id),
+                              .to = ledger::treasury(),
+                              .amount = 1,
+                              .memo = "test"}));
+  });
   CHECK(t.transfer(t.ada, t.bob) == "");
 }
 

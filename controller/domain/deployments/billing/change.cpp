@@ -62,7 +62,7 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
 }
 
 // What was paid for the period and hasn't been given back since it began. A refund that an admin
-// makes counts first for the period in which it is made.
+// makes counts first for the period in which it is made, but not what was clawed back of it.
 std::int64_t left_of_paid(db::Tx& tx, const std::string& deployment_id, const Period& period) {
   const std::int64_t left = tx.number(R"(
       SELECT coalesce((SELECT sum(amount)
@@ -73,7 +73,11 @@ std::int64_t left_of_paid(db::Tx& tx, const std::string& deployment_id, const Pe
                        WHERE deployment_id = $1 AND period_start = $2), 0)
            - coalesce((SELECT sum(amount)
                        FROM deployment_refunds
-                       WHERE deployment_id = $1 AND at >= $2), 0))",
+                       WHERE deployment_id = $1 AND at >= $2), 0)
+           + coalesce((SELECT sum(c.amount)
+                       FROM deployment_refunds r
+                       JOIN claw_backs c ON c.transaction_id = r.transaction_id
+                       WHERE r.deployment_id = $1 AND r.at >= $2), 0))",
                                       deployment_id, period.start);
   return std::max<std::int64_t>(left, 0);
 }

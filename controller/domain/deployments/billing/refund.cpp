@@ -4,6 +4,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/ledger.h"
@@ -16,7 +17,11 @@ std::int64_t refundable(db::Tx& tx, const std::string& deployment_id) {
       SELECT coalesce((SELECT sum(amount) FROM deployment_charges WHERE deployment_id = $1), 0)
            + coalesce((SELECT sum(amount) FROM deployment_tier_changes WHERE deployment_id = $1), 0)
            + coalesce((SELECT sum(points) FROM meter_days WHERE deployment_id = $1), 0)
-           - coalesce((SELECT sum(amount) FROM deployment_refunds WHERE deployment_id = $1), 0))",
+           - coalesce((SELECT sum(amount) FROM deployment_refunds WHERE deployment_id = $1), 0)
+           + coalesce((SELECT sum(c.amount)
+                       FROM deployment_refunds r
+                       JOIN claw_backs c ON c.transaction_id = r.transaction_id
+                       WHERE r.deployment_id = $1), 0))",
                                       deployment_id);
   return std::max<std::int64_t>(left, 0);
 }
@@ -32,6 +37,8 @@ std::int64_t refund(db::Tx& tx, const deployments::AdminAction& action,
                     const std::string& reason) {
   tx.require_serializable();
   const Account account = get_account(tx, deployment_id);
+  if (!apps::find(tx, account.app_id))
+    throw Error(Code::invalid_state, "the app was deleted, so nobody could use the points");
   require_refundable(amount, refundable(tx, deployment_id));
   const auto app = ledger::app_account(account.app_id);
   ledger::open_account(tx, ledger::treasury());

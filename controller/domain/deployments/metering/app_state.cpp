@@ -19,7 +19,7 @@ std::vector<OpenRun> open_runs(db::Tx& tx, const std::string& app_id) {
       SELECT i.deployment_id, d.tier_id, i.quantity, i.counted_to
       FROM deployments d
       JOIN meter_intervals i ON i.deployment_id = d.id
-      WHERE d.app_id = $1 AND i.ended_at IS NULL)",
+      WHERE d.app_id = $1 AND d.removed_at IS NULL AND i.ended_at IS NULL)",
                        app_id);
   while (rows.next())
     open.push_back({.deployment_id = rows.text("deployment_id"),
@@ -34,7 +34,8 @@ std::vector<ToRun> all_to_run(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(R"(
       SELECT id, name, tier_id, most_containers
       FROM deployments
-      WHERE app_id = $1 AND status NOT IN ('stopped', 'destroyed') AND suspended_at IS NULL)",
+      WHERE app_id = $1 AND status <> 'destroyed' AND status <> 'stopped'
+        AND suspended_at IS NULL)",
                        app_id);
   while (rows.next())
     to_run.push_back({.deployment_id = rows.text("id"),

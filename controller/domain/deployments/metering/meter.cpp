@@ -437,16 +437,16 @@ void tier_changes(db::Tx& tx, const std::string& deployment_id) {
              deployment_id, tx.now());
 }
 
-namespace {
-
-void count_to(db::Tx& tx, const std::string& app_id, Instant to) {
+void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
+  const Instant to = std::min(until, watched_until(tx) - watch_lag);
   std::set<std::string> ids;
   {
     auto rows = tx.query(R"(
         SELECT i.deployment_id
         FROM deployments d
         JOIN meter_intervals i ON i.deployment_id = d.id
-        WHERE d.app_id = $1 AND i.ended_at IS NULL AND i.counted_to < $2)",
+        WHERE d.app_id = $1 AND d.removed_at IS NULL AND i.ended_at IS NULL
+          AND i.counted_to < $2)",
                          app_id, to);
     while (rows.next()) ids.insert(rows.text("deployment_id"));
   }
@@ -461,14 +461,6 @@ void count_to(db::Tx& tx, const std::string& app_id, Instant to) {
     }
   }
 }
-
-}  // namespace
-
-void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
-  count_to(tx, app_id, std::min(until, watched_until(tx) - watch_lag));
-}
-
-void count_until_now(db::Tx& tx, const std::string& app_id) { count_to(tx, app_id, tx.now()); }
 
 int remove_old_intervals(db::Tx& tx, int most) {
   return tx.execute(R"(

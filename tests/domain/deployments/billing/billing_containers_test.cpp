@@ -4,6 +4,7 @@
 
 #include "controller/domain/deployments/dry_run.h"
 #include "controller/domain/deployments/rollback.h"
+#include "controller/domain/points/claw_backs.h"
 #include "tests/domain/deployments/billing/billing_world.h"
 
 namespace {
@@ -127,6 +128,23 @@ TEST_CASE("what an admin has given back isn't given back again when there are fe
     f.run_until(f.start + 15 * day);
     f.scale(id, 1);
     CHECK(f.points() == price + price / 2);
+  }
+  SECTION("all of it, which was taken back again") {
+    refund(2 * price);
+    f.write([&](db::Tx& tx) {
+      auto row = tx.query("SELECT transaction_id FROM deployment_refunds");
+      REQUIRE(row.next());
+      points::claw_back(tx, {.transaction_id = row.text("transaction_id"),
+                             .amount = 2 * price,
+                             .reason = "the wrong deployment",
+                             .admin = "root"});
+    });
+    REQUIRE(f.points() == 0);
+    f.run_until(f.start + 15 * day);
+    f.scale(id, 1);
+    CHECK(f.points() == price / 2);
+    refund(price);
+    CHECK(f.points() == price / 2 + price);
   }
   SECTION("a cheaper tier is a smaller size, too") {
     f.new_tier(tier_of_many("cheap", price / 10));
