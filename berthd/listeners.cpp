@@ -5,6 +5,7 @@
 #include "api/gate/client_address.h"
 #include "api/gate/errors.h"
 #include "berthd/exit_codes.h"
+#include "berthd/probe_budget.h"
 #include "controller/base/crypto.h"
 #include "controller/transport/socket.h"
 
@@ -53,16 +54,19 @@ std::vector<std::string> public_secrets(const Config& config, const std::string&
   return config.internal_listen ? std::vector<std::string>() : secrets_of(config, internal_secret);
 }
 
-// The requests that even an overloaded server answers: those for /health, and those with one of
+// The requests that even an overloaded server answers: some for /health, and those with one of
 // these internal secrets. Those that admins made aren't among them, because only the database knows
 // them. A request for /health with a body isn't one of them, because bodies can be slow.
-api::IsEssential essential_requests(const std::vector<std::string>& internal_secrets) {
+api::IsEssential essential_requests(const Config& config,
+                                    const std::vector<std::string>& internal_secrets) {
   std::vector<std::string> hashes;
   for (const std::string& secret : internal_secrets) hashes.push_back(sha256(secret));
-  return [hashes](const api::Request& request) {
+  return [hashes, proxies = config.trusted_proxies,
+          probes = std::make_shared<ProbeBudget>()](const api::Request& request) {
     if (request.path == "/health")
       return request.headers.count("Content-Length") == 0 &&
-             request.headers.count("Transfer-Encoding") == 0;
+             request.headers.count("Transfer-Encoding") == 0 &&
+             probes->take(api::client_address(request, proxies), std::chrono::steady_clock::now());
     const auto shown = request.headers.find(secret_header);
     if (!shown || hashes.empty()) return false;
     const std::string hash = sha256(*shown);
@@ -86,7 +90,7 @@ api::ServerOptions server_options(const Config& config, const std::vector<std::s
               [proxies = config.trusted_proxies](const api::Request& request) {
                 return api::client_address(request, proxies);
               },
-          .is_essential = essential_requests(secrets),
+          .is_essential = essential_requests(config, secrets),
           .place_of_body = place_of_body};
 }
 

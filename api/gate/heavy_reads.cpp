@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/lent_claimant.h"
 #include "controller/db/request_limits.h"
 
 namespace berth::api {
@@ -43,7 +44,11 @@ void HeavyReads::run(const std::function<void()>& work) {
     refusal.retry_after = retry_after_refusal;
     throw refusal;
   }
-  Task task{.work = work, .changed = {}, .over = false, .failure = nullptr};
+  Task task{.work = work,
+            .claimant = LentClaimant::of_thread(),
+            .changed = {},
+            .over = false,
+            .failure = nullptr};
   std::unique_lock lock(mutex_);
   waiting_.push_back(&task);
   if (!crew_.call(waiting_.size())) {
@@ -74,6 +79,7 @@ void HeavyReads::serve(ThreadCrew::Lock& lock) {
     lock.unlock();
     std::exception_ptr failure;
     try {
+      const LentClaimant lent(task.claimant);
       task.work();
     } catch (...) {
       failure = std::current_exception();

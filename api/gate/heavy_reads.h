@@ -34,6 +34,7 @@ class HeavyReads {
   // A read that runs or waits. It is on the stack of the thread that waits for its end.
   struct Task {
     const std::function<void()>& work;
+    Claimant* claimant;  // of the request
     std::condition_variable changed;
     bool over = false;
     std::exception_ptr failure;

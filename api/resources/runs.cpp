@@ -180,6 +180,7 @@ class RunLogStream {
     }
   }
   void try_to_open(const Run& run) {
+    const ClaimantOfThread of_request(claimant_);  // the thread is one of many streams
     try {
       open(run);
     } catch (const Error&) {
@@ -238,6 +239,7 @@ class RunLogStream {
   }
 
   const Services& services_;
+  const Claimant claimant_ = Claimant::of_thread();
   const std::string id_;
   const Follow follow_;
   const int tail_;

@@ -276,6 +276,9 @@ void Server::Impl::give_back(Connection& connection, Poller::Why why) {
       return in_time ? receive(connection) : time_is_up(connection);
     case State::for_large_body:
     case State::for_upload:
+      // What was displaced makes room at once.
+      if (in_time && connection.entry->is_leaving()) return resume(connection);
+      [[fallthrough]];
     case State::for_handler:
       return in_time ? park(connection, 0, connection.until, Takeable::yes) : resume(connection);
     case State::sending:
@@ -491,7 +494,10 @@ bool Server::Impl::queue(Connection& connection, Shares::Claim& claim, Standing 
   connection.until = deadline;
   connection.clear_news();
   if (claim.queue(standing, [this, &connection] { wake(connection); })) return true;
-  park(connection, 0, deadline, Takeable::yes);
+  // A connection whose request isn't complete may be displaced meanwhile (ConnectionTable), which
+  // shuts its receiving half.
+  const std::uint32_t events = state == State::for_handler ? 0U : std::uint32_t{EPOLLRDHUP};
+  park(connection, events, deadline, Takeable::yes);
   return false;
 }
 

@@ -17,6 +17,7 @@
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/log_lines.h"
 #include "reconcilers/cluster/pod_trouble.h"
+#include "reconcilers/kube/answers.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -214,6 +215,7 @@ class LogReader {
   bool settle(const Object& pod, Run run, const kube::ApiError& error);
   void take_words(const Object& pod, const std::string& words);
   void note_problem(const std::string& problem);
+  void note_success();
   void move_to(const Object& pod);
   ObjectPtr next_pod(const std::vector<ObjectPtr>& pods) const;
 
@@ -328,6 +330,11 @@ void LogReader::note_problem(const std::string& problem) {
   queue_.report(problem);
 }
 
+void LogReader::note_success() {
+  failing_since_.reset();
+  has_told_ = false;
+}
+
 LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_token& stop) {
   LogLines lines(container_logs::max_line_bytes);
   cursor_.rewind();
@@ -337,6 +344,7 @@ LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_toke
     if (!line && words.empty()) words = as_utf8(text);
     if (!line || !cursor_.passes(line->at)) return;
     fresh_ = false;
+    note_success();
     queue_.put({.id = cursor_.position().text(), .text = as_utf8(line->text)}, stop);
   };
   try {
@@ -346,11 +354,14 @@ LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_toke
     lines.finish(on_line);
   } catch (const kube::ApiError& error) {
     // What was received before the break is an incomplete line, or is read again.
+    if (error.reason == kube::reason_of_silence && options(run).follow) {
+      note_success();  // the container writes nothing
+      return Read::again;
+    }
     if (settle(pod, run, error)) return Read::again;
   }
   if (words.empty() || stop.stop_requested()) {
-    failing_since_.reset();
-    has_told_ = false;
+    note_success();
     return Read::done;
   }
   take_words(pod, words);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "controller/base/visible_text.h"
 #include "reconcilers/dns/message.h"
 
 namespace berth::reconcilers {
@@ -34,7 +35,7 @@ std::string shown(const std::vector<std::string>& values) {
   constexpr size_t most = 3;
   std::string list;
   for (size_t i = 0; i < std::min(most, values.size()); ++i)
-    list += (i == 0 ? "" : ", ") + values[i];
+    list += (i == 0 ? "" : ", ") + without_controls(values[i]);
   return values.size() > most ? list + ", …" : list;
 }
 

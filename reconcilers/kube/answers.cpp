@@ -52,7 +52,9 @@ Object parse_object(std::string_view text, const std::string& what) {
 }
 
 ApiError error_of(const HttpAnswer& answer, const std::string& what) {
-  if (answer.status == 0) return ApiError(0, "", what + ": " + answer.failure);
+  if (answer.status == 0)
+    return ApiError(0, answer.was_silent ? std::string(reason_of_silence) : "",
+                    what + ": " + answer.failure);
   const Object status = status_in(answer.body);
   if (status.is_object())
     return ApiError(answer.status, text_of(status, "reason"), text_of(status, "message"),

@@ -18,6 +18,10 @@ Object parse_object(std::string_view text, const std::string& what);
 // beginning of its body. `what` names the request.
 ApiError error_of(const HttpAnswer& answer, const std::string& what);
 
+// The reason of an ApiError with status 0 if the server sent nothing for watch_silence, as it does
+// when a container whose log is followed writes nothing.
+inline constexpr std::string_view reason_of_silence = "Silence";
+
 // Like error_of(), for a Status object inside a watch's ERROR event.
 ApiError error_of_status(const Object& status, const std::string& what);
 

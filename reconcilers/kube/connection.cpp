@@ -147,6 +147,7 @@ HttpAnswer Connection::answer_of(Transfer& transfer) {
   HttpAnswer answer;
   if (!transfer.silent.empty()) {
     answer.failure = transfer.silent;
+    answer.was_silent = true;
   } else if (transfer.refused == Transfer::Refused::too_large) {
     answer.failure = "the answer is larger than " + std::to_string(transfer.max_bytes) + " bytes";
   } else if (transfer.refused == Transfer::Refused::out_of_memory) {

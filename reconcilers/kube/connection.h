@@ -38,6 +38,7 @@ struct HttpAnswer {
   std::string body;
   std::string failure;
   std::optional<std::chrono::seconds> retry_after;
+  bool was_silent = false;  // whether it failed because of HttpRequest::silence
 };
 
 // Called with the status as soon as it is known, and again whenever data has arrived; it removes

@@ -49,8 +49,10 @@ struct WebhookSender::Transfer {
   WebhookAnswer answer(CURLcode code) const {
     const long status = easy.status();
     WebhookAnswer answer{.key = request.key};
-    // Nothing after the response's head matters, and a body may never end.
-    const bool has_head = code == CURLE_OK || received > 0;
+    // Nothing after the response's head matters, and a body may never begin or end.
+    const bool breaks_off =
+        code == CURLE_OPERATION_TIMEDOUT || code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR;
+    const bool has_head = code == CURLE_OK || received > 0 || (breaks_off && status >= 200);
     if (!has_head) {
       answer.error = words_for(code);
       return answer;

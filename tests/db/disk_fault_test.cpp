@@ -175,6 +175,9 @@ TEST_CASE("a write that hides the disk's fault is refused all the same") {
         });
       } catch (const std::exception&) {
         if (!swallow) throw;
+        f.disk.heal();
+        CHECK_THROWS(put(tx, "alone"));
+        CHECK_THROWS(tx.nested([&] { put(tx, "nested alone"); }));
       }
     });
     CHECK(f.disk.failures() > 0);

@@ -150,6 +150,30 @@ TEST_CASE("connections with unfinished requests are displaced if none is idle") 
   CHECK(finished == 3);
 }
 
+TEST_CASE("a connection that waits for a place for its large body leaves when it is displaced") {
+  Holder holder;
+  Running running({.connections = limits(2),
+                   .max_large_bodies = 1,
+                   .request_timeout = std::chrono::minutes(10)},
+                  holder.handler());
+  const std::string large(100 * 1024, 'x');
+  const auto head = [&](const std::string& path) {
+    return "POST " + path + " HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: " +
+           std::to_string(large.size()) + "\r\n\r\n";
+  };
+  Wire holding(running.port, other_network), waiting(running.port, crowd);
+  REQUIRE(holding.ask(head("/held"), Expect::no_body).status == 100);
+  holding.send(large);
+  REQUIRE(eventually([&] { return running.server.counters().running_handlers == 1; }));
+  REQUIRE(waiting.ask(head("/"), Expect::no_body).status == 100);
+  waiting.send(large.substr(0, 90 * 1024));
+  Wire newcomer(running.port, stranger);
+  CHECK(newcomer.ask(get("/")).status == 200);
+  CHECK(eventually([&] { return running.server.counters().open_connections == 2; }));
+  holder.open = true;
+  CHECK(holding.read().status == 200);
+}
+
 TEST_CASE("connections whose clients don't read their answers can be displaced") {
   Holder holder;
   Running running({.connections = limits(3)}, holder.handler());

@@ -23,11 +23,14 @@ TooSlow stopped_statement(const std::string& sql) {
 // A prepared statement, with what is looked up once for all of its runs.
 class Prepared final : public Statement {
  public:
-  // `deadline` and `written` are those of the connection.
-  Prepared(SQLite::Database& database, Deadline& deadline, Written& written, std::string_view sql)
+  // `deadline`, `written` and `needs_transaction` are those of the connection.
+  Prepared(SQLite::Database& database, Deadline& deadline, Written& written,
+           const bool& needs_transaction, std::string_view sql)
       : Statement(sql),
+        handle_(database.getHandle()),
         deadline_(deadline),
         written_(written),
+        needs_transaction_(needs_transaction),
         cost_(sql),
         prepared_(database, std::string(sql)) {
     for (int i = 0; i < prepared_.getColumnCount(); ++i)
@@ -84,6 +87,8 @@ class Prepared final : public Statement {
   // Returns what `step` does. Throws TooSlow if that was stopped at the deadline.
   template <typename Step>
   auto within(Deadline deadline, Step&& step) -> std::invoke_result_t<Step> {
+    if (needs_transaction_ && sqlite3_get_autocommit(handle_) != 0)
+      throw SQLite::Exception("the transaction was rolled back", SQLITE_ABORT_ROLLBACK);
     deadline_ = deadline;
     try {
       return step();
@@ -95,8 +100,10 @@ class Prepared final : public Statement {
     }
   }
 
+  sqlite3* const handle_;
   Deadline& deadline_;
   Written& written_;
+  const bool& needs_transaction_;
   StatementCost cost_;
   bool has_stepped_ = false;
   mutable SQLite::Statement prepared_;
@@ -119,7 +126,7 @@ Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags,
 }
 
 std::unique_ptr<Statement> Connection::prepare(std::string_view sql) {
-  return std::make_unique<Prepared>(database_, *deadline_, *written_, sql);
+  return std::make_unique<Prepared>(database_, *deadline_, *written_, *needs_transaction_, sql);
 }
 
 }  // namespace berth::db::sqlite

@@ -25,12 +25,28 @@ class Connection final : public db::Connection {
   SQLite::Database& raw() { return database_; }
   std::unique_ptr<db::Statement> prepare(std::string_view sql) override;
   std::int64_t changes() const override { return database_.getTotalChanges(); }
+  // While this object lives, statements throw a SQLite::Exception once SQLite has rolled back the whole
+  // transaction, as it does when the disk is full. Otherwise each of those that follow would be
+  // stored at once, for a caller who has swallowed the first failure.
+  class NeedsTransaction {
+   public:
+    explicit NeedsTransaction(Connection& connection) : needed_(*connection.needs_transaction_) {
+      needed_ = true;
+    }
+    ~NeedsTransaction() { needed_ = false; }
+    NeedsTransaction(const NeedsTransaction&) = delete;
+    NeedsTransaction& operator=(const NeedsTransaction&) = delete;
+
+   private:
+    bool& needed_;
+  };
   // What statements have stored since the last call.
   Written take_written() { return std::exchange(*written_, {}); }
 
  private:
   std::unique_ptr<Deadline> deadline_;  // SQLite's progress handler has its address
   std::unique_ptr<Written> written_ = std::make_unique<Written>();  // statements have its address
+  std::unique_ptr<bool> needs_transaction_ = std::make_unique<bool>(false);  // this one's, too
   SQLite::Database database_;
 };
 

@@ -321,7 +321,10 @@ size_t Database::run_jobs(std::span<Job* const> jobs) {
     Query(*writer_, "BEGIN IMMEDIATE").run();
     const Instant now = clock_.now();
     bool whole = true;
-    while (whole && ran < jobs.size()) whole = run_job(*jobs[ran++], now);
+    {
+      const Connection::NeedsTransaction needed(*writer_);
+      while (whole && ran < jobs.size()) whole = run_job(*jobs[ran++], now);
+    }
     if (whole) {
       Query(*writer_, "COMMIT").run();
       stored = true;

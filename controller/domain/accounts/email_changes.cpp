@@ -221,10 +221,12 @@ bool is_kept(db::Tx& tx, std::string_view email, const std::string& user_id) {
              email_key(email), user_id, tx.now() - undone_within) > 0;
 }
 
-std::vector<std::string> new_addresses(db::Tx& tx, const std::string& user_id) {
+std::vector<std::string> addresses(db::Tx& tx, const std::string& user_id) {
   std::vector<std::string> all;
-  auto rows = tx.query(R"(SELECT new_email FROM email_changes WHERE user_id = $1)", user_id);
-  while (rows.next()) all.push_back(rows.text("new_email"));
+  auto rows =
+      tx.query(R"(SELECT old_email, new_email FROM email_changes WHERE user_id = $1)", user_id);
+  while (rows.next())
+    for (const char* column : {"old_email", "new_email"}) all.push_back(rows.text(column));
   return all;
 }
 

@@ -146,7 +146,7 @@ void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   empty_ledger_account(tx, user);
   forget_rows(tx, user.id);
   outbox::forget(tx, user.email);
-  for (const std::string& address : email_changes::new_addresses(tx, user.id))
+  for (const std::string& address : email_changes::addresses(tx, user.id))
     outbox::forget(tx, address);
   if (user.email_verified) remember_address(tx, user.email, keys.data);
   mark_deleted(tx, user.id);
