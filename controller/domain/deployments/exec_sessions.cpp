@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/kernel/audit.h"
 
@@ -29,12 +30,14 @@ json details_of(const Recorded& session) {
   return details;
 }
 
-void record(db::Tx& tx, const Recorded& session, const char* moment, const json& details) {
+// `user_id` is whose entry it is, if anybody's.
+void record(db::Tx& tx, const Recorded& session, const char* moment, const json& details,
+            const std::string& user_id) {
   // The actor is as for an admin who uses the console. Of the end there is no request that would
   // say whose session it was.
   audit::record(tx, "user:" + session.user_id, std::string(to_string(session.kind)) + "." + moment,
                 session.deployment_id, details.dump(-1, ' ', false, replace), session.app_id,
-                session.user_id);
+                user_id);
 }
 
 }  // namespace
@@ -61,7 +64,7 @@ void require_sessions(db::Tx& tx, const deployments::Deployment& deployment) {
 }
 
 void record_begin(db::Tx& tx, const Recorded& session) {
-  record(tx, session, "begin", details_of(session));
+  record(tx, session, "begin", details_of(session), session.user_id);
   // Connections to ports are many, and would push what was done with the deployment out of its log.
   if (session.kind != SessionKind::exec) return;
   json details = what_was_done(session);
@@ -78,7 +81,11 @@ void record_end(db::Tx& tx, const Recorded& session, const Ended& end) {
   details["took_ms"] = end.took.count();
   if (end.exit_code) details["exit_code"] = *end.exit_code;
   if (!end.why.empty()) details["why"] = end.why;
-  record(tx, session, "end", details);
+  // Of an account that was deleted meanwhile, the log gets nothing that would have to be erased.
+  if (accounts::find(tx, session.user_id))
+    record(tx, session, "end", details, session.user_id);
+  else
+    record(tx, session, "end", json::object(), "");
 }
 
 }  // namespace berth::exec
