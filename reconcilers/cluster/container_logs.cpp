@@ -253,6 +253,9 @@ LogCursor LogReader::begin() {
     const auto same =
         std::ranges::find(pods, position.pod, [](const auto& p) { return name_of(*p); });
     if (same != pods.end()) pod_ = *same;
+    // The present run's log goes on with another container, but a previous run has none.
+    if (!pod_ && wanted_.run == Run::previous)
+      throw Error(Code::invalid_state, "the deployment doesn't have this container any more");
   } else {
     pod_ = newest(pods, wanted_.run == Run::previous ? has_previous : has_log);
     if (!pod_)
