@@ -176,6 +176,18 @@ json as_json(const std::vector<Plan>& plans) {
   return {{"plan", list}};
 }
 
+void wait_for(Run& run, const std::string& name, const std::string& id, const UpFlags& flags) {
+  say(name + ":");
+  say_reason(wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout)));
+}
+
+// Waits for the deployments that need no change. One may have failed when it was changed last, and
+// who waits wants to know.
+void wait_for_unchanged(Run& run, const std::vector<Plan>& plans, const UpFlags& flags) {
+  for (const Plan& plan : plans)
+    if (plan.kind == Plan::Kind::nothing) wait_for(run, plan.name, plan.id, flags);
+}
+
 // Carries the plans out, after a look at them by the server and by the person.
 void carry_out(Run& run, std::vector<Plan> plans, const UpFlags& flags) {
   if (has_work(plans)) try_out(run.api(), plans);
@@ -183,6 +195,7 @@ void carry_out(Run& run, std::vector<Plan> plans, const UpFlags& flags) {
   if (flags.dry_run || !has_work(plans)) {
     run.out().print(result, [&] { return all_described(plans); });
     if (flags.exit_code && has_work(plans)) throw Differs();
+    if (flags.wait && !flags.dry_run) wait_for_unchanged(run, plans, flags);
     return;
   }
   if (says_text()) std::cerr << all_described(plans);
@@ -196,10 +209,10 @@ void carry_out(Run& run, std::vector<Plan> plans, const UpFlags& flags) {
   if (flags.wait)
     for (json& row : rows) {
       const std::string id = row.at("id");
-      say(row.at("name").get<std::string>() + ":");
-      say_reason(wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout)));
+      wait_for(run, row.at("name"), id, flags);
       row = run.api().get("/api/deploy/apps/" + id).at("deployment");
     }
+  if (flags.wait) wait_for_unchanged(run, plans, flags);
   result["deployments"] = rows;
   run.out().list(result, rows, {{"NAME", "name"}, {"STATUS", "status"}, {"URL", "url"}});
 }

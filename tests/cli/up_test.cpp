@@ -139,6 +139,17 @@ TEST_CASE("a domain with a dot at its end is stable, and a domain moves in eithe
   CHECK(deployment(ada, "two").at("custom_domain") == "shop.example.com");
 }
 
+TEST_CASE("who waits learns that a deployment has failed, also when nothing is to be changed") {
+  const Berthd berthd(berth::process::open_flags());
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const std::string file = "name: shop\nimage: docker.io/library/crash:1\n";
+  const int failed = up(ada, file, {"--yes", "--wait"}).code;
+  CHECK(failed != 0);
+  CHECK(up(ada, file, {"--yes", "--wait"}).code == failed);
+  CHECK(up(ada, file, {"--yes"}).code == 0);
+}
+
 TEST_CASE("after a rollback the file wins once, and then nothing differs") {
   const Berthd berthd(berth::process::open_flags());
   const Person ada(berthd);
