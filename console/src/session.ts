@@ -11,6 +11,7 @@ export const me = signal<Me | null>(null);
 export const may = (...roles: Me['admin_role'][]) =>
   me.value?.admin_role === 'admin' || (!!me.value?.admin_role && roles.includes(me.value.admin_role));
 export const expired = signal(false); // the login has ended while the console was open
+export const logins = signal(0); // how often there was another one since
 export const offline = signal(false);
 export const limitedUntil = signal(0); // ms since the epoch
 export const simulated = signal(false);
@@ -96,6 +97,7 @@ export async function refresh(): Promise<void> {
   const before = me.value?.id;
   me.value = (await call('get', '/api/auth/me')).user;
   if (me.value.id !== before) location.reload();
+  if (expired.value) ++logins.value;
   expired.value = false;
   tabs.postMessage('logged in');
 }

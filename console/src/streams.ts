@@ -21,7 +21,7 @@ export interface Refusal {
 export type Wish = { account: string } & (
   | { kind: 'account' } // GET /api/events
   | { kind: 'log'; deployment: string }
-  | { kind: 'url'; url: string; app: string | undefined }
+  | { kind: 'url'; url: string; app: string | undefined; once?: boolean } // once: until an answer has ended
 );
 export type News = { events: StreamEvent[] } | { state: 'open' | 'waiting' | 'ended' } | { refused: Refusal };
 export type Tell = (news: News) => void;
@@ -74,6 +74,7 @@ interface Connection {
   url: () => string; // asked at each attempt
   app?: string | undefined;
   last?: () => string; // the id of the last event, to resume after it
+  once?: boolean; // it is over with the first answer that ends
   onState: (state: 'open' | 'waiting' | 'ended') => void;
   onEvents: (events: StreamEvent[]) => void;
   onRefused: (refusal: Refusal) => void;
@@ -110,6 +111,7 @@ async function connect(to: Connection, signal: AbortSignal): Promise<void> {
           failures = 0;
           to.onEvents(events);
         }
+        if (to.once) return to.onState('ended');
       }
     } catch {
       // The connection broke, or the stream isn't wanted any more.
@@ -312,23 +314,37 @@ export class Hub {
       };
     }
     const abort = new AbortController();
-    void this.follow_url(wish.url, wish.app, tell, abort.signal);
+    void this.follow_url(wish, tell, abort.signal);
     return () => abort.abort();
   }
 
-  private async follow_url(url: string, app: string | undefined, tell: Tell, signal: AbortSignal): Promise<void> {
+  private async follow_url(wish: Wish & { kind: 'url' }, tell: Tell, signal: AbortSignal): Promise<void> {
+    const { url, app, once = false } = wish;
     while (this.open_urls >= most_of_urls && !signal.aborted)
       await new Promise<void>((go_on) => {
         this.waiting.push(go_on);
-        signal.addEventListener('abort', () => go_on(), { once: true });
+        signal.addEventListener(
+          'abort',
+          () => {
+            const own = this.waiting.indexOf(go_on);
+            if (own >= 0) this.waiting.splice(own, 1);
+            go_on();
+          },
+          { once: true },
+        );
       });
-    if (signal.aborted) return this.waiting.shift()?.();
+    if (signal.aborted) {
+      // It may have been woken for a place that it doesn't need any more.
+      if (this.open_urls < most_of_urls) this.waiting.shift()?.();
+      return;
+    }
     ++this.open_urls;
     let last = '';
     await connect(
       {
         url: () => url,
         app,
+        once,
         last: () => last,
         onState: (state) => tell({ state }),
         onEvents: (events) => {

@@ -1,7 +1,7 @@
 // A text that the server goes on writing, such as the log of a build or the output of a run, followed to its end. It is
 // short enough to be one text.
 import { useEffect, useState } from 'preact/hooks';
-import { me } from '../session';
+import { logins, me } from '../session';
 import { follow } from '../stream';
 
 export function FollowedText<T extends { status: string }>({
@@ -25,6 +25,7 @@ export function FollowedText<T extends { status: string }>({
   const [refused, refuse] = useState('');
   useEffect(() => {
     set('');
+    refuse('');
     let last = shown;
     const end = follow(
       { kind: 'url', url, app, account: me.value!.id },
@@ -43,7 +44,7 @@ export function FollowedText<T extends { status: string }>({
       },
     );
     return end;
-  }, [url]);
+  }, [url, logins.value]);
   return (
     <pre class="output" role="log" aria-live="off" aria-label={label} tabIndex={0}>
       {refused || text || empty}

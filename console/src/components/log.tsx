@@ -6,7 +6,7 @@ import { fill } from '../api';
 import { save_file } from '../files';
 import { time_of_day } from '../format';
 import { t } from '../messages';
-import { me } from '../session';
+import { logins, me } from '../session';
 import { follow, type StreamEvent } from '../stream';
 import { Words } from './fields';
 import { Button } from './ui';
@@ -82,22 +82,25 @@ export function Log({
     );
     // All logs that are followed as a whole share one connection; one container's has its own.
     const alone = previous || instance !== '';
-    return follow(alone ? { kind: 'url', url, app, account } : { kind: 'log', deployment: id, account }, {
-      onEvents: (all_events) => {
-        // The server can't read the log at the moment, and goes on trying.
-        const problem = all_events.findLast((event) => event.name === 'problem');
-        const events = all_events.filter((event) => event.name !== 'problem');
-        if (problem) refuse(JSON.parse(problem.data).message);
-        else refuse('');
-        for (const event of events) all.current.push(line_of(event));
-        if (all.current.length > most_lines) all.current.splice(0, all.current.length - most_lines);
-        arrived.current += events.length;
-        set_count(arrived.current);
+    return follow(
+      alone ? { kind: 'url', url, app, account, once: previous } : { kind: 'log', deployment: id, account },
+      {
+        onEvents: (all_events) => {
+          // The server can't read the log at the moment, and goes on trying.
+          const problem = all_events.findLast((event) => event.name === 'problem');
+          const events = all_events.filter((event) => event.name !== 'problem');
+          if (problem) refuse(JSON.parse(problem.data).message);
+          else refuse('');
+          for (const event of events) all.current.push(line_of(event));
+          if (all.current.length > most_lines) all.current.splice(0, all.current.length - most_lines);
+          arrived.current += events.length;
+          set_count(arrived.current);
+        },
+        onState: set_state,
+        onRefused: (error) => refuse(error.message),
       },
-      onState: set_state,
-      onRefused: (error) => refuse(error.message),
-    });
-  }, [id, app, previous, instance]);
+    );
+  }, [id, app, previous, instance, logins.value]);
 
   // While the log is paused, the lines that are shown stay as they are.
   const frozen = useRef<Line[]>([]);

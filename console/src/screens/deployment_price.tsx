@@ -93,7 +93,7 @@ export function ConfirmCharge({
   const { cost, error, again } = useCost(deployment);
   const is_free = is_free_of_charge(deployment);
   return (
-    <Confirm {...dialog} cost={() => cost}>
+    <Confirm {...dialog} disabled={!is_free && !cost} cost={() => cost}>
       {children}
       {!is_free && error && <Failed error={error} again={again} />}
       {!is_free && !error && !cost && <Bones />}
@@ -147,7 +147,7 @@ export function ConfirmChange({
     <Confirm
       title={title}
       action={action}
-      disabled={!!refusal}
+      disabled={!!refusal || !!error || !cost}
       cost={() => (error ? null : cost)}
       onClose={onClose}
       run={run}>

@@ -9,7 +9,7 @@ import { change, type Deployment, may_change, put, tiers } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
 import type { Instance } from './deployment_failure';
-import { ConfirmCharge } from './deployment_price';
+import { ConfirmChange, ConfirmCharge, is_free_of_charge } from './deployment_price';
 
 const web = 'web';
 
@@ -126,9 +126,16 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
   const tier = tiers.value?.find((one) => one.slug === deployment.tier);
   const most = tier?.max_replicas;
   const price = tier && t.tiers.price(tier.monthly_cost_points ?? 0, tier.points_per_hour ?? 0);
-  const save = async (numbers: Numbers) => {
-    await change(deployment, body_of(deployment, asking!.name, numbers));
+  // What changes the number of containers of a deployment that isn't free, and so its price.
+  const [resizing, resize] = useState<ReturnType<typeof body_of> | null>(null);
+  const store = async (body: ReturnType<typeof body_of>) => {
+    await change(deployment, body);
     note(t.scale.changed);
+  };
+  const save = async (numbers: Numbers) => {
+    const body = body_of(deployment, asking!.name, numbers);
+    if (is_free_of_charge(deployment)) await store(body);
+    else resize(body);
   };
   const ready_of = (name: string) => instances.filter((one) => one.ready && (one.process ?? web) === name).length;
   return (
@@ -166,6 +173,17 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
           onClose={() => ask(null)}
           run={(scale) => save({ scale })}
         />
+      )}
+      {resizing && (
+        <ConfirmChange
+          deployment={deployment}
+          change={resizing}
+          title={t.settings.number_title}
+          action={t.settings.save}
+          onClose={() => resize(null)}
+          run={() => store(resizing)}>
+          <p>{t.settings.number_text}</p>
+        </ConfirmChange>
       )}
       {asking?.what === 'restart' && (
         <ConfirmCharge

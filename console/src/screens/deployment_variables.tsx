@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { call } from '../api';
+import { useGuard } from '../components/form';
 import { note } from '../components/notes';
 import { missing_of, Sum } from '../components/sum';
 import { Read } from '../components/table';
@@ -16,6 +17,9 @@ import { Differences } from './deployment_history';
 import { useCostIfUnpaid } from './deployment_price';
 
 const fresh = (): Edited => ({ name: '', stored: false, value: '' });
+
+// What was typed on screens that were left, by their addresses.
+const drafts = new Map<string, Edited[]>();
 
 // `save` gets what has changed, stores it and reads the variables again. `intro` is what people have to know.
 export function VariableEditor({
@@ -31,11 +35,27 @@ export function VariableEditor({
   cost?: ReturnType<typeof useCostIfUnpaid>;
   save: (variables: Record<string, string | null>) => Promise<void>;
 }) {
-  const [rows, edit] = useState<Edited[]>(() => (stored.length ? stored : [fresh()]));
+  const screen = location.pathname;
+  const [rows, set_rows] = useState<Edited[]>(() => drafts.get(screen) ?? (stored.length ? stored : [fresh()]));
+  const edit = (now: Edited[]) => {
+    drafts.set(screen, now);
+    set_rows(now);
+  };
+  const discard = () => {
+    drafts.delete(screen);
+    set_rows(stored.length ? stored : [fresh()]);
+  };
   const [as_text, show_text] = useState(false);
   const { env_vars, added, changed, removed } = changes_of(rows);
   const waiting = Object.keys(env_vars).length;
-  const { busy, error, submit } = useSubmit(() => save(env_vars));
+  const { busy, error, submit } = useSubmit(async () => {
+    drafts.delete(screen); // `save` shows what is stored
+    await save(env_vars).catch((failure) => {
+      drafts.set(screen, rows);
+      throw failure;
+    });
+  });
+  useGuard(waiting > 0 && !busy);
   return (
     <Card
       title={t.variables.heading}
@@ -79,9 +99,7 @@ export function VariableEditor({
             onClick={() => submit()}>
             {t.variables.save(waiting)}
           </Button>
-          {waiting > 0 && (
-            <Button onClick={() => edit(stored.length ? stored : [fresh()])}>{t.variables.discard}</Button>
-          )}
+          {waiting > 0 && <Button onClick={discard}>{t.variables.discard}</Button>}
         </div>
       </div>
     </Card>

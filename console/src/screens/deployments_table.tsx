@@ -175,8 +175,10 @@ function Bulk({ chosen, clear }: { chosen: Deployment[]; clear: () => void }) {
             { name: 'remove', label: t.table.remove_labels, kind: 'lines', hint: t.table.remove_hint },
           ]}
           run={({ add, remove }) =>
-            run((one) => {
-              const kept = Object.entries(one.labels ?? {}).filter(([key]) => !(remove ?? []).includes(key));
+            run(async (one) => {
+              // A change of labels makes no event, so this page's may be old.
+              const { deployment } = await call('get', '/api/deploy/apps/{id}', at(one));
+              const kept = Object.entries(deployment.labels ?? {}).filter(([key]) => !(remove ?? []).includes(key));
               return change(one, { labels: { ...Object.fromEntries(kept), ...parse_labels(add ?? []) } });
             })
           }>
