@@ -437,8 +437,9 @@ void tier_changes(db::Tx& tx, const std::string& deployment_id) {
              deployment_id, tx.now());
 }
 
-void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
-  const Instant to = std::min(until, watched_until(tx) - watch_lag);
+namespace {
+
+void count_to(db::Tx& tx, const std::string& app_id, Instant to) {
   std::set<std::string> ids;
   {
     auto rows = tx.query(R"(
@@ -461,6 +462,14 @@ void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
     }
   }
 }
+
+}  // namespace
+
+void count_open(db::Tx& tx, const std::string& app_id, Instant until) {
+  count_to(tx, app_id, std::min(until, watched_until(tx) - watch_lag));
+}
+
+void count_until_now(db::Tx& tx, const std::string& app_id) { count_to(tx, app_id, tx.now()); }
 
 int remove_old_intervals(db::Tx& tx, int most) {
   return tx.execute(R"(

@@ -137,6 +137,8 @@ void tier_changes(db::Tx& tx, const std::string& deployment_id);
 // watch_lag before watched_until(): the cluster may name an end a moment after it. Idempotent.
 inline constexpr Duration watch_lag = std::chrono::seconds(2);
 void count_open(db::Tx& tx, const std::string& app_id, Instant until);
+// Does the same until now, whether or not anybody has seen the cluster.
+void count_until_now(db::Tx& tx, const std::string& app_id);
 
 // Removes intervals that ended more than intervals_kept_for ago, `most` at most. Returns how many.
 int remove_old_intervals(db::Tx& tx, int most);

@@ -583,7 +583,7 @@ void look_at(db::Tx& tx, const std::string& app_id) {
 void charge_now(db::Tx& tx, const std::string& app_id) {
   tx.require_serializable();
   lock_app(tx, app_id);
-  count_open(tx, app_id, tx.now());
+  count_until_now(tx, app_id);
   auto app = load(tx, app_id);
   if (!app) return;
   BudgetBook book(tx, app_id);

@@ -84,9 +84,9 @@ bool is_beyond_budget(db::Tx& tx, const std::string& deployment_id, std::int64_t
 // loop looks at the app at once. Does nothing for an app that never had anything metered.
 void look_at(db::Tx& tx, const std::string& app_id);
 
-// Charges all whole points of what ran, as far as the cluster has been seen (count_open() in
-// meter.h). To be called before something changes that limits what is charged, such as a budget:
-// otherwise an owner could run things, and then set a budget that leaves nothing for them.
+// Charges all whole points of what ran until now. To be called before something changes that limits
+// what is charged, such as a budget: otherwise an owner could run things, and then set a budget
+// that leaves nothing for them.
 void charge_now(db::Tx& tx, const std::string& app_id);
 // To be called before an app is deleted and its balance goes: charges what ran until now, and ends
 // the hold. What its containers run until they are gone is the platform's.
