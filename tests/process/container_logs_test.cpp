@@ -117,14 +117,14 @@ TEST_CASE("after a crash the previous run can be read, and following continues a
         "simulated container app of image docker.io/library/crash:1\nstarting\n"
         "Error: simulated crash: this image always exits with 1\n");
   CHECK(previous.header("Content-Type") == "text/plain; charset=utf-8");
-  // Of a container that isn't there any more, or never was.
-  for (const char* id : {"2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z/gone@1"})
-    CHECK(w.ada.api.get(path + "/container-logs?previous=true", {{"Last-Event-ID", id}}).code() ==
-          "invalid_state");
   EventClient client(w.berthd, path + "/container-logs?follow=true&tail=0",
                      w.ada.tokens.access_token);
   REQUIRE(eventually([&] { return client.events().size() >= 3; }));
   CHECK(client.events()[2].data == "Error: simulated crash: this image always exits with 1");
+  // Of a container that isn't there any more, or never was.
+  for (const char* id : {"2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z/gone@1"})
+    CHECK(w.ada.api.get(path + "/container-logs?previous=true", {{"Last-Event-ID", id}}).code() ==
+          "invalid_state");
 }
 
 TEST_CASE("a log that can't be read is an error that names who failed") {
