@@ -29,7 +29,6 @@ Page enabled_page(const Visit& visit) {
       [&](db::Tx& tx) { return two_factor::recovery_codes_left(tx, visit.user().id); });
   page.values.set("enabled", Values(Values::type::bool_true));
   page.values.set("codes_left", std::to_string(left));
-  set_ask_password(visit, page);
   return page;
 }
 
@@ -126,11 +125,17 @@ Page disable_totp(Visit& visit) {
 
 Page new_recovery_codes(Visit& visit) {
   const Services& services = visit.services;
+  try {
+    api::require_factor_proof(visit.user(), visit.visitor->session_id, {.address = visit.address},
+                              services);
+  } catch (const Error& error) {
+    if (needs_second_factor(visit, error))
+      return refused(visit, prove_totp_page(visit, "/account/totp"), error);
+    return refused(visit, show_totp(visit), error);
+  }
   return unless_refused(
       visit,
       [&] {
-        api::require_factor_proof(visit.user(), visit.visitor->session_id, proof_in(visit),
-                                  services);
         return codes_page(visit, services.db.write([&](db::Tx& tx) {
           return two_factor::new_recovery_codes(tx, visit.user(), services.keys, services.base_url);
         }));

@@ -51,6 +51,22 @@ void enable(Run& run, const TotpFlags& flags) {
       answer, [&] { return "From now on, a login needs a code, too. " + recovery_codes(answer); });
 }
 
+// Recovery codes are a second factor themselves, so it has to be proven for them.
+json new_recovery_codes(Run& run, TotpFlags flags) {
+  const auto post = [&] {
+    const json body = flags.code.empty() ? json::object() : json{{"totp_code", flags.code}};
+    return run.api().post("/api/auth/totp/recovery-codes", body, As::account);
+  };
+  try {
+    return post();
+  } catch (const Failure& failure) {
+    const bool is_asked = failure.server_code == "insufficient_user_authentication";
+    if (!is_asked || !flags.code.empty() || !is_interactive()) throw;
+  }
+  flags.code = ask("Code of your authenticator, or a recovery code", "Pass --code.");
+  return post();
+}
+
 }  // namespace
 
 void add_totp_commands(CLI::App& root, Run& run) {
@@ -70,12 +86,13 @@ void add_totp_commands(CLI::App& root, Run& run) {
   const SharedTotpFlags fresh = std::make_shared<TotpFlags>();
   CLI::App* codes =
       add_command(*totp, "recovery-codes", "Make new recovery codes; the old ones stop working",
-                  "berth totp recovery-codes", [&run, fresh] {
-                    const json answer = with_proof(run, "/api/auth/totp/recovery-codes",
-                                                   json::object(), fresh->password_stdin);
+                  "berth totp recovery-codes --code 123456", [&run, fresh] {
+                    const json answer = new_recovery_codes(run, *fresh);
                     run.out().print(answer, [&] { return recovery_codes(answer); });
                   });
-  codes->add_flag("--password-stdin", fresh->password_stdin, from_stdin);
+  codes->add_option("--code", fresh->code,
+                    "Code of the authenticator, or a recovery code; not needed within ten minutes "
+                    "of a login with one");
 
   const SharedTotpFlags off = std::make_shared<TotpFlags>();
   CLI::App* disabling = add_command(

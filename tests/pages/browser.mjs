@@ -592,8 +592,11 @@ test('the second factor asks for the password again where the login is a while a
   assert.equal(await heading(page), 'Your recovery codes');
   await platform.admin('POST', '/api/internal/clock', { advance_seconds: 600 });
   await page.goto(`${platform.base}/account/totp`);
-  await look(page, 'totp-password');
-  await fill(page, { 'Password, for new recovery codes': late.password });
+  await press(page, 'Create new recovery codes');
+  assert.equal(await heading(page), 'Prove your second factor');
+  await look(page, 'totp-prove');
+  await fill(page, { 'Code of your authenticator, or a recovery code': await code() });
+  await press(page, 'Continue');
   await press(page, 'Create new recovery codes');
   assert.equal(await heading(page), 'Your recovery codes');
 });

@@ -239,7 +239,14 @@ function SecondFactor({ onChange }: { onChange: () => void }) {
         <FormDialog<Body<'post', '/api/auth/totp/recovery-codes'>>
           title={t.account.new_codes}
           action={t.account.new_codes}
-          fields={[password_field]}
+          fields={[
+            {
+              ...code_field,
+              name: 'totp_code' as const,
+              hint: t.account.or_recovery,
+              errors: ['invalid_totp', 'insufficient_user_authentication'],
+            },
+          ]}
           onClose={() => ask(null)}
           run={async (body) => {
             show((await call('post', '/api/auth/totp/recovery-codes', { body })).recovery_codes);

@@ -251,8 +251,8 @@ def disable_totp(scene):
 
 @driver("newRecoveryCodes")
 def new_recovery_codes(scene):
-    user = with_totp(scene)[0]
-    return user.post("/api/auth/totp/recovery-codes", {"password": user.password})
+    user, enabled = with_totp(scene)
+    return user.post("/api/auth/totp/recovery-codes", {"totp_code": enabled.expect(200)["recovery_codes"][0]})
 
 
 @driver("stepUp")
