@@ -115,8 +115,7 @@ std::string idempotency_key(const Request& request, const Route& route) {
   const std::string_view key = request.headers.get("Idempotency-Key");
   if (key.empty()) throw Error(Code::malformed_request, "Idempotency-Key must not be empty");
   // PostgreSQL stores nothing else, and a database on SQLite may move there.
-  if (!berth::is_utf8(key))
-    throw Error(Code::malformed_request, "Idempotency-Key must be UTF-8");
+  if (!berth::is_utf8(key)) throw Error(Code::malformed_request, "Idempotency-Key must be UTF-8");
   return std::string(key);
 }
 

@@ -25,9 +25,9 @@ class Connection final : public db::Connection {
   SQLite::Database& raw() { return database_; }
   std::unique_ptr<db::Statement> prepare(std::string_view sql) override;
   std::int64_t changes() const override { return database_.getTotalChanges(); }
-  // While this object lives, statements throw a SQLite::Exception once SQLite has rolled back the whole
-  // transaction, as it does when the disk is full. Otherwise each of those that follow would be
-  // stored at once, for a caller who has swallowed the first failure.
+  // While this object lives, statements throw a SQLite::Exception once SQLite has rolled back the
+  // whole transaction, as it does when the disk is full. Otherwise each of those that follow would
+  // be stored at once, for a caller who has swallowed the first failure.
   class NeedsTransaction {
    public:
     explicit NeedsTransaction(Connection& connection) : needed_(*connection.needs_transaction_) {

@@ -50,8 +50,8 @@ void withdraw(db::Tx& tx, const std::string& user_id);
 // Whether the address was given up by a change that can still be reverted, by somebody else than
 // `user_id`.
 bool is_kept(db::Tx& tx, std::string_view email, const std::string& user_id);
-// Returns the addresses that mail about the user's changes was sent to: those that they had and those
-// that they have asked for.
+// Returns the addresses that mail about the user's changes was sent to: those that they had and
+// those that they have asked for.
 std::vector<std::string> addresses(db::Tx& tx, const std::string& user_id);
 // Removes the user's changes, when the account is deleted.
 void forget(db::Tx& tx, const std::string& user_id);

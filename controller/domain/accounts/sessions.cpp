@@ -58,8 +58,7 @@ std::optional<Instant> authenticated_at(db::Tx& tx, const std::string& session_i
 }
 
 void require_session(db::Tx& tx, const std::string& session_id) {
-  if (!authenticated_at(tx, session_id))
-    throw Error(Code::token_revoked, "the session was ended");
+  if (!authenticated_at(tx, session_id)) throw Error(Code::token_revoked, "the session was ended");
 }
 
 void note_proof(db::Tx& tx, const std::string& session_id) {
