@@ -58,12 +58,25 @@ Page codes_page(const Visit& visit, const std::vector<std::string>& codes) {
 }
 
 // The page after a wrong code.
-Page again_after_enabling(const Visit& visit) {
+Page again_after_enabling(Visit& visit) {
   if (visit.user().totp_enabled) return enabled_page(visit);
   // The page shows the same secret again, because the authenticator has it by now.
   return setup_page(visit, visit.services.db.read([&](db::Tx& tx) {
     return two_factor::pending(tx, visit.user(), visit.services.keys);
   }));
+}
+
+// Returns the page to go on with if the second factor has to be proven first, or the proof is
+// wrong; then it is `again`.
+std::optional<Page> ask_for_factor(Visit& visit, const Proof& proof, Page (*again)(Visit&)) {
+  try {
+    require_factor_proof(visit.user(), visit.visitor->session_id, proof, visit.services);
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (needs_second_factor(visit, error))
+      return refused(visit, prove_totp_page(visit, "/account/totp"), error);
+    return refused(visit, again(visit), error);
+  }
 }
 
 }  // namespace
@@ -83,13 +96,7 @@ Page set_up_totp(Visit& visit) {
 
 Page enable_totp(Visit& visit) {
   const Services& services = visit.services;
-  try {
-    require_factor_proof(visit.user(), visit.visitor->session_id, proof_in(visit), services);
-  } catch (const Error& error) {
-    if (needs_second_factor(visit, error))
-      return refused(visit, prove_totp_page(visit, "/account/totp"), error);
-    return refused(visit, again_after_enabling(visit), error);
-  }
+  if (auto asked = ask_for_factor(visit, proof_in(visit), again_after_enabling)) return *asked;
   return unless_refused(
       visit,
       [&] {
@@ -125,14 +132,7 @@ Page disable_totp(Visit& visit) {
 
 Page new_recovery_codes(Visit& visit) {
   const Services& services = visit.services;
-  try {
-    api::require_factor_proof(visit.user(), visit.visitor->session_id, {.address = visit.address},
-                              services);
-  } catch (const Error& error) {
-    if (needs_second_factor(visit, error))
-      return refused(visit, prove_totp_page(visit, "/account/totp"), error);
-    return refused(visit, show_totp(visit), error);
-  }
+  if (auto asked = ask_for_factor(visit, {.address = visit.address}, show_totp)) return *asked;
   return unless_refused(
       visit,
       [&] {

@@ -206,13 +206,14 @@ void carry_out(Run& run, std::vector<Plan> plans, const UpFlags& flags) {
     if (!step.releases_domain) rows.push_back(row);
   }
   // All deployments are requested before the first one is waited for.
-  if (flags.wait)
+  if (flags.wait) {
     for (json& row : rows) {
       const std::string id = row.at("id");
       wait_for(run, row.at("name"), id, flags);
       row = run.api().get("/api/deploy/apps/" + id).at("deployment");
     }
-  if (flags.wait) wait_for_unchanged(run, plans, flags);
+    wait_for_unchanged(run, plans, flags);
+  }
   result["deployments"] = rows;
   run.out().list(result, rows, {{"NAME", "name"}, {"STATUS", "status"}, {"URL", "url"}});
 }

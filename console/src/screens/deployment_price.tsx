@@ -161,3 +161,17 @@ export function ConfirmChange({
     </Confirm>
   );
 }
+
+// Asks before the number of containers of a deployment that isn't free is changed.
+export function ConfirmNumber(asked: {
+  deployment: Deployment;
+  change: Change;
+  run: () => Promise<void>;
+  onClose: () => void;
+}) {
+  return (
+    <ConfirmChange {...asked} title={t.settings.number_title} action={t.settings.save}>
+      <p>{t.settings.number_text}</p>
+    </ConfirmChange>
+  );
+}

@@ -9,7 +9,7 @@ import { change, type Deployment, may_change, put, tiers } from '../data';
 import { number } from '../format';
 import { t } from '../messages';
 import type { Instance } from './deployment_failure';
-import { ConfirmChange, ConfirmCharge, is_free_of_charge } from './deployment_price';
+import { ConfirmCharge, ConfirmNumber, is_free_of_charge } from './deployment_price';
 
 const web = 'web';
 
@@ -175,15 +175,12 @@ export function Scaling({ deployment, instances }: { deployment: Deployment; ins
         />
       )}
       {resizing && (
-        <ConfirmChange
+        <ConfirmNumber
           deployment={deployment}
           change={resizing}
-          title={t.settings.number_title}
-          action={t.settings.save}
           onClose={() => resize(null)}
-          run={() => store(resizing)}>
-          <p>{t.settings.number_text}</p>
-        </ConfirmChange>
+          run={() => store(resizing)}
+        />
       )}
       {asking?.what === 'restart' && (
         <ConfirmCharge

@@ -9,7 +9,7 @@ import { useReading } from '../components/use';
 import { app_of, change, type Deployment, tiers } from '../data';
 import { t } from '../messages';
 import { container_fields, container_values, tier_field } from './deployment_fields';
-import { changes_number, ConfirmChange, is_free_of_charge, useCostIfUnpaid } from './deployment_price';
+import { changes_number, ConfirmChange, ConfirmNumber, is_free_of_charge, useCostIfUnpaid } from './deployment_price';
 import { label_texts, parse_labels } from './deployments_table';
 
 export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; onDelete: () => void }) {
@@ -40,15 +40,12 @@ export function SettingsTab({ deployment, onDelete }: { deployment: Deployment; 
           run={async (body) => (changes_number(body) && !is_free_of_charge(deployment) ? resize(body) : save(body))}
         />
         {resizing && (
-          <ConfirmChange
+          <ConfirmNumber
             deployment={deployment}
             change={resizing}
-            title={t.settings.number_title}
-            action={t.settings.save}
             onClose={() => resize(null)}
-            run={() => save(resizing)}>
-            <p>{t.settings.number_text}</p>
-          </ConfirmChange>
+            run={() => save(resizing)}
+          />
         )}
       </Card>
       <Card title={t.deployment.tier} anchor="tier">

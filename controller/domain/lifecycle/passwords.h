@@ -78,8 +78,7 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
 // Stops a change of the account's address (email_changes.h). If it was confirmed, whoever made it
 // knows the password: everything that was let in with it ends, second factors go if the account had
 // none a week before the change, and the old address, which the account has again, gets a mail to
-// choose a new password. Throws validation_failed (field
-// `token`).
+// choose a new password. Throws validation_failed (field `token`).
 email_changes::Stopped stop_email_change(db::Tx& tx, const std::string& token);
 
 }  // namespace berth::accounts

@@ -6,7 +6,6 @@
 #include "controller/base/log.h"
 #include "controller/base/text.h"
 #include "reconcilers/embedded/node/podman/firewall.h"
-#include "reconcilers/embedded/node/podman/words.h"
 #include "reconcilers/embedded/node/process.h"
 
 namespace berth::embedded::podman {
@@ -49,14 +48,10 @@ std::string set_rules_of_builds() {
 }
 
 void keep_rules_of_builds() {
-  for (const char* chain : {"forward", "input"}) {
-    const CommandResult result = nft({"list", "chain", "inet", table, chain});
-    if (result.good() && result.output.find(build_bridge) != std::string::npos) continue;
-    log::warning("the rules of the builds' network were removed and are set again");
-    if (const std::string why = set_rules_of_builds(); !why.empty())
-      log::error("the rules of the builds' network can't be set", {{"reason", why}});
-    return;
-  }
+  if (has_chains({.args = {}, .env = plain_environment()}, table, build_bridge)) return;
+  log::warning("the rules of the builds' network were removed and are set again");
+  if (const std::string why = set_rules_of_builds(); !why.empty())
+    log::error("the rules of the builds' network can't be set", {{"reason", why}});
 }
 
 void remove_rules_of_builds() {

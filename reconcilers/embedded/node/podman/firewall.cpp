@@ -313,6 +313,15 @@ bool was_table_removed(int watch) {
   }
 }
 
+bool has_chains(const Command& prefix, const std::string& table, std::string_view mark) {
+  return std::ranges::all_of(std::to_array<const char*>({"forward", "input"}), [&](auto* chain) {
+    Command command = prefix;
+    command.args.insert(command.args.end(), {"nft", "list", "chain", "inet", table, chain});
+    const CommandResult result = run(command);
+    return result.good() && result.output.find(mark) != std::string::npos;
+  });
+}
+
 void Firewall::set(const FirewallPlan& plan) {
   const std::lock_guard lock(mutex_);
   std::string rules = firewall_rules(plan);
@@ -332,15 +341,7 @@ void Firewall::doubt() {
 
 bool Firewall::holds(const std::string& table) {
   const std::lock_guard lock(mutex_);
-  if (rules_.empty()) return true;
-  Command command{.args = prefix_, .env = env_};
-  for (const char* chain : {"forward", "input"}) {
-    command.args = prefix_;
-    command.args.insert(command.args.end(), {"nft", "list", "chain", "inet", table, chain});
-    const CommandResult result = run(command);
-    if (!result.good() || result.output.find("@inside") == std::string::npos) return false;
-  }
-  return true;
+  return rules_.empty() || has_chains({.args = prefix_, .env = env_}, table, "@inside");
 }
 
 void Firewall::remove(const std::string& table) {

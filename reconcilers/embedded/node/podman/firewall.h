@@ -8,6 +8,7 @@
 #include "controller/base/descriptor.h"
 #include "reconcilers/embedded/apiserver/types.h"
 #include "reconcilers/embedded/node/podman/networks.h"
+#include "reconcilers/embedded/node/process.h"
 
 namespace berth::embedded::podman {
 
@@ -48,6 +49,10 @@ std::vector<std::string> machine_addresses();
 Descriptor watch_tables();
 // Reads what there is to read. Returns whether a table was removed, or may have been.
 bool was_table_removed(int watch);
+
+// Whether nftables' table has the chains `forward` and `input`, and both have a rule with `mark`.
+// `prefix` has what is put before `nft`, and its environment.
+bool has_chains(const Command& prefix, const std::string& table, std::string_view mark);
 
 // Sets the rules. `prefix` is put before `nft`: how a command gets into the network of rootless
 // podman. Thread-safe.
