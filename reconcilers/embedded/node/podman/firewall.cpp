@@ -133,6 +133,7 @@ class Rules {
     for (const std::string& address : plan_.public_addresses)
       (is_of(address, AF_INET) ? public4 : public6).push_back(address);
     std::vector<std::string> ports;
+    ports.reserve(plan_.public_ports.size());
     for (const int port : plan_.public_ports) ports.push_back(std::to_string(port));
 
     const std::string table = "inet " + plan_.table;
