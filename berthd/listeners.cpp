@@ -60,6 +60,7 @@ std::vector<std::string> public_secrets(const Config& config, const std::string&
 api::IsEssential essential_requests(const Config& config,
                                     const std::vector<std::string>& internal_secrets) {
   std::vector<std::string> hashes;
+  hashes.reserve(internal_secrets.size());
   for (const std::string& secret : internal_secrets) hashes.push_back(sha256(secret));
   return [hashes, proxies = config.trusted_proxies,
           probes = std::make_shared<ProbeBudget>()](const api::Request& request) {

@@ -88,6 +88,7 @@ std::string type_of(const std::string& address) { return address.contains(':') ?
 // of them.
 std::string extra_records(const Claim& claim, const std::vector<std::string>& extra) {
   std::vector<std::string> records;
+  records.reserve(extra.size());
   for (const std::string& address : extra) records.push_back(type_of(address) + " " + address);
   return claim.domain + " leads to the platform, but has another address as well: remove the " +
          (records.size() == 1 ? "record " : "records ") + shown(records);
