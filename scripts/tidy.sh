@@ -44,7 +44,7 @@ if [ "$(cat "$cache/installed" 2>/dev/null)" != $pinned ]; then
   echo $pinned >"$cache/installed"
 fi
 
-cmake --preset dev -B $build -DCMAKE_UNITY_BUILD=$unity -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 -DBERTH_TESTS=ON \
+cmake --preset dev -B $build -DCMAKE_UNITY_BUILD=$unity -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 -DBERTH_TEST_BATCH=1 -DBERTH_TESTS=ON \
   >/dev/null || exit 1
 # clang doesn't know GCC's warnings and precompiled headers. With its three-way comparison, nlohmann's JSON can't be
 # compared with a text that is on the left.

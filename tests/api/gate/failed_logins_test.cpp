@@ -13,7 +13,7 @@ using namespace berth::api;
 using namespace std::chrono_literals;
 
 struct Failures {
-  test::World world;
+  berth::test::World world;
   FailedLogins failed;
   const std::string ada = world.verified_user("ada").id;
 

@@ -204,9 +204,9 @@ TEST_CASE("one site doesn't push others out of the tables of what is counted",
     const Rate rate = per_minute(1);
     const auto take = [&](const std::string& key) { return limiter.take(key, rate, start); };
     as("", "203.0.113.1", [&] { CHECK(take("watched").allowed); });
-    const int of_site = fill([&](int i) { return take(std::to_string(i)).allowed; });
-    CHECK(of_site < int(most * 3 / 4));
-    as("", ::of_site(999), [&] {
+    const int let_in = fill([&](int i) { return take(std::to_string(i)).allowed; });
+    CHECK(let_in < int(most * 3 / 4));
+    as("", of_site(999), [&] {
       const auto verdict = take("another key");
       CHECK_FALSE(verdict.allowed);
       CHECK(verdict.over_share);

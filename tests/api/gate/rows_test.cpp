@@ -24,7 +24,7 @@ auto with_parameter(const Route& route, const Param& param, const std::string& v
 
 bool refuses_number(const Route& route, const Param& param, const std::string& value) {
   return with_parameter(route, param, value, [&](const Call& call) {
-    return test::refusal([&] { (void)call.number(param.name); }) == "422 validation_failed";
+    return berth::test::refusal([&] { (void)call.number(param.name); }) == "422 validation_failed";
   });
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("each parameter of a query is read as its kind says") {
               (param.kind == Kind::uuid ? id_in_lower_case : id_in_capitals));
         const auto time = [&](const Call& call) {
           const std::string name(param.name);
-          return test::refusal([&] { (void)instant_query(call, name.c_str()); });
+          return berth::test::refusal([&] { (void)instant_query(call, name.c_str()); });
         };
         if (param.kind == Kind::time) {
           CHECK(with_parameter(route, param, "yesterday", time) == "422 validation_failed");

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using Secret = LoginThrottle::Secret;
 
 struct Three {
-  test::World world;
+  berth::test::World world;
   const std::string key = std::string(32, 'k');
   LoginThrottle first{world.db, key}, second{world.db, key}, third{world.db, key};
 

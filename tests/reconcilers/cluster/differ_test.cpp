@@ -40,7 +40,7 @@ std::vector<json> all_objects() {
                                         .ingress_class = "traefik",
                                         .wildcard_tls_secret = "wildcard"};
   auto objects = manifests::of_deployment(state, settings);
-  const auto more = manifests::of_namespace("a-1", test::size_of_one(1024, 1000), settings);
+  const auto more = manifests::of_namespace("a-1", berth::test::size_of_one(1024, 1000), settings);
   objects.insert(objects.end(), more.begin(), more.end());
   return objects;
 }
