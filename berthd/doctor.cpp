@@ -298,8 +298,8 @@ class Examination {
       if (tier == config_.tiers.end()) return ok("are off, since exec-service-account is empty");
       return found(Result::warning,
                    "the tier " + tier->slug + " allows them, and exec-service-account is empty",
-                   "Nobody can open any: install the chart with exec.enabled, or take exec-allowed "
-                   "from the tier.");
+                   "Nobody can open any: install the chart with exec.enabled, or take `exec` from "
+                   "the tier.");
     }
     const std::string account = *config_.exec_service_account;
     const std::string name_space = account.substr(0, account.find('/'));

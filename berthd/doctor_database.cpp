@@ -16,8 +16,8 @@ using db::postgres::Connection;
 
 constexpr int oldest_server = 15;
 // The most connections that one berthd process opens: 26 in its pools, one that checks the server's
-// state and one that listens for notices.
-constexpr int connections_of_berthd = 28;
+// state, one that listens for notices, and one that has the server's log written to its disk.
+constexpr int connections_of_berthd = 29;
 constexpr std::chrono::milliseconds most_clock_skew{1'000};
 // A table has more dead rows than autovacuum should leave if they are this many and outnumber half
 // of the living.

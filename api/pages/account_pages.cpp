@@ -171,19 +171,24 @@ Page change_password(Visit& visit) {
 
 Page change_email(Visit& visit) {
   const std::string code = visit.field("totp_code");
-  return change(
-      visit,
-      visit.say("We have sent a mail to both addresses. Yours changes once the new one has "
-                "confirmed it."),
-      [&] {
-        ask_for_email_change(visit.user(),
-                             {.new_email = visit.field("new_email"),
-                              .password = visit.field("password"),
-                              .totp_code = code.empty() ? std::nullopt : std::optional(code),
-                              .session_id = visit.visitor->session_id,
-                              .address = visit.address},
-                             visit.services);
-      });
+  try {
+    ask_for_email_change(visit.user(),
+                         {.new_email = visit.field("new_email"),
+                          .password = visit.field("password"),
+                          .totp_code = code.empty() ? std::nullopt : std::optional(code),
+                          .session_id = visit.visitor->session_id,
+                          .address = visit.address},
+                         visit.services);
+  } catch (const Error& error) {
+    return needs_second_factor(visit, error)
+               ? refused(visit, prove_totp_page(visit, "/account"), error)
+               : refused(visit, account_page(visit), error);
+  }
+  Page page = account_page(visit);
+  page.values.set("done",
+                  visit.say("We have sent a mail to both addresses. Yours changes once the new one "
+                            "has confirmed it."));
+  return page;
 }
 
 Page resend_verification(Visit& visit) {

@@ -1,6 +1,8 @@
 // An admin's list of scope requests.
 #include "api/pages/page.h"
+#include "controller/base/text.h"
 #include "controller/base/visible_text.h"
+#include "controller/domain/apps/app_mail.h"
 #include "controller/domain/apps/apps.h"
 
 namespace berth::api::pages {
@@ -53,19 +55,22 @@ Page decide(Visit& visit, const std::string& done, Work&& work) {
 Page show_scope_requests(Visit& visit) { return requests_page(visit); }
 
 Page approve_scopes(Visit& visit) {
-  return decide(visit, visit.say("The request was approved."),
-                [&](db::Tx& tx) { apps::grant(tx, visit.field("id"), actor(visit)); });
+  return decide(visit, visit.say("The request was approved."), [&](db::Tx& tx) {
+    apps::tell_decision(tx, apps::grant(tx, visit.field("id"), actor(visit)),
+                        visit.services.keys.data);
+  });
 }
 
 Page reject_scopes(Visit& visit) {
   constexpr size_t max_reason = 1000;
   return decide(visit, visit.say("The request was rejected."), [&](db::Tx& tx) {
     const std::string reason = composed(visit.field("reason"), Lines::several);
-    if (reason.empty() || reason.size() > max_reason)
+    if (reason.empty() || characters(reason) > max_reason)
       throw invalid_field("reason", "must have 1 to 1000 characters");
     if (const auto refusal = refusal_of_text(reason, Lines::several))
       throw invalid_field("reason", std::string(*refusal));
-    apps::reject(tx, visit.field("id"), reason, actor(visit));
+    apps::tell_decision(tx, apps::reject(tx, visit.field("id"), reason, actor(visit)),
+                        visit.services.keys.data);
   });
 }
 

@@ -54,9 +54,10 @@ Page broken(const Visit& visit, const Error& error) {
 }  // namespace
 
 // Browsers apply the policy form-action also to the redirect that answers the form. A source is an
-// origin or a scheme (CSP 3, section 2.3.1).
+// origin or a scheme (CSP 3, section 2.3.1). Its grammar has no IPv6 addresses.
 std::string form_target(const std::string& redirect_uri) {
-  if (const auto url = parse_url(redirect_uri); url && url->is_web()) return url->origin();
+  if (const auto url = parse_url(redirect_uri); url && url->is_web())
+    return url->host.starts_with('[') ? url->scheme + ":" : url->origin();
   const std::string scheme = redirect_uri.substr(0, redirect_uri.find(':'));
   return apps::is_private_use_scheme(scheme) ? scheme + ":" : "";
 }
@@ -151,6 +152,16 @@ Page to_login(const Visit& visit, const Query& sent, const oauth::AuthorizationR
   return go_to(with_parameter("/login", "next", redirect_to("/api/oauth/authorize", all)));
 }
 
+// Returns the app that asks. Nobody is sent to an app that is suspended, not even with an error,
+// because its address may be what it was suspended for. Throws what oauth::asking_app() throws, and
+// unauthorized_client.
+apps::App app_to_answer(const Visit& visit, const AuthorizationQuestion& question) {
+  apps::App app =
+      visit.services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
+  if (app.suspended) throw Error(Code::unauthorized_client, "the app is suspended");
+  return app;
+}
+
 // With prompt=none, the app gets its code, or learns why it can't be given, and nobody sees a page.
 Page answer_silently(const Visit& visit, const AuthorizationQuestion& question) {
   if (const auto wrong = openid::refuse_parameters(question.request))
@@ -240,8 +251,7 @@ Page show_consent(Visit& visit) {
     // Nothing is fetched for strangers, who could have berthd ask any server as often as they like.
     if (is_unregistered && !visit.visitor) return to_login(visit, query, question.request);
     fetch_client(question, services);
-    const apps::App app =
-        services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
+    const apps::App app = app_to_answer(visit, question);
     follow_locales(visit, question.ui_locales);
     if (openid::prompts(question.request, "none")) return answer_silently(visit, question);
     const bool asks_for_login =
@@ -312,7 +322,7 @@ Page decide_consent(Visit& visit) {
   try {
     AuthorizationQuestion question = authorization_question(visit.form);
     fetch_client(question, visit.services);
-    visit.services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
+    (void)app_to_answer(visit, question);
     if (visit.field("decision") != "allow") {
       Page page = back_to_app(visit, question, {{"error", "access_denied"}});
       page.event = {.kind = SecurityKind::consent_changed, .reason = "denied"};

@@ -45,7 +45,8 @@ Ending ending_of(const Visit& visit, const Query& query) {
       client_id = ending.hint->client_id;
     }
     if (!client_id.empty()) ending.app = apps::find_by_client_id(tx, client_id);
-    if (uri.empty()) return ending;
+    // Nobody is sent to an app that is suspended: its address may be what it was suspended for.
+    if (uri.empty() || (ending.app && ending.app->suspended)) return ending;
     if (!ending.app)
       throw Error(Code::invalid_request,
                   "post_logout_redirect_uri needs an id_token_hint or a client_id");

@@ -49,6 +49,7 @@ Page code_page(const Visit& visit, const std::string& pending) {
   page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
   page.values.set("pending", pending);
+  page.values.set("login_link", with_parameter("/login", "next", next));
   set_passkey_login(visit, page);
   return page;
 }
@@ -57,6 +58,7 @@ Page registration_page(const Visit& visit) {
   const std::string next =
       next_of_newcomer(visit.form.empty() ? visit.query("next") : visit.field("next"));
   Page page = {.title = visit.say("Create an account"), .content = "register"};
+  page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
   page.values.set("login_link", with_parameter("/login", "next", next));
   for (const char* name : {"email", "username"}) page.values.set(name, visit.field(name));
@@ -71,6 +73,7 @@ Page login_page(const Visit& visit, const std::string& next, const std::string& 
   Page page = {.title = visit.say("Log in"), .content = "login"};
   page.values.set("next", next);
   page.values.set("register_link", with_parameter("/register", "next", next));
+  page.values.set("forgot_link", with_parameter("/forgot-password", "next", next));
   // If the user refuses, the answer to this form is a redirect to the app.
   const Asking asking = asking_in(visit, next);
   page.form_target = asking.form_target;
@@ -135,7 +138,8 @@ Page log_in(Visit& visit) {
   }
   const auto account =
       visit.services.db.read([&](db::Tx& tx) { return accounts::credentials(tx, email); });
-  return account ? code_page(visit, pending_of(visit, *account)) : go_to("/login");
+  return account ? code_page(visit, pending_of(visit, *account))
+                 : go_to(with_parameter("/login", "next", safe_next(visit.field("next"))));
 }
 
 Page log_in_by_code(Visit& visit) {

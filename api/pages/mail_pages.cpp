@@ -33,6 +33,10 @@ Page dead_link(const Visit& visit, const Error& error, const std::string& what_t
 Page forgot_page(const Visit& visit, const std::string& email) {
   Page page = {.title = visit.say("Forgotten password"), .content = "forgot_password"};
   page.values.set("email", email);
+  const std::string next =
+      safe_next(visit.form.empty() ? visit.query("next") : visit.field("next"));
+  page.values.set("next", next);
+  page.values.set("login_link", with_parameter("/login", "next", next));
   return page;
 }
 
@@ -76,6 +80,8 @@ Page show_verification(Visit& visit) {
     return awaiting_page(visit, next);
   }
   Page page = token_page(visit.say("Verify your address"), "verify_email", visit.query("token"));
+  // The answer to this form may lead to an app, which learns why it gets no access.
+  page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
   return page;
 }
@@ -178,7 +184,9 @@ Page forgot_password(Visit& visit) {
                 {{"address", visit.field("email")}})};
   if (const std::string where = whereabouts_of_mail(visit); !where.empty())
     paragraphs.push_back(where);
-  return message(visit.say("Check your mailbox"), paragraphs, "/login", visit.say("Back to login"));
+  return message(visit.say("Check your mailbox"), paragraphs,
+                 with_parameter("/login", "next", safe_next(visit.field("next"))),
+                 visit.say("Back to login"));
 }
 
 Page show_reset_password(Visit& visit) {

@@ -81,7 +81,7 @@ std::string about_form(const Visit& visit, const Error& error) {
   const bool names_field = field != error.details.end() && text.starts_with(field->first);
   if (!names_field)
     return sentence(messages::reason(visit.language, text)
-                        .value_or(error.retry_after
+                        .value_or(error.code == Code::rate_limited
                                       ? visit.say("that was too much at once; try again later")
                                       : visit.say("that didn't work")));
   if (visit.language == Language::en) {

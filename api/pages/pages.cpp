@@ -562,7 +562,10 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
                           : cookies_.set_session(*page.session, services_.logins.session_lifetime));
     if (page.session->empty()) visit.visitor.reset();
     bind_forms();
-  } else if (new_browser) {
+  } else if (new_browser && (!is_form || is_same_origin(visit.http))) {
+    // Browsers send no cookies with forms of other sites, so that these look like those of a new
+    // browser. A cookie in the answer would take the place of the one that the other pages' forms
+    // need.
     response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
   }
   if (page.choice) response.add_header("Set-Cookie", cookies_.set_language(*page.choice));

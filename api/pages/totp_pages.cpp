@@ -88,7 +88,11 @@ Page show_totp(Visit& visit) {
   return page;
 }
 
+// The proof is asked for before there is a secret, so that none is left in an authenticator that
+// berth has replaced.
 Page set_up_totp(Visit& visit) {
+  if (visit.user().has_second_factor() && !visit.user().totp_enabled)
+    if (auto asked = ask_for_factor(visit, {.address = visit.address}, show_totp)) return *asked;
   return setup_page(visit, visit.services.db.write([&](db::Tx& tx) {
     return two_factor::set_up(tx, visit.user(), visit.services.keys);
   }));
@@ -146,7 +150,7 @@ Page new_recovery_codes(Visit& visit) {
 Page prove_totp_page(const Visit& visit, const std::string& next) {
   Page page = {.title = visit.say("Prove your second factor"), .content = "prove_totp"};
   page.values.set("next", next);
-  const bool is_own = next == "/account/passkeys" || next == "/account/totp";
+  const bool is_own = next == "/account" || next.starts_with("/account/");
   page.values.set("is_admins", Values(is_own ? Values::type::bool_false : Values::type::bool_true));
   page.values.set("totp_enabled", Values(visit.user().totp_enabled ? Values::type::bool_true
                                                                    : Values::type::bool_false));

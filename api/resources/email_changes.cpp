@@ -15,7 +15,7 @@ void ask_for_email_change(const accounts::User& user, const EmailChange& change,
   if (user.totp_enabled && !change.totp_code)
     throw Error(Code::totp_required, "the account requires a totp_code");
   accounts::check_email(change.new_email, "new_email");
-  require_proof(
+  require_factor_proof(
       user, change.session_id,
       {.password = change.password, .totp_code = change.totp_code, .address = change.address},
       services);
@@ -64,14 +64,17 @@ constexpr Route rows[] = {
      .name = "changeEmail",
      .tag = "Account",
      .summary = "Change the email address of the caller's account",
-     .text = "Checks the password, mails a token for confirm to the new address, and tells the "
-             "current one, with a link that stops the change. Nothing changes until the new "
-             "address has confirmed it.",
+     .text =
+         "Checks the password, mails a token for confirm to the new address, and tells the "
+         "current one, with a link that stops the change. Nothing changes until the new "
+         "address has confirmed it. With passkeys as the only second factor, one has to prove it "
+         "within the ten minutes before.",
      .guards = {session(), password_calls, Shape::nested_but_access},
      .stores = Stores::registration,
      .body = {"EmailChangeRequest"},
      .answer = {200, "Message"},
-     .errors = {Code::invalid_credentials, Code::totp_required, Code::invalid_totp},
+     .errors = {Code::invalid_credentials, Code::totp_required, Code::invalid_totp,
+                Code::insufficient_user_authentication},
      .event = {SecurityKind::account_changed, "address_asked"},
      .served_by = {"berth account email", "/console/account"},
      .run = FreeHandler{ask_for_email_change}},

@@ -30,6 +30,7 @@ class DomainLoop {
   static constexpr const char* label = "domain";
   static constexpr const char* thread_name = "domains";
   static constexpr int workers = int(look_ups);
+  static constexpr bool is_queued_anew = false;  // what is left of a claim that is gone isn't
 
   struct Parts {
     db::Database& database;

@@ -254,7 +254,7 @@ std::string_view Engine::settle(const std::string& id, const Outcome& outcome) {
 
 void Engine::retry(const std::string& id, std::optional<std::chrono::seconds> wait) {
   if (wait)
-    queue_.add_after(id, *wait);
+    queue_.add_after(id, std::min(*wait, longest_retry_after));
   else
     queue_.add_rate_limited(id);
 }
@@ -307,8 +307,12 @@ void Engine::keep(const std::stop_token& stop) {
     // This comes before the first scan, so that new objects use user namespaces if the nodes have
     // them.
     if (!options_.user_namespaces && cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
-      user_namespaces_.refresh();
-      look_at_nodes_at = SteadyClock::now() + UserNamespaceWatch::interval;
+      const bool answered = user_namespaces_.refresh();
+      look_at_nodes_at = SteadyClock::now();
+      if (answered)
+        look_at_nodes_at += UserNamespaceWatch::interval;
+      else
+        look_at_nodes_at += UserNamespaceWatch::after_no_answer;
     }
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();

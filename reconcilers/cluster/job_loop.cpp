@@ -18,6 +18,9 @@ constexpr std::chrono::milliseconds after_refused_run{5'000};
 constexpr std::chrono::milliseconds soon{200};
 // How long the end of a run waits for a log that can't be read.
 constexpr std::chrono::seconds log_patience{15};
+// How long reading a log may take. A kubelet that accepts the connection and says nothing would
+// otherwise hold one of the few threads that all runs share.
+constexpr std::chrono::seconds log_reading{30};
 // How many lines are read of a log whose last runs::max_log_bytes are kept.
 constexpr int most_log_lines = 4096;
 // How far the database's clock is ahead of the machine's, by which the cluster names its times.
@@ -151,7 +154,9 @@ Outcome JobLoop::reconcile(const std::string& run_id, Subject& subject) {
   const bool is_over = runs::is_over(run->status);
   if (!parts_.cache.serves(kube::jobs)) {
     if (is_over) return {};
-    if (system_time() - run->inserted_at < longest_start)
+    // A Job that was made goes on, although the API server doesn't name it at the moment.
+    const Duration patience = longest_start + (run->made_at ? run->timeout : Duration(0));
+    if (system_time() - run->inserted_at < patience)
       return Outcome::waiting("the cluster", after_refused_run);
     return fail(*run, runs::Reason::not_started,
                 "the cluster has no Jobs, or doesn't let berth use them");
@@ -390,6 +395,7 @@ runs::Log JobLoop::read_log(const Object& pod) {
   const auto on_line = [&](std::string_view text) { kept.take(text); };
   kube::LogOptions options;
   options.tail_lines = most_log_lines;
+  options.within = log_reading;
   parts_.client.stream_logs(
       namespace_of(pod), name_of(pod), options,
       [&](std::string_view piece) { lines.feed(piece, on_line); }, std::stop_token());

@@ -41,6 +41,7 @@ class JobLoop {
   static constexpr const char* label = "run";
   static constexpr const char* thread_name = "runs";
   static constexpr int workers = 4;
+  static constexpr bool is_queued_anew = true;
 
   // What a reconcile was about, for the log; empty if the run has no row.
   struct Subject {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -28,7 +29,8 @@ inline log::Level level_of(const Outcome& outcome) {
 //
 // A Loop has reconcile(id, subject), which throws kube::ApiError if the cluster has to be tried
 // again, and a Subject, which it fills for the log; log_pass(); and the constants `label` (its name
-// in metrics), `thread_name` and `workers` (how many threads).
+// in metrics), `thread_name`, `workers` (how many threads) and `is_queued_anew` (whether the engine
+// queues all ids that matter when this process begins to lead, so that none is kept until then).
 template <typename Loop>
 class LoopWorkers {
  public:
@@ -74,13 +76,17 @@ class LoopWorkers {
 
  private:
   void handle(const std::string& id) {
-    if (!leads_()) return stall_until_leading(id);
+    if (!leads_()) {
+      // Each run has a new id, so that those of months would be kept by a process that never leads.
+      if (!Loop::is_queued_anew) stall_until_leading(id);
+      return;
+    }
     Metrics::Reconcile pass(metrics_);
     typename Loop::Subject subject;
     const auto failed = [&](const std::exception& failure,
                             std::optional<std::chrono::seconds> wait) {
       if (wait)
-        queue_.add_after(id, *wait);
+        queue_.add_after(id, std::min(*wait, longest_retry_after));
       else
         queue_.add_rate_limited(id);
       Loop::log_pass(log::Level::warning, id, subject, failure.what(), pass.took());

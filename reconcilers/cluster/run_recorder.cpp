@@ -146,6 +146,8 @@ void RunRecorder::look(db::Tx& tx, const std::string& id, const deployments::Dep
     Entry& entry = entries_[id];
     entry.is_metered = true;
     if (entry.is_known && !entry.is_doubted) return;
+    if (!entry.is_known && !watched_before_)
+      return;  // leadership has just begun: it is looked at again
     vanished_at = entry.is_known ? in_step_until : *watched_before_;
   }
   if (!follows_pods()) return;
@@ -205,8 +207,11 @@ std::optional<RunRecorder::News> RunRecorder::news(const std::string& id) {
     settle_locked(id, runs);
     return std::nullopt;
   }
-  Instant vanished_at = entry.vanished_at.value_or(entry.taken_at.value_or(in_step_until));
-  if (!entry.is_known) vanished_at = watched_before_.value_or(Instant());
+  // Leadership has just begun, and what the process before this one has seen isn't read yet.
+  if (!entry.is_known && !watched_before_) return std::nullopt;
+  const Instant vanished_at =
+      entry.is_known ? entry.vanished_at.value_or(entry.taken_at.value_or(in_step_until))
+                     : *watched_before_;
   return News{.deployment_id = id, .runs = std::move(runs), .vanished_at = vanished_at};
 }
 

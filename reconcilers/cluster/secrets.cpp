@@ -43,6 +43,7 @@ int Secrets::write(const std::vector<Object>& desired) {
   // ones; it is applied next, and its hash differs until then.
   if (!live.empty() && std::ranges::all_of(live, has_them)) return 0;
   int writes = 0;
+  for (const ObjectPtr& one : live) writes += forget_hash(*one);
   for (const Object& object : desired) {
     if (!is_secret(object)) continue;
     client_.apply(object);
@@ -58,6 +59,18 @@ int Secrets::write(const std::vector<Object>& desired) {
   if (any_had(has_credentials) && !has_credentials(*wanted))
     writes += remove(namespace_of(*wanted), {manifests::registry_secret_name(id)});
   return writes;
+}
+
+int Secrets::forget_hash(const Object& deployment) {
+  if (secrets_hash(deployment).empty()) return 0;
+  cache_.note(client_.merge({{"apiVersion", kube::deployments.api_version},
+                             {"kind", kube::deployments.kind},
+                             {"metadata",
+                              {{"name", name_of(deployment)},
+                               {"namespace", namespace_of(deployment)},
+                               {"uid", uid_of(deployment)},
+                               {"annotations", {{manifests::secrets_annotation, ""}}}}}}));
+  return 1;
 }
 
 int Secrets::remove(const std::string& name_space, const std::vector<std::string>& names) {

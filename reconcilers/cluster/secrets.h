@@ -16,11 +16,13 @@ namespace berth::reconcilers {
 // for different deployments.
 class Secrets {
  public:
-  Secrets(kube::Client& client, const Cache& cache) : client_(client), cache_(cache) {}
+  Secrets(kube::Client& client, Cache& cache) : client_(client), cache_(cache) {}
 
-  // Writes the Secrets among the objects of a deployment, unless its Deployment on the cluster says
-  // that they are there. Deletes the one with registry credentials, and empties the one with
-  // variables, if the deployment has none any more. Returns the number of writes.
+  // Writes the Secrets among the objects of a deployment, unless its Deployments on the cluster say
+  // that they are there. These say nothing from then on until they are applied: should they be
+  // refused, and the Secrets of before be wanted again, these are written again. Deletes the one
+  // with registry credentials, and empties the one with variables, if the deployment has none any
+  // more. Returns the number of writes.
   int write(const std::vector<Object>& desired);
 
   // Deletes Secrets by their names. Does nothing if the namespace doesn't exist or is being
@@ -28,8 +30,10 @@ class Secrets {
   int remove(const std::string& name_space, const std::vector<std::string>& names);
 
  private:
+  int forget_hash(const Object& deployment);
+
   kube::Client& client_;
-  const Cache& cache_;
+  Cache& cache_;
 };
 
 bool is_secret(const Object& object);

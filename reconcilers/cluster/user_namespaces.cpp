@@ -7,7 +7,7 @@
 
 namespace berth::reconcilers {
 
-void UserNamespaceWatch::refresh() {
+bool UserNamespaceWatch::refresh() {
   kube::UserNamespaces seen;
   try {
     std::vector<std::string> labels;
@@ -17,16 +17,17 @@ void UserNamespaceWatch::refresh() {
     seen = kube::user_namespaces_of(kube::Object::parse(client_.raw("/version")),
                                     client_.list(kube::nodes, all).items);
   } catch (const kube::ApiError& error) {
-    if (error.unreachable() || error.status >= 500) return;
+    if (error.status != 403 && error.status != 404) return false;
     seen = {.possible = false, .why_not = std::string("berthd may not see them: ") + error.what()};
   } catch (const std::exception&) {
-    return;
+    return false;
   }
   const std::lock_guard lock(mutex_);
   if (seen.why_not != known_.why_not)
     log::info("user namespaces of containers",
               {{"default", seen.possible ? "on" : "off"}, {"reason", seen.why_not}});
   known_ = std::move(seen);
+  return true;
 }
 
 kube::UserNamespaces UserNamespaceWatch::known() const {

@@ -15,12 +15,15 @@ class UserNamespaceWatch {
  public:
   // Nodes change rarely, and what is found only counts for pods that are made later.
   static constexpr std::chrono::minutes interval{10};
+  // After this long, it is asked again if there was no answer.
+  static constexpr std::chrono::seconds after_no_answer{15};
 
   UserNamespaceWatch(kube::Client& client, std::map<std::string, std::string> node_selector)
       : client_(client), node_selector_(std::move(node_selector)) {}
 
-  // Asks. What was known stays if there is no answer; a change is said in the log.
-  void refresh();
+  // Asks, and returns whether there was an answer. What was known stays if there is none; a change
+  // is said in the log.
+  bool refresh();
   kube::UserNamespaces known() const;
 
  private:

@@ -315,7 +315,7 @@ void Client::stream_logs(const std::string& name_space, const std::string& pod,
   const Call call = read_call(
       "logs", pods, object_path(pods, name_space, pod) + "/log" + query.text(), max_log_bytes);
   try {
-    const HttpAnswer answer = state_->requests.stream(call, on_piece, stop);
+    const HttpAnswer answer = state_->requests.stream(call, on_piece, stop, options.within);
     if (!succeeded(answer)) throw error_of(answer, call.name());
   } catch (const Stopped&) {
   }

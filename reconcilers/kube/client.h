@@ -108,6 +108,8 @@ struct LogOptions {
   std::string since_time;  // RFC 3339; the API server passes on whole seconds only; empty: from the
                            // beginning
   std::optional<int> tail_lines;
+  // How long the whole answer may take. Without it, only silence ends an answer.
+  std::optional<std::chrono::milliseconds> within = {};
 };
 
 enum class EventType { added, modified, deleted, bookmark };
@@ -207,8 +209,8 @@ class Client {
                    bool previous);
   // Streams a pod's log, each line preceded by the kubelet's time stamp. Returns at the end of the
   // log, or within a second after a stop. Throws ApiError with status 0 if nothing arrived for
-  // watch_silence, usually because the container writes nothing. An exception from `on_piece` is
-  // passed on.
+  // watch_silence, usually because the container writes nothing, or if it took longer than
+  // LogOptions::within. An exception from `on_piece` is passed on.
   void stream_logs(const std::string& name_space, const std::string& pod, const LogOptions& options,
                    const std::function<void(std::string_view)>& on_piece,
                    const std::stop_token& stop);

@@ -80,13 +80,13 @@ HttpAnswer Requests::send(const Call& call) {
 }
 
 HttpAnswer Requests::stream(const Call& call, const std::function<void(std::string_view)>& on_piece,
-                            const std::stop_token& stop) {
+                            const std::stop_token& stop, std::optional<milliseconds> within) {
   const Running running(*this);
   std::stop_source either;
   const std::stop_callback by_caller(stop, [&] { either.request_stop(); });
   const std::stop_callback by_closing(closing_.get_token(), [&] { either.request_stop(); });
   HttpRequest request = request_of(call);
-  request.timeout = milliseconds(0);
+  request.timeout = within.value_or(milliseconds(0));
   request.silence = options_.watch_silence;
   const AnswerReader reader = [&](int status, std::string& received) {
     if (status != 200) return;

@@ -37,10 +37,11 @@ class Requests {
   // Returns the answer to the last attempt, with any status except 0. Throws ApiError with status 0
   // if there was no usable answer.
   HttpAnswer send(const Call& call);
-  // Like send(), but limits only the time of silence and not the whole time. The body of a 200 is
-  // passed to `on_piece`. Also throws Stopped, and whatever `on_piece` throws.
+  // Like send(), but limits the time of silence, and the whole time only by `within`. The body of a
+  // 200 is passed to `on_piece`. Also throws Stopped, and whatever `on_piece` throws.
   HttpAnswer stream(const Call& call, const std::function<void(std::string_view)>& on_piece,
-                    const std::stop_token& stop);
+                    const std::stop_token& stop,
+                    std::optional<std::chrono::milliseconds> within = {});
 
   const ClientOptions& options() const { return options_; }
 

@@ -126,7 +126,7 @@ class Chart(unittest.TestCase):
         objects = rendered(CLOUD_NATIVE | {"database.replicas": "5"})
         spec = objects["Cluster", "berth-db"]["spec"]
         self.assertEqual(spec["postgresql"]["synchronous"]["dataDurability"], "required")
-        self.assertGreaterEqual(int(spec["postgresql"]["parameters"]["max_connections"]), 6 * 28)
+        self.assertGreaterEqual(int(spec["postgresql"]["parameters"]["max_connections"]), 6 * 29)
         self.assertNotIn(("Cluster", "berth-db"), rendered(PATRONI))
 
     def test_what_could_lose_data_is_refused(self):

@@ -43,7 +43,7 @@ std::vector<json> workflows() {
 Words berth_command(const json& steps) {
   for (const json& step : steps) {
     const std::string line = step.is_object() ? step.at("run") : step;
-    const std::size_t at = line.find("/berth deploy");
+    const std::size_t at = line.find("berth deploy");
     if (at == std::string::npos) continue;
     Words words;
     std::stringstream rest(line.substr(line.find("deploy", at)));

@@ -62,7 +62,8 @@ test('the start page needs no script and leads to a login, and that to the conso
   await page.getByRole('link', { name: `Verify ${ada.email}` }).click();
   await page.getByRole('button', { name: 'Verify my address' }).click();
   await page.getByRole('heading', { level: 1, name: 'Deployments' }).waitFor();
-  // Whoever isn't logged in comes back to where they wanted to go.
+  // Whoever isn't logged in comes back to where they wanted to go. The page that still reads has ended before.
+  await page.goto('about:blank');
   await page.context().clearCookies();
   await page.goto(`${platform.base}/console/apps`);
   await fill('Email address', ada.email);

@@ -287,4 +287,22 @@ TEST_CASE("a form of an app leads to the page, and does nothing by itself") {
   CHECK(b.open("POST", "/end-session", "state=" + std::string(5000, 'x')).status == 400);
 }
 
+TEST_CASE("nobody is sent to an app that is suspended") {
+  Browser b;
+  b.g.world.write([&](db::Tx& tx) { apps::suspend(tx, b.app.id, "root"); });
+  const auto stays = [&](const Response& response, int status) {
+    CHECK(response.status == status);
+    CHECK(Browser::field(response, "Location").empty());
+  };
+  stays(b.open("GET", b.question("")), 400);
+  stays(b.open("GET", b.question("&prompt=none")), 400);
+  const std::string question = b.question("");
+  stays(b.open("POST", "/consent",
+               b.csrf() + "&" + question.substr(question.find('?') + 1) + "&decision=deny"),
+        400);
+  b.session.reset();
+  stays(b.open("GET", b.question("&prompt=none")), 400);
+  stays(b.open("GET", b.goodbye_with("&client_id=" + b.app.client_id)), 200);
+}
+
 }  // namespace

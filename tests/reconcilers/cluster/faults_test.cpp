@@ -252,6 +252,27 @@ TEST_CASE("a Secret that somebody deleted is there again after a restart") {
   CHECK(faulty.world.objects(kube::secrets, id).size() == 1);
 }
 
+TEST_CASE("what a refused rollout has written into the Secret doesn't stay") {
+  Faulty faulty;
+  faulty.world.wake();
+  const std::string id = faulty.running_deployment();
+  const auto has_color = [&] {
+    return faulty.world.object(kube::secrets, id).value("data", json::object()).contains("COLOR");
+  };
+  REQUIRE(has_color());
+  faulty.cluster.fail_next(1'000'000, 403, std::nullopt, {"apply", "deployments"});
+  faulty.world.set(id, "COLOR", std::nullopt);
+  REQUIRE(eventually([&] { return !has_color(); }));
+  REQUIRE(eventually([&] { return faulty.world.row(id).reason.has_value(); }));
+  // The Deployment on the cluster is what is wanted again, and its containers need the variable.
+  faulty.world.set(id, "COLOR", "blue");
+  CHECK(eventually(has_color));
+  faulty.cluster.clear_failures();
+  faulty.world.restart(id);
+  CHECK(faulty.world.is(id, Status::running));
+  CHECK(has_color());
+}
+
 TEST_CASE("berthd binds its rights before it uses them, and waits for them to take effect") {
   Faulty faulty;
   faulty.world.settings().tenant_role = {

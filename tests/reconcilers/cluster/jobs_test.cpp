@@ -110,6 +110,25 @@ TEST_CASE("a run ends with its command's exit code, its log is kept, and nothing
   CHECK(tenant.color() == blue);
 }
 
+TEST_CASE("a command that runs goes on while the API server doesn't name its Job") {
+  Tenant tenant;
+  REQUIRE(tenant.world.is(tenant.id, Status::running));
+  const std::string run = tenant.run({"sleep", "10000"});
+  REQUIRE(tenant.is_running(run));
+  tenant.world.sleep();
+  tenant.world.database().write([&](db::Tx& tx) {
+    constexpr std::int64_t half_an_hour = 30 * 60 * 1000;
+    tx.execute("UPDATE deployment_runs SET inserted_at = inserted_at - $2 WHERE id = $1", run,
+               half_an_hour);
+  });
+  tenant.cluster.fail_next(1'000'000, 403, std::nullopt, {"list", "jobs"});
+  const size_t asked = tenant.cluster.count("list", "jobs");
+  tenant.world.wake();
+  REQUIRE(eventually([&] { return tenant.cluster.count("list", "jobs") > asked; }));
+  REQUIRE(tenant.world.settles());
+  CHECK(tenant.row(run).status == runs::Status::running);
+}
+
 TEST_CASE("a run isn't one of the deployment's own containers") {
   Tenant tenant;
   REQUIRE(tenant.world.is(tenant.id, Status::running));

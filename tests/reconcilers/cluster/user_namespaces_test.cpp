@@ -104,6 +104,23 @@ TEST_CASE("nodes are asked only if it isn't known whether containers have user n
   CHECK(eventually([&] { return shop.cluster.count("list", "nodes") > 0; }));
 }
 
+TEST_CASE("an API server that is busy doesn't say that nodes can't") {
+  embedded::Cluster cluster{quick()};
+  kube::Client client(config_of(cluster));
+  UserNamespaceWatch watch(client, {});
+  const std::string before = watch.known().why_not;
+  for (const int status : {500, 409, 401}) {
+    // The client tries once more with new credentials after a 401.
+    cluster.fail_next(2, status, std::nullopt, {"list", "nodes"});
+    CHECK_FALSE(watch.refresh());
+    CHECK(watch.known().why_not == before);
+    cluster.clear_failures();
+  }
+  cluster.fail_next(1, 403, std::nullopt, {"list", "nodes"});
+  CHECK(watch.refresh());
+  CHECK(watch.known().why_not.starts_with("berthd may not see them"));
+}
+
 TEST_CASE("where nodes can, containers have user namespaces unless their tier says no") {
   struct Row {
     bool possible;

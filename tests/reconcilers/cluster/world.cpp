@@ -193,10 +193,11 @@ void World::restart(const std::string& id) {
   act([&](db::Tx& tx) { deployments::restart(tx, {app, app, "request-3"}, id); });
 }
 
-void World::unset(const std::string& id, const std::string& variable) {
+void World::set(const std::string& id, const std::string& variable,
+                const std::optional<std::string>& value) {
   const std::string app = row(id).app_id;
   deployments::Change change;
-  change.env[variable] = std::nullopt;
+  change.env[variable] = value;
   act([&](db::Tx& tx) {
     deployments::change(tx, {app, app, "request-5"}, id, change, rules, data_key);
   });

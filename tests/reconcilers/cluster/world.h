@@ -44,7 +44,12 @@ class World {
   void give(const std::string& app, std::int64_t points);
   void stop(const std::string& id);
   void restart(const std::string& id);
-  void unset(const std::string& id, const std::string& variable);
+  // Without a value, the deployment no longer has the variable.
+  void set(const std::string& id, const std::string& variable,
+           const std::optional<std::string>& value);
+  void unset(const std::string& id, const std::string& variable) {
+    set(id, variable, std::nullopt);
+  }
   // Changes the confinement of the tier that all deployments have.
   void confine(const tiers::Confinement& confinement);
   void destroy(const std::string& id);

@@ -93,6 +93,19 @@ struct Account {
   }
 };
 
+TEST_CASE("who knows the password alone doesn't give an account with a passkey another address") {
+  Account a;
+  a.added(a.device);
+  a.jwt = a.logged_in();
+  const json wanted = {{"new_email", "thief@example.org"}, {"password", password}};
+  const std::string before = a.newest_mail();
+  CHECK(a.post("/api/auth/email-change", wanted).error() == stale);
+  CHECK(a.newest_mail() == before);
+  REQUIRE(a.post("/api/auth/step-up", {{"passkey", a.answer_of(a.device)}}).status == 200);
+  CHECK(a.post("/api/auth/email-change", wanted).status == 200);
+  CHECK(a.newest_mail() != before);
+}
+
 TEST_CASE("a passkey is registered, logs in without a name, and is told of by mail") {
   Account a;
   const json asked = a.creation_options()["public_key"];
