@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 preset=$1 attempts=${2:-1} second_engine=${3:-always}
 not_needed=3  # the exit code of tests/postgres/changed.py
 # Tests wait for each other's answers much of the time, so that more of them than there are cores end earlier.
-jobs=$(($(nproc) * 3 / 2))
+jobs=$(($(nproc) * 2))
 room_needed=$((4 * 1024 * 1024))  # KiB
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -ge $room_needed ] 2>/dev/null; then
   TMPDIR=$(mktemp -d /dev/shm/berth-tests-XXXXXX)
