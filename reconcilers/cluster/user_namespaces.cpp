@@ -11,6 +11,7 @@ bool UserNamespaceWatch::refresh() {
   kube::UserNamespaces seen;
   try {
     std::vector<std::string> labels;
+    labels.reserve(node_selector_.size());
     for (const auto& [key, value] : node_selector_) labels.push_back(key + "=" + value);
     const kube::ListOptions all = {
         .name_space = "", .label_selector = joined(labels, ","), .field_selector = ""};
