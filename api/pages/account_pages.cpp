@@ -66,18 +66,18 @@ Page account_page(const Visit& visit) {
   });
 }
 
-// Runs `work` and shows the account, with what was done or with the reason why it was refused.
+// Runs `work` and shows the account, with what was done or with the reason why it was refused. If
+// the second factor has to be proven first, the page for that follows.
 template <typename Work>
 Page change(Visit& visit, const std::string& done, Work&& work) {
-  return unless_refused(
-      visit,
-      [&] {
-        work();
-        Page page = account_page(visit);
-        page.values.set("done", done);
-        return page;
-      },
-      [&] { return account_page(visit); });
+  try {
+    work();
+    Page page = account_page(visit);
+    page.values.set("done", done);
+    return page;
+  } catch (const Error& error) {
+    return refused_or_prove(visit, error, "/account", [&] { return account_page(visit); });
+  }
 }
 
 }  // namespace
@@ -171,24 +171,19 @@ Page change_password(Visit& visit) {
 
 Page change_email(Visit& visit) {
   const std::string code = visit.field("totp_code");
-  try {
-    ask_for_email_change(visit.user(),
-                         {.new_email = visit.field("new_email"),
-                          .password = visit.field("password"),
-                          .totp_code = code.empty() ? std::nullopt : std::optional(code),
-                          .session_id = visit.visitor->session_id,
-                          .address = visit.address},
-                         visit.services);
-  } catch (const Error& error) {
-    return needs_second_factor(visit, error)
-               ? refused(visit, prove_totp_page(visit, "/account"), error)
-               : refused(visit, account_page(visit), error);
-  }
-  Page page = account_page(visit);
-  page.values.set("done",
-                  visit.say("We have sent a mail to both addresses. Yours changes once the new one "
-                            "has confirmed it."));
-  return page;
+  return change(
+      visit,
+      visit.say("We have sent a mail to both addresses. Yours changes once the new one has "
+                "confirmed it."),
+      [&] {
+        ask_for_email_change(visit.user(),
+                             {.new_email = visit.field("new_email"),
+                              .password = visit.field("password"),
+                              .totp_code = code.empty() ? std::nullopt : std::optional(code),
+                              .session_id = visit.visitor->session_id,
+                              .address = visit.address},
+                             visit.services);
+      });
 }
 
 Page resend_verification(Visit& visit) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -204,8 +205,11 @@ void set_passkey_login(const Visit& visit, Page& page);
 // Puts the button on the page with which the visitor proves their second factor by a passkey, if
 // they have one.
 void set_passkey_proof(const Visit& visit, Page& page);
-// Whether the refusal asks for a second factor, which the visitor can prove on another page.
-bool needs_second_factor(const Visit& visit, const Error& error);
+// Returns what follows a refusal: if it asks for a second factor that the visitor has, the page on
+// which they prove it, which leads to `next`; otherwise the page that `again()` makes, with the
+// error on it.
+Page refused_or_prove(const Visit& visit, const Error& error, const std::string& next,
+                      const std::function<Page()>& again);
 
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);

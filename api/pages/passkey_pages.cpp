@@ -85,16 +85,17 @@ Page change_passkeys(const Visit& visit, const std::string& done, Work&& work) {
     offer_to_end_others(visit, page);
     return page;
   } catch (const Error& error) {
-    if (needs_second_factor(visit, error))
-      return refused(visit, prove_totp_page(visit, passkeys_page), error);
-    return refused(visit, passkeys_list(visit), error);
+    return refused_or_prove(visit, error, passkeys_page, [&] { return passkeys_list(visit); });
   }
 }
 
 }  // namespace
 
-bool needs_second_factor(const Visit& visit, const Error& error) {
-  return error.code == Code::insufficient_user_authentication && visit.user().has_second_factor();
+Page refused_or_prove(const Visit& visit, const Error& error, const std::string& next,
+                      const std::function<Page()>& again) {
+  const bool is_asked = error.code == Code::insufficient_user_authentication;
+  const bool proves = is_asked && visit.user().has_second_factor();
+  return refused(visit, proves ? prove_totp_page(visit, next) : again(), error);
 }
 
 void set_passkey_login(const Visit& visit, Page& page) {
@@ -139,9 +140,7 @@ Page start_passkey(Visit& visit) {
         page);
     return page;
   } catch (const Error& error) {
-    if (needs_second_factor(visit, error))
-      return refused(visit, prove_totp_page(visit, passkeys_page), error);
-    return refused(visit, passkeys_list(visit), error);
+    return refused_or_prove(visit, error, passkeys_page, [&] { return passkeys_list(visit); });
   }
 }
 

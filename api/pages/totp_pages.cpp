@@ -73,9 +73,7 @@ std::optional<Page> ask_for_factor(Visit& visit, const Proof& proof, Page (*agai
     require_factor_proof(visit.user(), visit.visitor->session_id, proof, visit.services);
     return std::nullopt;
   } catch (const Error& error) {
-    if (needs_second_factor(visit, error))
-      return refused(visit, prove_totp_page(visit, "/account/totp"), error);
-    return refused(visit, again(visit), error);
+    return refused_or_prove(visit, error, "/account/totp", [&] { return again(visit); });
   }
 }
 

@@ -206,7 +206,7 @@ void Engine::handle(const std::string& id) {
   Metrics::Reconcile reconcile(metrics_);
   DeploymentLoop::Subject subject;
   const auto failed = [&](const std::exception& failure, std::optional<std::chrono::seconds> wait) {
-    retry(id, wait);
+    queue_.retry(id, wait);
     log_reconciled(log::Level::warning, id, subject, "error", failure.what(), reconcile.took());
   };
   try {
@@ -250,13 +250,6 @@ std::string_view Engine::settle(const std::string& id, const Outcome& outcome) {
   if (!outcome.again) return "success";
   queue_.add_after(id, *outcome.again);
   return "requeue_after";
-}
-
-void Engine::retry(const std::string& id, std::optional<std::chrono::seconds> wait) {
-  if (wait)
-    queue_.add_after(id, std::min(*wait, longest_retry_after));
-  else
-    queue_.add_rate_limited(id);
 }
 
 void Engine::look_at_all() { scan_again_ = true; }
@@ -308,11 +301,8 @@ void Engine::keep(const std::stop_token& stop) {
     // them.
     if (!options_.user_namespaces && cache_.synced() && SteadyClock::now() >= look_at_nodes_at) {
       const bool answered = user_namespaces_.refresh();
-      look_at_nodes_at = SteadyClock::now();
-      if (answered)
-        look_at_nodes_at += UserNamespaceWatch::interval;
-      else
-        look_at_nodes_at += UserNamespaceWatch::after_no_answer;
+      look_at_nodes_at = SteadyClock::now() + (answered ? UserNamespaceWatch::interval
+                                                        : UserNamespaceWatch::after_no_answer);
     }
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();

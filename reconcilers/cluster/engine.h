@@ -132,7 +132,6 @@ class Engine {
   void stall_until_leading(const std::string& id);
   Outcome stand_by(const std::string& id, DeploymentLoop::Subject& subject);
   std::string_view settle(const std::string& id, const Outcome& outcome);
-  void retry(const std::string& id, std::optional<std::chrono::seconds> wait);
   void stall(const std::string& id);
   void wake_stalled();
   void keep(const std::stop_token& stop);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "reconcilers/kube/client.h"
@@ -16,10 +15,6 @@ enum class Failure {
   busy,     // to be tried again: a conflict, too many requests, or an error of the server
 };
 Failure meaning_of(const kube::ApiError& error);
-
-// The longest that a loop waits because an answer asks for it by Retry-After: the page that a proxy
-// shows during its maintenance may ask for an hour, and the API server is back before that.
-inline constexpr std::chrono::seconds longest_retry_after{30};
 
 // Says which program it is that fails, by the words of an answer with 5xx: an admission webhook,
 // the API server's database, or the API server itself.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -85,10 +84,7 @@ class LoopWorkers {
     typename Loop::Subject subject;
     const auto failed = [&](const std::exception& failure,
                             std::optional<std::chrono::seconds> wait) {
-      if (wait)
-        queue_.add_after(id, std::min(*wait, longest_retry_after));
-      else
-        queue_.add_rate_limited(id);
+      queue_.retry(id, wait);
       Loop::log_pass(log::Level::warning, id, subject, failure.what(), pass.took());
     };
     try {

@@ -42,6 +42,15 @@ int Secrets::write(const std::vector<Object>& desired) {
   // Each was applied after the Secrets that it names. One that is older still names the former
   // ones; it is applied next, and its hash differs until then.
   if (!live.empty() && std::ranges::all_of(live, has_them)) return 0;
+  const auto gives_up = [&](bool (*has)(const Object&)) {
+    return !has(*wanted) &&
+           std::ranges::any_of(live, [&](const ObjectPtr& one) { return has(*one); });
+  };
+  const bool without_variables = gives_up(has_variables);
+  const bool without_credentials = gives_up(has_credentials);
+  // A restart of a deployment that has none changes the hash, too.
+  if (!without_variables && !without_credentials && std::ranges::none_of(desired, is_secret))
+    return 0;
   int writes = 0;
   for (const ObjectPtr& one : live) writes += forget_hash(*one);
   for (const Object& object : desired) {
@@ -49,14 +58,11 @@ int Secrets::write(const std::vector<Object>& desired) {
     client_.apply(object);
     ++writes;
   }
-  const auto any_had = [&](bool (*has)(const Object&)) {
-    return std::ranges::any_of(live, [&](const ObjectPtr& one) { return has(*one); });
-  };
-  if (any_had(has_variables) && !has_variables(*wanted)) {
+  if (without_variables) {
     client_.apply(manifests::emptied_secret(*wanted));
     ++writes;
   }
-  if (any_had(has_credentials) && !has_credentials(*wanted))
+  if (without_credentials)
     writes += remove(namespace_of(*wanted), {manifests::registry_secret_name(id)});
   return writes;
 }

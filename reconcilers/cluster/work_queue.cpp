@@ -74,6 +74,13 @@ void WorkQueue::add_rate_limited(const std::string& key) {
   wait_locked(key, now_() + std::min(wait, longest_back_off));
 }
 
+void WorkQueue::retry(const std::string& key, const std::optional<std::chrono::seconds>& asked) {
+  if (asked)
+    add_after(key, std::min(*asked, longest_asked));
+  else
+    add_rate_limited(key);
+}
+
 void WorkQueue::forget(const std::string& key) {
   const std::lock_guard lock(mutex_);
   failures_.erase(key);

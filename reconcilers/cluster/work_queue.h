@@ -29,6 +29,9 @@ class WorkQueue {
   // back-off is short enough that a deployment recovers soon after its problem is gone.
   static constexpr Wait first_back_off{5};
   static constexpr Wait longest_back_off = std::chrono::minutes(5);
+  // A proxy's page during its maintenance may ask for an hour, and the API server is back before
+  // that.
+  static constexpr std::chrono::seconds longest_asked{30};
 
   // Callbacks from which metrics are made; each may be empty. They run with the queue's lock held,
   // so they must return quickly.
@@ -60,6 +63,9 @@ class WorkQueue {
   void add_after(const std::string& key, Wait wait);
   // Adds the key after its back-off, which doubles with each call until forget() resets it.
   void add_rate_limited(const std::string& key);
+  // Adds the key after what an answer has asked for by Retry-After, but no later than
+  // longest_asked; after its back-off if none has asked for anything.
+  void retry(const std::string& key, const std::optional<std::chrono::seconds>& asked);
   void forget(const std::string& key);
   int retries(const std::string& key) const;
 

@@ -273,6 +273,28 @@ TEST_CASE("what a refused rollout has written into the Secret doesn't stay") {
   CHECK(has_color());
 }
 
+TEST_CASE("a restart of a deployment without Secrets writes nothing about them") {
+  Faulty faulty;
+  faulty.world.wake();
+  const std::string id = faulty.world.deploy(faulty.world.new_app(), {.env = {}});
+  REQUIRE(faulty.world.is(id, Status::running));
+  REQUIRE(faulty.world.settles());
+  const auto restart = [&] {
+    const std::string before = uid_of(faulty.world.object(kube::pods, id));
+    faulty.world.restart(id);
+    REQUIRE(eventually([&] {
+      const auto pods = faulty.world.objects(kube::pods, id);
+      return pods.size() == 1 && uid_of(pods[0]) != before;
+    }));
+    REQUIRE(faulty.world.is(id, Status::running));
+    return faulty.cluster.count("patch", "deployments");
+  };
+  // The first one takes over the fields of the object that was created.
+  const size_t patched = restart();
+  CHECK(restart() == patched);
+  CHECK(faulty.cluster.count("apply", "secrets") == 0);
+}
+
 TEST_CASE("berthd binds its rights before it uses them, and waits for them to take effect") {
   Faulty faulty;
   faulty.world.settings().tenant_role = {

@@ -96,6 +96,25 @@ TEST_CASE("back-off doubles for each key alone, up to its end, until it is forgo
   CHECK(world.next() == "a");
 }
 
+TEST_CASE("a retry waits for as long as an answer asks, but for no hour") {
+  World world;
+  const auto is_due_after = [&](std::chrono::seconds wait) {
+    world.now += wait - 1ms;
+    const bool is_early = world.next() == "a";
+    world.now += 1ms;
+    return !is_early && world.next() == "a";
+  };
+  world.queue.retry("a", 2s);
+  CHECK(is_due_after(2s));
+  world.queue.done("a");
+  world.queue.retry("a", 3600s);
+  CHECK(is_due_after(WorkQueue::longest_asked));
+  world.queue.done("a");
+  CHECK(world.queue.retries("a") == 0);
+  world.queue.retry("a", std::nullopt);
+  CHECK(world.queue.retries("a") == 1);
+}
+
 TEST_CASE("after the shutdown nobody gets a key, and drain waits for those that are held") {
   World world;
   world.queue.add("a");
